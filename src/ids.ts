@@ -47,19 +47,30 @@ export function requestIdAt(timeMs: number): RequestId {
 }
 
 /** The id for display: `req_` and 11 characters of Crockford's base32. */
-export function formatRequestId(id: RequestId): string {
+export function formatRequestId(id: RequestId, prefix = 'req'): string {
   let text = '';
   let rest = id;
   for (let i = 0; i < TEXT_LENGTH; i++) {
     text = ALPHABET[rest % 32] + text;
     rest = Math.floor(rest / 32);
   }
-  return `req_${text}`;
+  return `${prefix}_${text}`;
 }
+
+/** The id of the question that a request's owner is asked: that of the request, with another prefix. */
+export const formatAskId = (id: RequestId): string => formatRequestId(id, 'ask');
 
 /** Parses the output of `formatRequestId`; undefined if invalid. */
 export function parseRequestId(text: string): RequestId | undefined {
-  const digits = text.toLowerCase().replace(/^req_/, '');
+  return parseDigits(text.toLowerCase().replace(/^req_/, ''));
+}
+
+/** Parses the output of `formatAskId`; undefined if invalid. */
+export function parseAskId(text: string): RequestId | undefined {
+  return parseDigits(text.toLowerCase().replace(/^ask_/, ''));
+}
+
+function parseDigits(digits: string): RequestId | undefined {
   if (digits.length !== TEXT_LENGTH) return undefined;
   let id = 0;
   for (const digit of digits) {

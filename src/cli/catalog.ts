@@ -38,6 +38,9 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'tail', group: SPEND, rare: true, about: 'print requests as they are recorded, one per line', load: async () => (await import('./commands/tail.ts')).tail },
   { name: 'dashboard', aliases: ['top'], group: SPEND, about: 'watch spending live, and manage budgets and keys', load: async () => (await import('./commands/dashboard.ts')).dashboard },
   { name: 'budget', aliases: ['budgets'], group: SPEND, bare: 'list', about: 'cap what a project may spend', load: async () => (await import('./commands/budget.ts')).budget },
+  { name: 'asks', group: SPEND, rare: true, about: 'list requests that wait for an answer beyond a budget', load: async () => (await import('./commands/asks.ts')).asks },
+  { name: 'approve', group: SPEND, rare: true, about: 'let a request go beyond a budget that asks', load: async () => (await import('./commands/approve.ts')).approve },
+  { name: 'deny', group: SPEND, rare: true, about: 'refuse a request that waits for an answer', load: async () => (await import('./commands/deny.ts')).deny },
   { name: 'prices', group: SPEND, rare: true, bare: 'list', about: 'show and set the prices of models', load: async () => (await import('./commands/prices.ts')).prices },
 
   { name: 'providers', group: SET_UP, reach: 'local', remote: ['list'], bare: 'list', about: 'manage the providers that requests are sent to', load: async () => (await import('./commands/providers.ts')).providers },

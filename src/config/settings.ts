@@ -43,6 +43,7 @@ export interface Settings {
   'server.tls_key': string;
   timezone: string;
   'admission.max_wait_ms': number;
+  'admission.ask_wait_s': number;
   'admission.min_output_tokens': number;
   'admission.max_tool_calls': number;
   'admission.service_tier': ServiceTierRule;
@@ -223,6 +224,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 10_000,
     parse: whole(0, 10 * MINUTE),
     about: 'how long a request waits for running requests to free room in a budget',
+  },
+  'admission.ask_wait_s': {
+    default: () => 60,
+    parse: whole(0, 600),
+    about:
+      'how many seconds a request waits for an answer where a budget asks (gw budget set --on-limit ask); at most half of what its client waits for a first byte',
   },
   'admission.min_output_tokens': {
     default: () => 256,

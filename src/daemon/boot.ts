@@ -112,6 +112,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     async stop({ graceMs = DEFAULT_GRACE_MS, hasSuccessor = false } = {}) {
       // The successor asks for money; what is here remains for it.
       if (hasSuccessor) await team.stop({ isLeaving: false });
+      gateway.approvals.end();
       const drained = listener.close();
       const cancel = clock.after(graceMs, () => {
         gateway.upstreams.cut();

@@ -2,6 +2,7 @@ import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { createRecentPrompts } from '../gateway/context/recent-prompts.ts';
+import { createApprovals } from '../gateway/state/access/approvals.ts';
 import { createCredentials } from '../gateway/state/access/credentials.ts';
 import { createKeyRates } from '../gateway/state/access/key-rates.ts';
 import { createRunningCalls } from '../gateway/state/access/running-calls.ts';
@@ -114,6 +115,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     ledger,
     settleRetry: createSettleRetry(ledger, clock, warn),
     queue: createAdmissionQueue(ledger, clock),
+    approvals: createApprovals(clock),
     accountSurcharges: createAccountSurcharges(clock.now),
     boundTrust,
     inputCounter: createInputCounter({ clock, upstreams, bases: promptBases }),

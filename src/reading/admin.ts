@@ -2,11 +2,13 @@ import type { NanoUsd } from '../money.ts';
 import type { KeyLimits, Rotation } from '../store/accounts/keys.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import type { Plan } from '../store/accounts/project.ts';
+import type { Approval } from '../store/budgets/asks.ts';
 import type { Scope } from '../store/budgets/budgets.ts';
 import type { Raise } from '../store/budgets/raise-budget.ts';
-import type { BudgetPeriod } from '../store/ledger/terms.ts';
+import type { BudgetPeriod, OnLimit } from '../store/ledger/terms.ts';
 import type { DeliveryQuery, RegisteredView, TestView } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { AskView } from './ask-schema.ts';
 import type { BudgetView, NewKeyView, RotatedKeyView } from './schemas.ts';
 
 export interface BudgetName {
@@ -24,6 +26,8 @@ export interface BudgetChange extends BudgetName {
   /** Several of them; used instead of `alertPercent`. */
   alertPercents?: readonly number[] | undefined;
   windowMs?: number | undefined;
+  /** Default: as it is. */
+  onLimit?: OnLimit | undefined;
 }
 
 export interface Pause {
@@ -39,6 +43,9 @@ export interface Pause {
 export interface Admin {
   setBudget(change: BudgetChange): Promise<BudgetView>;
   raiseBudget(raise: Raise): Promise<BudgetView>;
+  /** Lets a request that waits go on. Throws GwError 404 for an unknown id, and 409 if it waits no more. */
+  approveAsk(approval: Approval): Promise<AskView>;
+  denyAsk(id: string): Promise<AskView>;
   removeBudget(name: BudgetName): Promise<void>;
   createKey(key: { project: string; admin: boolean; label: string | null } & KeyLimits): Promise<NewKeyView>;
   rotateKey(rotation: Pick<Rotation, 'id' | 'overlapMs' | 'expiresAt'>): Promise<RotatedKeyView>;

@@ -4,18 +4,24 @@ import type { DashboardReading } from './reader.ts';
 import type { DashboardView } from './schemas.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
-export function encodeDashboard({ budgets, requests, series, ...rest }: DashboardReading): DashboardView {
+export function encodeDashboard({
+  budgets,
+  asks,
+  requests,
+  series,
+  ...rest
+}: DashboardReading): DashboardView {
   const encoded = {
     ...rest,
     series: series.map((cost) => cost ?? null),
     requests: requests.map((row) => ({ ...row, id: formatRequestId(row.id), budget: row.budget ?? null })),
   };
   // Renaming keeps the types of the values; the schema's test validates the fields.
-  return { ...(renameFields(encoded, snakeCase) as Omit<DashboardView, 'budgets'>), budgets };
+  return { ...(renameFields(encoded, snakeCase) as Omit<DashboardView, 'budgets' | 'asks'>), budgets, asks };
 }
 
 /** The reading of an answer. */
-export function decodeDashboard({ budgets, ...view }: DashboardView): DashboardReading {
+export function decodeDashboard({ budgets, asks = [], ...view }: DashboardView): DashboardReading {
   const { requests, series, ...rest } = renameFields(view, camelCase) as Decoded;
   return {
     ...rest,
@@ -26,12 +32,13 @@ export function decodeDashboard({ budgets, ...view }: DashboardView): DashboardR
       ...(budget === null ? {} : { budget }),
     })),
     budgets,
+    asks,
   };
 }
 
 type Row = DashboardReading['requests'][number];
 
-interface Decoded extends Omit<DashboardReading, 'budgets' | 'requests' | 'series'> {
+interface Decoded extends Omit<DashboardReading, 'budgets' | 'asks' | 'requests' | 'series'> {
   series: (number | null)[];
   requests: (Omit<Row, 'id' | 'budget'> & { id: string; budget: string | null })[];
 }

@@ -5,6 +5,7 @@ import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { GroupBy, Grouping, UsageSource } from '../store/reports/query.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { AskView } from './ask-schema.ts';
 import type { BacktestView, BudgetSuggestionView } from './backtest-schemas.ts';
 import type { CallView } from './call-schema.ts';
 import type {
@@ -97,7 +98,7 @@ export interface DashboardQuery {
 }
 
 /** What the dashboard shows: budgets have the shape of the other reports. */
-export type DashboardReading = Omit<DashboardData, 'budgets'> & { budgets: BudgetView[] };
+export type DashboardReading = Omit<DashboardData, 'budgets'> & { budgets: BudgetView[]; asks: AskView[] };
 
 /** What the dashboard polls. */
 export interface DashboardFeed {
@@ -134,6 +135,8 @@ export interface Reader {
   sessions(query: SessionsQuery): Promise<SessionView[]>;
   /** `repo`: only budgets that count requests from this repository. */
   budgets(filter: { project?: string | undefined; repo?: string | undefined }): Promise<BudgetView[]>;
+  /** The requests that wait for an answer, the oldest first. */
+  asks(filter: { project?: string | undefined }): Promise<AskView[]>;
   /** What a cap would have done to a project's past requests. */
   backtest(query: BacktestQuery): Promise<BacktestView>;
   suggestBudget(filter: { project: string }): Promise<BudgetSuggestionView>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../store/ledger/record.ts';
+import { AskReport } from './ask-schema.ts';
 import type { Key, NewKey, RotatedKey } from './key-schemas.ts';
 import { count, nanoUsd, time, usd } from './usage-schemas.ts';
 
@@ -51,6 +52,9 @@ export const Budget = z.object({
   team_left_usd: usd.optional().describe('of a team budget: the cap, less what all gateways have spent'),
   unreachable_since: time.nullable().optional().describe("since when the team's database does not answer"),
   resets_at: time.nullable().describe('null: never'),
+  on_limit: z
+    .enum(['block', 'ask'])
+    .describe('what happens to a request that it has no room for; ask: its owner is asked first'),
   raised_usd: usd.describe('the part of the cap that ends by itself'),
   raised_until: time.nullable().describe('when the first such raise ends'),
   exceeded: z.boolean(),
@@ -287,6 +291,7 @@ export const Dashboard = z.object({
     .array(nanoUsd.nullable())
     .describe('spend in each minute, hour or day of the window; null in the future'),
   budgets: z.array(BudgetReport),
+  asks: z.array(AskReport),
   requests: z.array(
     z.object({
       id: z.string(),

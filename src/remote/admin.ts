@@ -1,5 +1,6 @@
 import { usdNumber } from '../money.ts';
 import type { Admin } from '../reading/admin.ts';
+import type { AskView } from '../reading/ask-schema.ts';
 import { scopeToJson, scopeToQuery } from '../reading/budget-scope.ts';
 import { viewPrice } from '../reading/price-views.ts';
 import type { BudgetView, NewKeyView, RotatedKeyView } from '../reading/schemas.ts';
@@ -12,7 +13,17 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
   const one = encodeURIComponent;
   const webhook = (id: string) => `/v1/webhooks/${one(id)}`;
   return {
-    async setBudget({ project, period, capNanoUsd, alertPercent, alertPercents, windowMs, repo, scope }) {
+    async setBudget({
+      project,
+      period,
+      capNanoUsd,
+      alertPercent,
+      alertPercents,
+      windowMs,
+      onLimit,
+      repo,
+      scope,
+    }) {
       const body = {
         project_id: project,
         period,
@@ -20,19 +31,13 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
         alert_percent: alertPercent,
         alert_percents: alertPercents,
         window_seconds: windowMs === undefined ? undefined : windowMs / 1_000,
+        on_limit: onLimit,
         repo,
         scope: scope && scopeToJson(scope),
       };
       return (await ask({ method: 'PUT', path: '/v1/gw/budgets', body })) as BudgetView;
     },
-    async raiseBudget({ budget, amountNanoUsd, forMs }) {
-      const body = {
-        budget_id: budget,
-        amount_usd: usdNumber(amountNanoUsd),
-        for_seconds: forMs === undefined ? undefined : forMs / 1_000,
-      };
-      return (await ask({ method: 'POST', path: '/v1/gw/budgets/raise', body })) as BudgetView;
-    },
+    ...remoteRaises(ask),
     async removeBudget({ project, period, repo, scope }) {
       const path = `/v1/gw/budgets/${one(project)}/${period}`;
       await ask({ method: 'DELETE', path, query: { repo, ...scopeToQuery(scope) } });
@@ -101,6 +106,25 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
         return (answer as { replayed: number }).replayed;
       },
     },
+  };
+}
+
+function remoteRaises(ask: AskRemote): Pick<Admin, 'raiseBudget' | 'approveAsk' | 'denyAsk'> {
+  const pathOf = (id: string) => `/v1/gw/asks/${encodeURIComponent(id)}`;
+  return {
+    async raiseBudget({ budget, amountNanoUsd, forMs }) {
+      const body = {
+        budget_id: budget,
+        amount_usd: usdNumber(amountNanoUsd),
+        for_seconds: forMs === undefined ? undefined : forMs / 1_000,
+      };
+      return (await ask({ method: 'POST', path: '/v1/gw/budgets/raise', body })) as BudgetView;
+    },
+    async approveAsk({ id, raiseNanoUsd }) {
+      const body = raiseNanoUsd === undefined ? { once: true } : { raise_usd: usdNumber(raiseNanoUsd) };
+      return (await ask({ method: 'POST', path: `${pathOf(id)}/approve`, body })) as AskView;
+    },
+    denyAsk: async (id) => (await ask({ method: 'POST', path: `${pathOf(id)}/deny` })) as AskView,
   };
 }
 

@@ -2,6 +2,7 @@ import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatRequestId } from '../ids.ts';
 import { NANO_PER_USD } from '../money.ts';
+import type { AskView } from '../reading/ask-schema.ts';
 import type { BacktestView, BudgetSuggestionView } from '../reading/backtest-schemas.ts';
 import type { CallView } from '../reading/call-schema.ts';
 import type { Reader, RequestConditions, RequestsQuery } from '../reading/reader.ts';
@@ -104,6 +105,7 @@ export function createRemoteReader(
         cursor: after === undefined ? undefined : formatRequestId(after),
       }),
     budgets: ({ project, repo }) => list<BudgetView>('/v1/gw/budgets', { project_id: project, repo }),
+    asks: ({ project }) => list<AskView>('/v1/gw/asks', { project_id: project }),
     backtest: ({ project, capNanoUsd, period, from, to }) =>
       get<BacktestView>('/v1/gw/budgets/backtest', {
         project_id: project,

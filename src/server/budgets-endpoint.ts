@@ -13,6 +13,7 @@ import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import { distinct } from '../store/ledger/standing.ts';
+import { ON_LIMITS } from '../store/ledger/terms.ts';
 import { mustBeAdmin } from './must-be-admin.ts';
 import { mustNameOwn } from './must-name-own.ts';
 import { readJson } from './read-json.ts';
@@ -35,6 +36,10 @@ export const BudgetBody = z.strictObject({
   alert_percent: z.number().optional(),
   alert_percents: z.array(z.number()).optional(),
   window_seconds: z.number().int().optional(),
+  on_limit: z
+    .enum(ON_LIMITS)
+    .optional()
+    .describe('ask: a request that the budget has no room for waits for its owner'),
   /** Path of a git repository's main working tree. */
   repo: z.string().startsWith('/').max(200).optional(),
   scope: z
@@ -91,6 +96,7 @@ export function readBudget(value: unknown) {
     ...(body.alert_percents === undefined ? {} : { alertPercents: body.alert_percents }),
     ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
     ...(repo === undefined ? {} : { repo }),
+    ...(body.on_limit === undefined ? {} : { onLimit: body.on_limit }),
     ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
   };
 }

@@ -99,3 +99,8 @@ export function parseDuration(text: string): number | undefined {
 export function tookText(ms: number): string {
   return ms >= 1_000 && ms < 10_000 ? `${(ms / 1_000).toFixed(1)}s` : duration(ms);
 }
+
+/** `42s`: the whole seconds until a time, not below 0. */
+export function secondsLeft(time: string, now: number): string {
+  return `${Math.max(0, Math.ceil((Date.parse(time) - now) / SECOND))}s`;
+}

@@ -4,6 +4,7 @@ import type { Endpoint } from '../store/webhooks/endpoints.ts';
 import type { EventType } from '../store/webhooks/event-types.ts';
 import type { Outgoing } from './request.ts';
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** A sample event to test an endpoint, of a type that it subscribes to. `data.test` marks it as a test. */
@@ -34,6 +35,17 @@ function sampleData(type: EventType, project: string, now: number): Record<strin
         estimated_cost_usd: 0.01,
         remaining_usd: 0,
         spent_usd: 1,
+      };
+    case 'request.approval_requested':
+      return {
+        ...budget,
+        ask_id: 'ask_00000000000',
+        request_id: 'req_00000000000',
+        model: 'gpt-4.1-mini',
+        needed_usd: 0.01,
+        remaining_usd: 0,
+        spent_usd: 1,
+        expires_at: new Date(now + MINUTE_MS).toISOString(),
       };
   }
 }

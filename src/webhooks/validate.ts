@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { badRequest, type GwError } from '../errors.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat } from '../store/webhooks/endpoints.ts';
-import { EVENT_TYPES, type EventType } from '../store/webhooks/event-types.ts';
+import { DEFAULT_EVENTS, EVENT_TYPES, type EventType } from '../store/webhooks/event-types.ts';
 import { type AddressPolicy, refusalOfUrl } from './address-check.ts';
 import { ntfyAddress } from './format/ntfy.ts';
 import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
@@ -29,7 +29,7 @@ export interface Registration {
 
 export type EndpointChange = Partial<Pick<Registration, 'url' | 'format' | 'events'>> & { enabled?: boolean };
 
-/** Parses a registration. `events` defaults to all, `format` to the one recognised from the URL. Throws 400. */
+/** Parses a registration. `events` defaults to all but questions, `format` to the one recognised from the URL. Throws 400. */
 export function parseRegistration(input: unknown, policy: AddressPolicy): Registration {
   const { url, events, project_id, format } = parse(REGISTRATION, input);
   const parsed = checkUrl(url, policy);
@@ -37,7 +37,7 @@ export function parseRegistration(input: unknown, policy: AddressPolicy): Regist
   return {
     url: asWritten(url, parsed),
     format: format ?? recogniseFormat(parsed),
-    events: uniqueEvents(events ?? EVENT_TYPES),
+    events: uniqueEvents(events ?? DEFAULT_EVENTS),
     project: project_id,
   };
 }

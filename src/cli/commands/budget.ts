@@ -7,7 +7,7 @@ import type { BudgetView } from '../../reading/schemas.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import type { Scope } from '../../store/budgets/budgets.ts';
-import { type BudgetPeriod, budgetLabel } from '../../store/ledger/terms.ts';
+import { type BudgetPeriod, budgetLabel, ON_LIMITS, type OnLimit } from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -39,6 +39,7 @@ interface SetOptions extends ScopeOptions {
   period: LastingPeriod;
   alert?: string;
   maxRate?: string;
+  onLimit?: OnLimit;
   json?: boolean;
 }
 
@@ -75,6 +76,12 @@ export const budget: SetUp = (command, context) => {
     )
     .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95 (default: 80)')
     .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
+    .addOption(
+      new Option(
+        '--on-limit <what>',
+        'block: refuse requests beyond it (default); ask: let them wait for gw approve',
+      ).choices(ON_LIMITS),
+    )
     .option('--json', 'print JSON')
     .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
   command
@@ -151,7 +158,14 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
   const repo = options.repo === undefined ? undefined : readRepo(options.repo);
   const terms = termsOf(amount, options);
   const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
-    budget: await setBudget({ ...terms, ...readAlerts(options.alert), project, repo, scope }),
+    budget: await setBudget({
+      ...terms,
+      ...readAlerts(options.alert),
+      onLimit: options.onLimit,
+      project,
+      repo,
+      scope,
+    }),
     timezone: (await reader.calendar()).timezone,
   }));
   if (json) sayJson(context, budget);
@@ -176,7 +190,11 @@ function confirmation(budget: BudgetView, timezone: string, now: number): string
     ? `, resets ${createTimeFormat(timezone).moment(Date.parse(resets_at), now)} (${timezone})`
     : '';
   const counts = scopeText(budget);
-  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}`;
+  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}${askText(budget)}`;
+}
+
+function askText({ on_limit }: BudgetView): string {
+  return on_limit === 'ask' ? ' Requests beyond it wait for an answer: gw asks' : '';
 }
 
 /** What a budget counts, and how far that can be trusted. */

@@ -27,7 +27,10 @@ export const webhooks: SetUp = (command, context) => {
   command
     .command('add <url>')
     .description('send events to a URL; its secret is shown only once')
-    .option('--events <list>', `comma-separated events (default: all): ${EVENT_TYPES.join(', ')}`)
+    .option(
+      '--events <list>',
+      `comma-separated events (default: all but the last): ${EVENT_TYPES.join(', ')}`,
+    )
     .option('-p, --project <name>', 'project whose events to send (default: that of the key, or default)')
     .addOption(
       new Option('--format <format>', 'payload format (default: depends on the URL)').choices(

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
+import { DEFAULT_EVENTS, EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
@@ -36,9 +36,10 @@ export function endpointTable(endpoints: EndpointView[], terminal: Terminal): st
   ].join('\n');
 }
 
-/** The events of a webhook: `all`, or their names. */
+/** The events of a webhook: `all`, those that it gets if it names none as `default`, or their names. */
 export function eventsText({ events }: EndpointView): string {
-  return events.length === EVENT_TYPES.length ? 'all' : events.join(',');
+  if (events.length === EVENT_TYPES.length) return 'all';
+  return events.join() === DEFAULT_EVENTS.join() ? 'default' : events.join(',');
 }
 
 /** Only for disabled webhooks: the reason of a paused one already names a command. */

@@ -1,6 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
+import type { Admission } from '../../store/ledger/admission.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
@@ -8,6 +8,8 @@ import { MAX_SEARCH_MS } from '../intake/claim-repository.ts';
 import { ClientGone } from '../intake/client-gone.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
+import { type AnsweredResult, type AskParts, admitOrAsk } from './ask/admit-or-ask.ts';
+import { RequestAskTerms } from './ask/ask-terms.ts';
 import { blockedStatus, budgetBusy, forCodex, teamUnreachable } from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
@@ -25,6 +27,7 @@ import { exceededError, unpricedError } from './refusal-errors.ts';
 /** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
   Pick<Gateway, 'attribution' | 'budgetScopes' | 'tiers' | 'queue' | 'tokens'> &
+  AskParts &
   InputParts &
   CountParts;
 
@@ -125,19 +128,23 @@ interface Offer {
 }
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
-function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer): Promise<AdmissionResult> {
-  const { origin, project, exchange } = admission.context;
-  const reserveNow = () =>
-    gateway.queue.admit(ledgerAdmission(gateway, admission, offer), {
+function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer): Promise<AnsweredResult> {
+  const { context } = admission;
+  const { origin, project, exchange } = context;
+  const reserveNow = () => {
+    const asked = ledgerAdmission(gateway, admission, offer);
+    const options = {
       maxWaitMs: gateway.settings()['admission.max_wait_ms'],
       isConnected: () => !exchange.gone,
-    });
+    };
+    return admitOrAsk(gateway, { context, admission: asked }, () => gateway.queue.admit(asked, options));
+  };
   const needsOrigin = origin.search && gateway.budgetScopes().repos.has(project.id);
   return needsOrigin ? gateway.attribution.searched(origin, MAX_SEARCH_MS).then(reserveNow) : reserveNow();
 }
 
 function ledgerAdmission(
-  gateway: Pick<Gateway, 'clock' | 'budgetScopes' | 'settings'>,
+  gateway: Pick<Gateway, 'approvals' | 'clock' | 'budgetScopes' | 'settings'>,
   { context, target }: AdmissionRequest,
   offer: Offer,
 ): Admission {
@@ -162,6 +169,7 @@ function ledgerAdmission(
     small,
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
+    asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
     leastIfCounted: () => offer.ifCounted?.(offer.hold.quote),
     fitInto,
     needOf: (held) => heldNeed(request, offer.hold, held),
@@ -191,12 +199,13 @@ function outcomeOf(
   gateway: Pick<Gateway, 'clock' | 'tiers'>,
   admission: AdmissionRequest,
   hold: FittingHold,
-  result: AdmissionResult,
+  result: AnsweredResult,
 ): Admitted | undefined {
   const { context } = admission;
   switch (result.kind) {
     case 'held':
       context.exchange.heldAt = gateway.clock.monotonic();
+      context.exchange.allowed = result.allowed;
       if (context.tier) gateway.tiers.setSpentOfCap(context.project.id, result.spentOfCap);
       return toAdmitted(context, result, hold);
     case 'needs_count':

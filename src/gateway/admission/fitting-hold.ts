@@ -34,6 +34,12 @@ function shareRoom(quote: Quote, fit: Fit, room: NanoUsd): Fit {
   return { outputTokens, calls: fit.calls, amount: costWith(quote, outputTokens, fit.calls) };
 }
 
+/** The worst case with no more output than is enough for nearly every answer. */
+export function enoughFor(quote: Quote): NanoUsd {
+  const outputTokens = Math.min(quote.outputTokens, quote.leastOutputTokens + ENOUGH_TOKENS);
+  return Math.max(quote.least, Math.min(quote.amount, costWith(quote, outputTokens, quote.tools?.calls)));
+}
+
 export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): FittingHold {
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
   const hold: FittingHold = {

@@ -113,6 +113,7 @@ async function tryReadmit(
     amount: quote.amount,
     unpriced: quote.unpriced,
     spent,
+    allowed: context.exchange.allowed,
     fitInto: hold.fitInto,
     needOf: (held) => heldNeed(context.request, hold, held),
     small: hold.small,

@@ -1,3 +1,4 @@
+import { clientLimitMs } from '../context/client-limit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 
@@ -7,7 +8,5 @@ export function remainingMs(
   { exchange }: AnyRequestContext,
 ): number {
   const own = gateway.settings()['routing.deadline_ms'];
-  const clients = Number(exchange.request.headers['x-stainless-timeout']) * 1_000;
-  const limit = clients > 0 && clients < own ? clients : own;
-  return exchange.startedAt + limit - gateway.clock.monotonic();
+  return exchange.startedAt + Math.min(own, clientLimitMs(exchange)) - gateway.clock.monotonic();
 }

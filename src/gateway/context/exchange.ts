@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
 
 /** A client's HTTP request and response. */
@@ -17,6 +18,8 @@ export interface Exchange {
   sentAt: number | undefined;
   /** What a request needs that waited for room and was refused or left. */
   need: RecordedNeed | undefined;
+  /** What the owner has allowed the request beyond the caps of budgets that ask. */
+  allowed: NanoUsd | undefined;
   /** The client hung up before the response ended. */
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
@@ -45,6 +48,7 @@ export function openExchange(
     heldAt: undefined,
     sentAt: undefined,
     need: undefined,
+    allowed: undefined,
     gone: false,
     recorded: false,
     listener: undefined,

@@ -10,6 +10,7 @@ import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemories } from '../../translation/responses-over-chat/item-memory.ts';
+import type { Approvals } from '../state/access/approvals.ts';
 import type { Credentials } from '../state/access/credentials.ts';
 import type { KeyRates } from '../state/access/key-rates.ts';
 import type { RunningCalls } from '../state/access/running-calls.ts';
@@ -58,6 +59,7 @@ export interface Gateway {
   ledger: Ledger;
   settleRetry: SettleRetry;
   queue: AdmissionQueue;
+  approvals: Approvals;
   bodies: BodyMemory;
   promptBases: PromptBases;
   recentPrompts: RecentPrompts;

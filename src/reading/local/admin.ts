@@ -11,6 +11,7 @@ import {
   setPlan,
 } from '../../store/accounts/projects.ts';
 import { deleteRecords } from '../../store/archive/delete-records.ts';
+import { approveAsk, denyAsk } from '../../store/budgets/asks.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import { removeBudget, setBudget } from '../../store/budgets/budgets.ts';
 import { raiseBudget } from '../../store/budgets/raise-budget.ts';
@@ -18,6 +19,7 @@ import type { Db } from '../../store/database/open.ts';
 import { isoTime } from '../../store/ledger/standing.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Admin } from '../admin.ts';
+import { viewAsk } from '../ask-view.ts';
 import type { BudgetView } from '../schemas.ts';
 import type { Scope } from './scope.ts';
 
@@ -34,13 +36,24 @@ export interface AdminSources {
   webhooks: () => Promise<WebhookService>;
 }
 
-/** Changes the local database. */
-export function createLocalAdmin(sources: AdminSources): Admin {
-  const { db, scope: caller, calendar, now, change, webhooks } = sources;
-  const pauseTimes = (paused: boolean, cut: boolean) =>
-    [paused ? now() : null, paused && cut ? now() : null] as const;
+function budgetChanges({
+  db,
+  calendar,
+  now,
+  change,
+}: AdminSources): Pick<Admin, 'setBudget' | 'raiseBudget' | 'approveAsk' | 'denyAsk' | 'removeBudget'> {
   return {
-    setBudget: ({ project, period, capNanoUsd, alertPercent, alertPercents, windowMs, repo, scope }) =>
+    setBudget: ({
+      project,
+      period,
+      capNanoUsd,
+      alertPercent,
+      alertPercents,
+      windowMs,
+      onLimit,
+      repo,
+      scope,
+    }) =>
       change(async () => {
         const terms = {
           period,
@@ -49,6 +62,7 @@ export function createLocalAdmin(sources: AdminSources): Admin {
           scope,
           ...(alertPercent === undefined ? {} : { alertPercent }),
           ...(windowMs === undefined ? {} : { windowMs }),
+          ...(onLimit === undefined ? {} : { onLimit }),
           ...(repo === undefined ? {} : { repo }),
         };
         const context = { calendar, now: now() };
@@ -62,8 +76,21 @@ export function createLocalAdmin(sources: AdminSources): Admin {
         const standing = await raiseBudget(db, raise, context);
         return budgetResponse(standing, context.now, { nano: true }) as BudgetView;
       }),
+    approveAsk: (approval) =>
+      change(async () => viewAsk(await approveAsk(db, approval, { calendar, now: now() }))),
+    denyAsk: (id) => change(async () => viewAsk(await denyAsk(db, id, now()))),
     removeBudget: ({ project, period, repo = '', scope }) =>
       change(async () => removeBudget(db, await getProject(db, project), { period, repo, scope }, now())),
+  };
+}
+
+/** Changes the local database. */
+export function createLocalAdmin(sources: AdminSources): Admin {
+  const { db, scope: caller, now, change, webhooks } = sources;
+  const pauseTimes = (paused: boolean, cut: boolean) =>
+    [paused ? now() : null, paused && cut ? now() : null] as const;
+  return {
+    ...budgetChanges(sources),
     createKey: ({ project, admin, ...rest }) =>
       change(async () => {
         const projectId = findProject(db, project);

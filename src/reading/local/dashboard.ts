@@ -1,7 +1,9 @@
 import type { Calendar } from '../../calendar.ts';
+import { listAsks } from '../../store/budgets/asks.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
 import type { Db } from '../../store/database/open.ts';
+import { viewAsk } from '../ask-view.ts';
 import type { DashboardFeed } from '../reader.ts';
 import type { BudgetView } from '../schemas.ts';
 
@@ -14,6 +16,7 @@ export function localDashboard(db: Db, calendar: Calendar): DashboardFeed {
       const { budgets, ...data } = reader.read(query);
       return {
         ...data,
+        asks: listAsks(db, { now: query.now }).map(viewAsk),
         // The schema's test validates the fields.
         budgets: budgets.map((each) => budgetResponse(each, query.now, { nano: true }) as BudgetView),
       };

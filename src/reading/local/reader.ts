@@ -61,7 +61,7 @@ export function createLocalReader(sources: LocalSources): Reader {
       const all = await readBudgets(sources, idOf(project));
       return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
     },
-    ...readersOfBacktests(sources),
+    ...readersOfLimits(sources),
     async keys({ project, revoked = false }) {
       const { listKeys } = await import('../../store/accounts/keys.ts');
       const { viewKey } = await import('../account-views.ts');
@@ -127,13 +127,18 @@ export function createLocalReader(sources: LocalSources): Reader {
   };
 }
 
-function readersOfBacktests({
+function readersOfLimits({
   db,
   scope,
   calendar,
   now,
-}: LocalSources): Pick<Reader, 'backtest' | 'suggestBudget'> {
+}: LocalSources): Pick<Reader, 'asks' | 'backtest' | 'suggestBudget'> {
   return {
+    async asks({ project }) {
+      const { listAsks } = await import('../../store/budgets/asks.ts');
+      const { viewAsk } = await import('../ask-view.ts');
+      return listAsks(db, { projectId: projectToRead(db, scope, project), now: now() }).map(viewAsk);
+    },
     backtest: async ({ project, ...query }) =>
       (await import('./backtest.ts')).readBacktest({ db, scope, calendar, project }, query),
     suggestBudget: async ({ project }) =>

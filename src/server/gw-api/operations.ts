@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASK_OPERATIONS } from './ask-operations.ts';
 import { BACKTEST_OPERATIONS } from './backtest-operations.ts';
 import { CHANGE_OPERATIONS } from './change-operations.ts';
 import { EARLIER_OPERATIONS } from './earlier-operations.ts';
@@ -12,6 +13,7 @@ export const OPERATIONS: Record<GwRoute, Operation> = {
   ...READ_OPERATIONS,
   ...BACKTEST_OPERATIONS,
   ...CHANGE_OPERATIONS,
+  ...ASK_OPERATIONS,
   'GET /v1/gw/openapi.json': operation({
     summary: 'this document',
     response: z.record(z.string(), z.unknown()),

@@ -139,6 +139,7 @@ function termsOf({ projectId, capNanoUsd, period, since }: SimulatedTerms, calen
     keyId: 0,
     parentId: 0,
     teamBudgetId: null,
+    onLimit: 'block',
     removed: 0,
   };
 }

@@ -44,6 +44,7 @@ export function budgetResponse(
       unreachable_since: isoTime(team.unreachableSince ?? Number.POSITIVE_INFINITY),
     }),
     resets_at: isoTime(resetsAt),
+    on_limit: budget.onLimit,
     raised_usd: usdNumber(budget.raisedNanoUsd),
     raised_until: isoTime(budget.raisedUntil ?? Number.POSITIVE_INFINITY),
     exceeded: isOver(standing),

@@ -8,7 +8,7 @@ import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { type Balances, createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
 import { distinct, type Standing } from '../ledger/standing.ts';
-import { budgetName, type EachKind, spanOf } from '../ledger/terms.ts';
+import { budgetName, type EachKind, type OnLimit, spanOf } from '../ledger/terms.ts';
 import {
   type BudgetPlace,
   findBudget,
@@ -32,6 +32,8 @@ export interface BudgetSettings extends BudgetPlace {
   alertPercents?: readonly number[] | undefined;
   /** Length of a rolling budget's window. */
   windowMs?: number;
+  /** Default: as it is, and `block` for a new budget. */
+  onLimit?: OnLimit;
 }
 
 export const DEFAULT_ALERT_PERCENT = 80;
@@ -219,7 +221,8 @@ function insert(
   const result = db
     .prepare(
       `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-       current_start, created_at, repo, scope_kind, scope_value, key_id) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+       current_start, created_at, repo, scope_kind, scope_value, key_id, on_limit)
+       VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       project.id,
@@ -234,6 +237,7 @@ function insert(
       scope.kind,
       scope.value,
       scope.keyId,
+      settings.onLimit ?? 'block',
     );
   return Number(result.lastInsertRowid);
 }
@@ -244,7 +248,7 @@ function insert(
  */
 function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope: ScopeColumns): boolean {
   const { alert, alerts } = alertColumns(settings) ?? existing;
-  const windowMs = settings.windowMs ?? existing.windowMs;
+  const { windowMs = existing.windowMs, onLimit = existing.onLimit } = settings;
   const changed =
     settings.capNanoUsd !== existing.cap ||
     windowMs !== existing.windowMs ||
@@ -254,7 +258,7 @@ function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope:
     .prepare('DELETE FROM budget_raises WHERE budget_id = ?')
     .run(existing.id);
   db.prepare(
-    `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, cap_version = ?,
+    `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, on_limit = ?, cap_version = ?,
      parent_id = 0, scope_value = iif(parent_id = 0, scope_value, ?), key_id = iif(scope_kind = 'run', key_id, ?)
      WHERE id = ?`,
   ).run(
@@ -262,12 +266,13 @@ function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope:
     alert,
     alerts,
     windowMs,
+    onLimit,
     existing.version + (changed ? 1 : 0),
     scope.value,
     scope.keyId,
     existing.id,
   );
-  return changed || endedRaises > 0;
+  return changed || onLimit !== existing.onLimit || endedRaises > 0;
 }
 
 /** The columns of the alerts that the settings name: the lowest, and all if there are several. */

@@ -2,7 +2,7 @@ import { badRequest } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Project } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
-import type { BudgetPeriod, ScopeKind } from '../ledger/terms.ts';
+import type { BudgetPeriod, OnLimit, ScopeKind } from '../ledger/terms.ts';
 
 /** What a budget is for, besides a repository. */
 export interface Scope {
@@ -27,6 +27,7 @@ export interface StoredBudget {
   alert: number;
   alerts: string;
   windowMs: number | null;
+  onLimit: OnLimit;
   parentId: number;
 }
 
@@ -38,7 +39,7 @@ export interface ScopeColumns {
 }
 
 const COLUMNS = `id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert,
-  alert_percents AS alerts, window_ms AS windowMs, parent_id AS parentId`;
+  alert_percents AS alerts, window_ms AS windowMs, on_limit AS onLimit, parent_id AS parentId`;
 
 /** The live budget of a place, or the member of a cap for each that has it; undefined if there is none. */
 export function findBudget(

@@ -18,18 +18,28 @@ export interface Raise {
   forMs?: number | undefined;
 }
 
+interface Context {
+  calendar: Calendar;
+  now: number;
+}
+
 const MIN_RAISE_MS = 60_000;
 const MAX_RAISE_MS = 366 * 86_400_000;
+
+/** As `raiseInPlace`, in a transaction of its own. */
+export async function raiseBudget(db: Db, raise: Raise, context: Context): Promise<Standing> {
+  return raiseInPlace(db, raise, context);
+}
 
 /**
  * Raises the cap of a budget, for good or for a time. Raises for a time add up, and each ends by itself: the ledger
  * lowers the cap in the first transaction after its end. Throws GwError 400 and 404.
  */
-export async function raiseBudget(
+export function raiseInPlace(
   db: Db,
   { budget: name, amountNanoUsd, forMs }: Raise,
-  { calendar, now }: { calendar: Calendar; now: number },
-): Promise<Standing> {
+  { calendar, now }: Context,
+): Standing {
   if (!Number.isSafeInteger(amountNanoUsd) || amountNanoUsd <= 0)
     throw badRequest('a raise is an amount of more than $0', 'amount_usd');
   if (forMs !== undefined && !(forMs >= MIN_RAISE_MS && forMs <= MAX_RAISE_MS))

@@ -5,6 +5,7 @@ const TABLES: Readonly<Record<string, string>> = {
   projects: 'id',
   keys: 'project_id',
   budgets: 'project_id',
+  asks: 'project_id',
   requests: 'project_id',
   journal: 'project_id',
   request_log: 'project_id',

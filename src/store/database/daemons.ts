@@ -70,6 +70,13 @@ export function deadDaemons(db: Db, own: { instanceId: string; lockPath: string 
     .filter((daemon) => daemon.lockPath === own.lockPath || isLockFree(daemon.lockPath));
 }
 
+/** The slots of the daemons that live. */
+export function liveSlots(db: Db): Set<number> {
+  const daemons = db.prepare<[], DaemonRow>(`SELECT ${COLUMNS} FROM daemons`).all();
+  const live = daemons.filter(({ pid, lockPath }) => pid === process.pid || !isLockFree(lockPath));
+  return new Set(live.map(({ slot }) => slot));
+}
+
 /** The daemons that run on a database file, without the one that `ownLock` stands for. */
 export function liveDaemons(path: string, ownLock: string): DaemonRow[] {
   const db = new Database(path, { readonly: true, fileMustExist: true });

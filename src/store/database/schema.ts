@@ -107,6 +107,10 @@ export const budgets = sqliteTable(
     alertPercents: text('alert_percents').notNull().default(''),
     /** The team's id of it; null: it is local. Its cap is then what this gateway may spend in the running period. */
     teamBudgetId: integer('team_budget_id'),
+    /** What happens to a request that it has no room for in its period. */
+    onLimit: text('on_limit', { enum: ['block', 'ask'] })
+      .notNull()
+      .default('block'),
   },
   (t) => [
     uniqueIndex('budgets_of_team').on(t.teamBudgetId),
@@ -129,6 +133,28 @@ export const budgetRaises = sqliteTable(
   },
   (table) => [index('budget_raises_of_budget').on(table.budgetId)],
 );
+
+/** Requests that wait, or have waited, for their owner's answer. Those that ended are deleted after a day. */
+export const asks = sqliteTable('asks', {
+  requestId: integer('request_id').primaryKey(),
+  projectId: integer('project_id').notNull(),
+  /** The budget that has no room, the one with the least left. */
+  budgetId: integer('budget_id').notNull(),
+  keyId: integer('key_id').notNull(),
+  /** The daemon that the request waits at. */
+  slot: integer().notNull(),
+  model: text().notNull(),
+  agent: text().notNull(),
+  /** The least that the request can do with. */
+  leastNanoUsd: integer('least_nano_usd').notNull(),
+  /** What is held if the owner approves the request. */
+  neededNanoUsd: integer('needed_nano_usd').notNull(),
+  state: text({ enum: ['open', 'approved', 'denied', 'expired', 'ended'] }).notNull(),
+  /** The most that the approved request may hold, whatever its budgets have left; null: they have to have room. */
+  allowedNanoUsd: integer('allowed_nano_usd'),
+  createdAt: integer('created_at').notNull(),
+  expiresAt: integer('expires_at').notNull(),
+});
 
 /** The runs of `gw run --budget` that have not ended. */
 export const runs = sqliteTable('runs', {

@@ -1,5 +1,7 @@
 import { formatRequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
+import type { AskRows } from './asks/ask-rows.ts';
+import { type AskResult, type AskTerms, createAsking, roomWith } from './asks/asking.ts';
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import type { Journal, RequestHead } from './journal.ts';
@@ -47,6 +49,17 @@ export interface Admission extends RequestHead {
   blockedRecord: () => RequestRecord;
   /** Lowers the amounts while the request waits, if better bounds are known by now. */
   requote?: () => void;
+  /** How the owner is asked, if the budgets without room do that; undefined: never. */
+  asking?: AskTerms | undefined;
+}
+
+export interface Held {
+  kind: 'held';
+  amount: NanoUsd;
+  remaining: NanoUsd | null;
+  spentOfCap: number;
+  /** What the owner has allowed the request beyond the caps of budgets that ask. */
+  allowed: NanoUsd | undefined;
 }
 
 export type AdmissionResult =
@@ -54,7 +67,7 @@ export type AdmissionResult =
    * Reserved and durable: the request may be sent. `remaining` is the room of the tightest budget, null without
    * budgets; `spentOfCap` the largest part of its cap that a budget has spent, 0 without budgets.
    */
-  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null; spentOfCap: number }
+  | Held
   /** No room for the loose bound, and there may be for a count. Nothing is written. */
   | { kind: 'needs_count' }
   /** The cost can't be bounded and there is a budget. Nothing is written. */
@@ -64,15 +77,21 @@ export type AdmissionResult =
   /** What was granted of a team budget is used up, and the authority can't be asked for more. Nothing is written. */
   | { kind: 'unreachable'; standing: Standing }
   /** There is no room in this period. The record and the events are written. */
-  | { kind: 'blocked'; standing: Standing };
+  | { kind: 'blocked'; standing: Standing }
+  | AskResult;
 
 /** A running request that needs a hold for its next attempt. */
 export interface Readmission
-  extends Omit<Admission, 'least' | 'leastIfCounted' | 'queueKey' | 'isFinal' | 'blockedRecord' | 'requote'> {
+  extends Omit<
+    Admission,
+    'least' | 'leastIfCounted' | 'queueKey' | 'isFinal' | 'blockedRecord' | 'requote' | 'asking'
+  > {
   /** What its attempts so far have cost, or may have. */
   spent: NanoUsd;
   /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
   least?: NanoUsd;
+  /** `allowed` of its first hold. */
+  allowed?: NanoUsd | undefined;
 }
 
 export type ReadmissionResult =
@@ -91,11 +110,15 @@ export interface AdmissionsOptions {
   emit: EmitEvent;
   writeRecord: (record: RequestRecord) => void;
   team?: TeamHooks | undefined;
+  /** Undefined: nobody is asked. */
+  asks?: { rows: AskRows; now: () => number } | undefined;
 }
 
 /** Decides who may run. Each function runs within a batch. */
 export interface Admissions {
   admit(admission: Admission): AdmissionResult;
+  /** What has become of a request for which `admit` returned `ask`. `wait`: it is to be admitted in its turn. */
+  look(admission: Admission): AdmissionResult;
   readmit(readmission: Readmission): ReadmissionResult;
   /** Ends the batch: in the next one, room may have been freed for those who wait. */
   endBatch(): void;
@@ -108,7 +131,11 @@ export function createAdmissions({
   emit,
   writeRecord,
   team,
+  asks,
 }: AdmissionsOptions): Admissions {
+  const { standingsFor } = balances;
+  const asking =
+    asks && createAsking<Admission, AdmissionResult>({ ...asks, emit, standingsFor, admit, hold, block });
   /** Queues in which a request of this batch has to wait: later requests wait behind it. */
   const waiting = new Set<number | string>();
 
@@ -132,19 +159,20 @@ export function createAdmissions({
     const fitted = mustQueue ? undefined : admission.fitInto?.(room);
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const full = exhausted(standings, admission.least);
-    if (full) return mayFitCounted(admission, standings) ? { kind: 'needs_count' } : block(admission, full);
+    if (full && mayFitCounted(admission, standings)) return { kind: 'needs_count' };
+    if (full) return asking?.ask(admission, standings, full) ?? block(admission, full);
     if (short?.team?.isCutOff) return { kind: 'unreachable', standing: short };
     waiting.add(queueKey);
     return { kind: 'wait', standing: short ?? tightest(standings) };
   }
 
-  function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
+  function hold(admission: Admission, amount: NanoUsd, standings: Standing[], allowed?: NanoUsd): Held {
     const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
     journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
     if (team)
       for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
     const remaining = standings.length > 0 ? remainingIn(standings) - amount : null;
-    return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };
+    return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings), allowed };
   }
 
   function block(admission: Admission, full: Standing): AdmissionResult {
@@ -188,7 +216,7 @@ export function createAdmissions({
     return { kind: 'refused', standing: full ?? tightest(standings) };
   }
 
-  return { admit, readmit, endBatch: () => waiting.clear() };
+  return { admit, look: asking?.look ?? admit, readmit, endBatch: () => waiting.clear() };
 }
 
 /**
@@ -216,7 +244,8 @@ function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[]): bo
 function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefined {
   if (standings.length === 0) return next.amount;
   if (next.unpriced) return undefined;
-  const room = roomIn(standings) - next.spent;
+  const { allowed } = next;
+  const room = (allowed === undefined ? roomIn(standings) : roomWith(standings, allowed)) - next.spent;
   if (next.amount === 0 || next.amount <= room) return next.amount;
   const fitted = next.fitInto?.(room);
   return fitted !== undefined && fitted <= room ? fitted : undefined;

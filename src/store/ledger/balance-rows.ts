@@ -58,7 +58,7 @@ export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS p
   b.window_ms AS windowMs, b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent,
   b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
   b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
-  b.team_budget_id AS teamBudgetId, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+  b.team_budget_id AS teamBudgetId, b.on_limit AS onLimit, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
 
 /** SQL for the budgets `b` that a project has: its own, and those of its team that count it. */
 export const IN_PROJECT = `(b.project_id = @projectId AND b.team_budget_id IS NULL OR b.team_budget_id IS NOT NULL
@@ -96,9 +96,9 @@ export function prepareCopyRaises(db: Db) {
 export function prepareInsertMember(db: Db) {
   const insert = db.prepare<[Record<string, number | string>]>(
     `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-     current_start, created_at, scope_kind, scope_value, key_id, parent_id)
+     current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit)
      SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
-     @value, @keyId, id FROM budgets WHERE id = @parentId`,
+     @value, @keyId, id, on_limit FROM budgets WHERE id = @parentId`,
   );
   const copyRaises = prepareCopyRaises(db);
   return (

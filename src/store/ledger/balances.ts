@@ -12,6 +12,8 @@ import { type CountedRequest, countsRequest, memberValue } from './terms.ts';
 export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'write' | 'forget'> {
   /** The budgets of a project as they stand in the running period. */
   standings(projectId: number): Standing[];
+  /** One budget of a project, as it stands. */
+  standingOf(projectId: number, budgetId: number): Standing | undefined;
   /** The budgets that count a request, as they stood after the last batch; undefined if that isn't cached. */
   cachedStandings(request: Counted): Standing[] | undefined;
   /** The budgets that count a request. Where its repository isn't known, those of repositories don't. */
@@ -78,6 +80,7 @@ export function createBalances(options: BalancesOptions): Balances {
       ofProject(projectId).map((account) =>
         account.budget.scopeKind === 'each' ? standingOfEach(account) : account.standing(),
       ),
+    standingOf: (projectId, budgetId) => find(projectId, budgetId)?.standing(),
     standingsFor: (request) => accountsFor(request).map((account) => account.standing()),
     cachedStandings(request) {
       const accounts = cachedOf(request.projectId);

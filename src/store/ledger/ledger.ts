@@ -1,7 +1,7 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Clock } from '../../clock.ts';
 import type { GwError } from '../../errors.ts';
-import { type Random, systemRandom } from '../../ids.ts';
+import { type Random, type RequestId, systemRandom } from '../../ids.ts';
 import { createNames } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type Readmission,
   type ReadmissionResult,
 } from './admission.ts';
+import { createAskRows } from './asks/ask-rows.ts';
 import { createBalances } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
 import { createEvents, type EmitEvent } from './events.ts';
@@ -33,6 +34,10 @@ import type { TeamHooks } from './team-terms.ts';
 export interface Ledger {
   /** Holds a request's worst-case cost in each budget that counts it, or says why not. */
   admit(admission: Admission): Promise<AdmissionResult>;
+  /** What has become of a request for which `admit` returned `ask`. `wait`: it is to be admitted in its turn. */
+  look(admission: Admission): Promise<AdmissionResult>;
+  /** Ends the question about a request that waits for no answer any more. */
+  endAsk(id: RequestId): Promise<void>;
   /**
    * Replaces a request's hold by that of its next attempt. What was spent stays held until the request is settled: one
    * settlement books all attempts, and a crash in between loses none. Never waits for room.
@@ -106,8 +111,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   const sessions = createSessions(db);
   let batchAt = 0;
   const journal = createJournal({ db, names, sessions, now: () => batchAt });
-  const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add, team });
-  const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle });
+  const askRows = createAskRows(db, slot);
+  const asks = { rows: askRows, now: () => batchAt };
+  const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add, team, asks });
+  const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle, asks: askRows });
   const watch = createChangeWatch(db, clock);
   const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
 
@@ -168,6 +175,8 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   return {
     admit: (admission) => refused(fault()) ?? submit(() => admissions.admit(admission)),
+    look: (admission) => refused(fault()) ?? submit(() => admissions.look(admission)),
+    endAsk: (id) => submit(() => askRows.close(id, 'ended')),
     readmit: (readmission) => refused(fault()) ?? submit(() => admissions.readmit(readmission)),
     settle: (record) => submit(() => late.settle(record)),
     settleLate: (record) => late.settleLate(record, submitLate),

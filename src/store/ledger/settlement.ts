@@ -3,6 +3,7 @@ import { timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Db } from '../database/open.ts';
+import type { AskRows } from './asks/ask-rows.ts';
 import type { Balances } from './balances.ts';
 import type { Journal, OpenHold } from './journal.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
@@ -21,17 +22,18 @@ export interface SettlementsOptions {
   journal: Journal;
   /** Writes the record of a request that had a hold. */
   writeRecord: (record: RequestRecord) => void;
+  asks: Pick<AskRows, 'closeAll'>;
 }
 
 /** Turns holds into spend. Each function runs within a batch. */
 export interface Settlements {
   settle(record: RequestRecord): SettleResult;
-  /** Closes the holds of a daemon that is gone; returns how many. */
+  /** Closes the holds of a daemon that is gone, and ends its questions; returns how many holds. */
   closeHolds(slot: number, instanceId?: string): number;
 }
 
 export function createSettlements(options: SettlementsOptions): Settlements {
-  const { db, clock, balances, journal, writeRecord } = options;
+  const { db, clock, balances, journal, writeRecord, asks } = options;
   const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
 
   function settle(record: RequestRecord): SettleResult {
@@ -54,6 +56,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
     closeHolds(slot, instanceId) {
       const owner = instanceId === undefined ? undefined : selectOwner.get(slot);
       if (owner !== undefined && owner !== instanceId) return 0;
+      asks.closeAll(slot);
       const open = journal.ofSlot(slot);
       for (const hold of open) settle(crashRecord(hold, clock.now()));
       return open.length;

@@ -33,9 +33,15 @@ export interface BudgetTerms {
   parentId: number;
   /** The team's id of it, whose cap is what this gateway may spend in the running period; null: it is local. */
   teamBudgetId: number | null;
+  /** What happens to a request that it has no room for in its period. */
+  onLimit: OnLimit;
   /** 1 if it was removed. */
   removed: number;
 }
+
+/** `ask`: the request waits for its owner's answer before it is refused. */
+export const ON_LIMITS = ['block', 'ask'] as const;
+export type OnLimit = (typeof ON_LIMITS)[number];
 
 /**
  * What a budget can be for, besides a repository. A budget for `each` of a kind counts nothing itself: each of these

@@ -4,5 +4,9 @@ export const EVENT_TYPES = [
   'budget.exceeded',
   'budget.reset',
   'request.blocked',
+  'request.approval_requested',
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** What a webhook gets that names no events: questions are only for those who answer them. */
+export const DEFAULT_EVENTS = EVENT_TYPES.filter((type) => type !== 'request.approval_requested');

@@ -38,6 +38,9 @@ interface EventData {
   resets_at?: string;
   skipped?: number;
   model?: string;
+  ask_id?: string;
+  needed_usd?: number;
+  expires_at?: string;
   test?: boolean;
 }
 
@@ -51,7 +54,7 @@ export function describe(event: WebhookEvent, options: DescribeOptions): ChatMes
 function describeType(event: WebhookEvent, data: EventData, options: DescribeOptions): ChatMessage {
   const head = [external('Project', event.project), ...spentFacts(data)];
   const raise = raiseCommand(event.project, data);
-  const resets = resetFact(data, options.calendar);
+  const resets = timeFact('Resets', data.resets_at, options.calendar);
   switch (event.type) {
     case 'budget.threshold_reached':
       return {
@@ -84,6 +87,17 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
         title: blockedTitle(event, options),
         facts: [...head, ...(data.model === undefined ? [] : [external('Last model', data.model)])],
         command: raise,
+      };
+    case 'request.approval_requested':
+      return {
+        tone: 'warning',
+        title: `Approve a request beyond the budget? It needs ${formatUsd(Math.round((data.needed_usd ?? 0) * NANO_PER_USD))}`,
+        facts: [
+          ...head,
+          ...(data.model === undefined ? [] : [external('Model', data.model)]),
+          ...timeFact('Waits until', data.expires_at, options.calendar),
+        ],
+        command: approveCommand(data),
       };
     default:
       return { tone: 'warning', title: event.type, facts: head };
@@ -119,11 +133,15 @@ function period(data: EventData): Fact[] {
   return data.period === undefined ? repo : [external('Period', data.period), ...repo];
 }
 
-function resetFact(data: EventData, calendar: Calendar): Fact[] {
-  const time = Date.parse(data.resets_at ?? '');
+function timeFact(label: string, text: string | undefined, calendar: Calendar): Fact[] {
+  const time = Date.parse(text ?? '');
   if (Number.isNaN(time)) return [];
-  const value = `${calendar.dateOf(time)} ${calendar.timeOfDay(time)} (${calendar.timezone})`;
-  return [{ label: 'Resets', value }];
+  return [{ label, value: `${calendar.dateOf(time)} ${calendar.timeOfDay(time)} (${calendar.timezone})` }];
+}
+
+/** The id is gw's own, but the data is not trusted to be: it becomes part of a command. */
+function approveCommand({ ask_id: id = '' }: EventData): string {
+  return /^ask_[0-9a-z]{11}$/.test(id) ? `gw approve ${id}` : 'gw asks';
 }
 
 /** The periods whose budgets can be named by these words alone. */

@@ -67,6 +67,7 @@ export function standingOf(
       capNanoUsd: 5e9,
       alertPercent: 80,
       teamBudgetId: null,
+      onLimit: 'block',
       alertPercents: '',
       raisedNanoUsd: 0,
       raisedUntil: null,
@@ -118,6 +119,7 @@ export function sampleData(): DashboardReading {
       standingOf('agents', { posted: 4_280_000_000 }),
       standingOf('ci', { posted: 50e9, capNanoUsd: 50e9, period: 'monthly' }),
     ],
+    asks: [],
     requests: [
       rowAt(2),
       rowAt(6, { model: '深度求索-聊天模型', provider: 'deepseek', flags: ['unpriced'], costNanoUsd: 0 }),

@@ -1,0 +1,75 @@
+import type { Clock } from '../../../clock.ts';
+
+/** The requests that wait for their owner's answer, and when they look for it. */
+export interface Approvals {
+  /** No more may wait: each keeps its body in memory, and looks for its answer. */
+  readonly isFull: boolean;
+  /** Nothing waits any more: the daemon stops. */
+  readonly isEnded: boolean;
+  /** A request begins to wait, until the returned function is called. */
+  join(): () => void;
+  /** Resolves when it is time to look for answers. Requests look in the order in which they began to wait. */
+  nextLook(): Promise<void>;
+  /** A client has hung up after waiting this long for its first byte. `name`: its `user-agent`. */
+  noteGone(name: string, waitedMs: number): void;
+  /** How long a client was measured to wait for its first byte; Infinity: not known. */
+  limitOf(name: string): number;
+  end(): void;
+}
+
+const LOOK_MS = 200;
+const MAX_WAITING = 200;
+/** People hang up at any time, a client's own limit ends two waits after the same time. */
+const SAME_MS = 500;
+const MAX_CLIENTS = 1_000;
+
+export function createApprovals(clock: Pick<Clock, 'after'>): Approvals {
+  let waiting = 0;
+  let isEnded = false;
+  let looking: (() => void)[] = [];
+  let cancel = () => {};
+  /** How long clients waited the last time, and the limit that two such times have shown. */
+  const clients = new Map<string, { lastMs: number; limitMs: number }>();
+
+  function wake(): void {
+    const woken = looking;
+    looking = [];
+    for (const look of woken) look();
+  }
+
+  return {
+    get isFull() {
+      return waiting >= MAX_WAITING;
+    },
+    get isEnded() {
+      return isEnded;
+    },
+    join() {
+      waiting++;
+      return () => {
+        waiting--;
+      };
+    },
+    nextLook: () =>
+      new Promise((resolve) => {
+        if (isEnded) {
+          resolve();
+          return;
+        }
+        if (looking.length === 0) cancel = clock.after(LOOK_MS, wake);
+        looking.push(resolve);
+      }),
+    noteGone(name, waitedMs) {
+      const { lastMs = -Infinity, limitMs = Infinity } = clients.get(name) ?? {};
+      const isLimit = Math.abs(waitedMs - lastMs) <= SAME_MS;
+      if (clients.size >= MAX_CLIENTS) clients.clear();
+      clients.set(name, { lastMs: waitedMs, limitMs: isLimit ? Math.min(waitedMs, lastMs) : limitMs });
+    },
+    limitOf: (name) => clients.get(name)?.limitMs ?? Infinity,
+    end() {
+      isEnded = true;
+      cancel();
+      wake();
+    },
+  };
+}
