@@ -1,6 +1,7 @@
 import type { Calendar } from '../../src/calendar.ts';
 import { timeOfRequestId } from '../../src/ids.ts';
-import type { BudgetPeriod } from '../../src/store/ledger/terms.ts';
+import type { AskState } from '../../src/store/ledger/asks/ask-rows.ts';
+import type { BudgetPeriod, OnLimit } from '../../src/store/ledger/terms.ts';
 
 /** What a request is of: what it is counted by besides its project. */
 export interface Client {
@@ -45,6 +46,7 @@ export interface OracleBudget {
   parent: OracleBudget | undefined;
   cap: number;
   alert: number;
+  onLimit: OnLimit;
   version: number;
   currentStart: number;
   live: boolean;
@@ -54,7 +56,7 @@ export interface OracleBudget {
 
 type OracleSettings = Pick<
   OracleBudget,
-  'projectId' | 'period' | 'windowMs' | 'repo' | 'scope' | 'cap' | 'alert'
+  'projectId' | 'period' | 'windowMs' | 'repo' | 'scope' | 'cap' | 'alert' | 'onLimit'
 >;
 
 export interface OracleRequest {
@@ -68,6 +70,8 @@ export interface OracleRequest {
   repo: string;
   key: number;
   session: string;
+  /** What its owner has allowed it beyond the caps of budgets that ask. */
+  allowed?: number | undefined;
 }
 
 export interface Ask extends Client {
@@ -80,11 +84,32 @@ export interface Ask extends Client {
   small: number;
   cut: boolean;
   isFinal: boolean;
+  /** What it is to hold if its owner approves it. */
+  needed: number;
+  /** Until when it can wait for an answer. */
+  waitsUntil: number;
 }
 
+/** A request that waits for its owner's answer, or has waited. */
+export interface Question {
+  ask: Ask;
+  state: AskState;
+  budget: OracleBudget;
+  allowed: number | null;
+  expiresAt: number;
+}
+
+const QUESTIONS_KEPT_MS = 86_400_000;
+
 export type Expected =
-  | { kind: 'held'; amount: number; remaining: number | null; spentOfCap: number }
-  | { kind: 'needs_count' | 'wait' | 'blocked' };
+  | {
+      kind: 'held';
+      amount: number;
+      remaining: number | null;
+      spentOfCap: number;
+      allowed?: number | undefined;
+    }
+  | { kind: 'needs_count' | 'wait' | 'blocked' | 'ask' };
 
 export type ExpectedAgain =
   | { kind: 'held'; amount: number; remaining: number | null }
@@ -104,6 +129,7 @@ export class Oracle {
   events: string[] = [];
   /** Records of refused requests and others that held nothing. */
   otherRecords: ({ id: number; projectId: number; cost: number } & Client)[] = [];
+  questions: Question[] = [];
   private queued = new Set<string>();
 
   constructor(calendar: Calendar) {
@@ -116,43 +142,163 @@ export class Oracle {
 
   admit(ask: Ask): Expected {
     const budgets = this.countersOf(ask.projectId, ask);
-    const rooms = budgets.map((b) => b.cap - this.posted(b) - this.pending(b));
-    const room = Math.min(...rooms);
-    const hold = (amount: number): Expected => {
-      this.requests.push({ ...ask, amount, open: true, cost: 0 });
-      for (const b of budgets) this.reserve(b, ask.id, amount);
-      const spentOfCap = Math.max(0, ...budgets.map((b) => this.posted(b) / Math.max(1, b.cap)));
-      return { kind: 'held', amount, remaining: budgets.length > 0 ? room - amount : null, spentOfCap };
-    };
+    const room = Math.min(...budgets.map((b) => this.roomOf(b)));
+    const hold = (amount: number) => this.hold(ask, amount, budgets);
     if (budgets.length === 0 || ask.amount === 0) return hold(ask.amount);
     const line = `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`;
     const behind = this.queued.has(line);
     if (!behind && ask.amount <= room) return hold(ask.amount);
     if (!ask.isFinal) return { kind: 'needs_count' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
-    if (this.blocks(budgets, ask.least, ask.small)) {
-      const { id, projectId, repo, key, session } = ask;
-      this.otherRecords.push({ id, projectId, cost: 0, repo, key, session });
-      return { kind: 'blocked' };
-    }
+    const full = this.fullFor(budgets, ask.least);
+    if (full) return this.asks(budgets, ask, full) ?? this.block(ask, full);
     this.queued.add(line);
     return { kind: 'wait' };
   }
 
+  private hold(ask: Ask, amount: number, budgets: OracleBudget[], allowed?: number): Expected {
+    const room = Math.min(...budgets.map((b) => this.roomOf(b)));
+    this.requests.push({ ...ask, amount, open: true, cost: 0, allowed });
+    for (const b of budgets) this.reserve(b, ask.id, amount);
+    const spentOfCap = Math.max(0, ...budgets.map((b) => this.posted(b) / Math.max(1, b.cap)));
+    const remaining = budgets.length > 0 ? room - amount : null;
+    return { kind: 'held', amount, remaining, spentOfCap, allowed };
+  }
+
+  private roomOf(budget: OracleBudget): number {
+    return budget.cap - this.posted(budget) - this.pending(budget);
+  }
+
+  private unspent(budget: OracleBudget): number {
+    return budget.cap - this.posted(budget);
+  }
+
+  /** The budget that has the least left, if that is too little even once every hold is released. */
+  private fullFor(budgets: OracleBudget[], needed: number): OracleBudget | undefined {
+    const least = Math.min(...budgets.map((b) => this.unspent(b)));
+    return needed > least ? budgets.find((b) => this.unspent(b) === least) : undefined;
+  }
+
+  private block(ask: Ask, full: OracleBudget): Expected {
+    const { id, projectId, repo, key, session, small } = ask;
+    this.tellBlocked(full, small);
+    this.otherRecords.push({ id, projectId, cost: 0, repo, key, session });
+    return { kind: 'blocked' };
+  }
+
+  private tellBlocked(full: OracleBudget, small: number): void {
+    if (this.unspent(full) < small) this.tellExceeded(full, this.startFor(full));
+    this.events.push(`request.blocked ${nameOf(full)}`);
+  }
+
+  /** The owner is asked if all budgets without room do that. */
+  private asks(budgets: OracleBudget[], ask: Ask, full: OracleBudget): Expected | undefined {
+    const isBlocked = budgets.some((b) => b.onLimit === 'block' && ask.least > this.unspent(b));
+    if (isBlocked || ask.waitsUntil <= this.now) return undefined;
+    const known = this.questionOf(ask.id);
+    if (known?.state === 'open' && known.budget === full) return { kind: 'ask' };
+    this.questions = this.questions.filter(
+      (q) => q.state === 'open' || q.expiresAt >= this.now - QUESTIONS_KEPT_MS,
+    );
+    const again = this.questionOf(ask.id);
+    if (again) Object.assign(again, { state: 'open', budget: full });
+    else this.questions.push({ ask, state: 'open', budget: full, allowed: null, expiresAt: ask.waitsUntil });
+    this.events.push(`request.approval_requested ${nameOf(full)}`);
+    return { kind: 'ask' };
+  }
+
+  private questionOf(id: number): Question | undefined {
+    return this.questions.find(({ ask }) => ask.id === id);
+  }
+
+  /** What has become of a request that waits for an answer. */
+  look(ask: Ask): Expected {
+    const budgets = this.countersOf(ask.projectId, ask);
+    const [first] = budgets;
+    const question = this.questionOf(ask.id);
+    if (!first) return this.hold(ask, ask.amount, []);
+    const full = this.fullFor(budgets, ask.least);
+    if (question?.state === 'denied') return this.block(ask, full ?? first);
+    if (question?.state === 'approved' && question.allowed !== null)
+      return this.holdApproved(ask, budgets, question.allowed);
+    if (!full) return { kind: 'wait' };
+    const asked = this.asks(budgets, ask, full);
+    if (asked) return asked;
+    this.endQuestion(ask.id, 'expired');
+    return this.block(ask, full);
+  }
+
+  private holdApproved(ask: Ask, budgets: OracleBudget[], allowed: number): Expected {
+    const room = this.roomWith(budgets, allowed);
+    const cut = ask.cut && room >= ask.least ? Math.min(room, ask.amount) : undefined;
+    const held = ask.amount <= room ? ask.amount : cut;
+    if (held !== undefined) return this.hold(ask, held, budgets, allowed);
+    const others = budgets.filter((b) => b.onLimit === 'block');
+    const full = this.fullFor(others, ask.least);
+    if (!full && ask.waitsUntil > this.now) return { kind: 'ask' };
+    const leastRoom = Math.min(...budgets.map((b) => this.roomOf(b)));
+    const tightest = full ?? budgets.find((b) => this.roomOf(b) === leastRoom);
+    if (!tightest) throw new Error('no budget');
+    return this.block(ask, tightest);
+  }
+
+  /** Never more than the owner has allowed, where a budget has less left. */
+  private roomWith(budgets: OracleBudget[], allowed: number | undefined): number {
+    return Math.min(
+      ...budgets.map((b) =>
+        b.onLimit === 'ask' && allowed !== undefined ? Math.max(allowed, this.roomOf(b)) : this.roomOf(b),
+      ),
+    );
+  }
+
+  endQuestion(id: number, state: AskState = 'ended'): void {
+    const question = this.questionOf(id);
+    if (question?.state === 'open') question.state = state;
+  }
+
+  /** Whether the owner may answer so. `raise`: by how much the budget is raised; null: for this once. */
+  answer(question: Question, how: { deny: true } | { deny: false; raise: number | null }): boolean {
+    const { budget, ask, state } = question;
+    if (state !== 'open' || question.expiresAt <= this.now) return false;
+    if (how.deny) {
+      question.state = 'denied';
+      return true;
+    }
+    if (!budget.live) return false;
+    const left = budget.cap - this.postedNow(budget);
+    if (left >= ask.least) return false;
+    if (how.raise !== null && (budget.parent || how.raise <= 0 || left + how.raise < ask.least)) return false;
+    this.touch(budget.projectId);
+    if (budget.parent) this.roll(budget);
+    question.state = 'approved';
+    question.allowed = how.raise === null ? ask.needed : null;
+    const { cap, alert, windowMs } = budget;
+    if (how.raise !== null) this.changeBudget(budget, { cap: cap + how.raise, alert, windowMs });
+    return true;
+  }
+
+  /** What is posted in the period that a budget would be in, were it touched. */
+  private postedNow(budget: OracleBudget): number {
+    if (budget.period === 'rolling') return this.posted(budget);
+    const start = Math.max(budget.currentStart, this.spanStart(budget.period));
+    return this.entries
+      .filter((e) => e.budget === budget && e.start === start)
+      .reduce((sum, entry) => sum + (entry.actual ?? 0), 0);
+  }
+
   /** Whether a budget has too little left in its period; it is exceeded if it can't pay for a small request either. */
   private blocks(budgets: OracleBudget[], needed: number, small: number): boolean {
-    const unspent = budgets.map((b) => b.cap - this.posted(b));
-    const least = Math.min(...unspent);
-    const tightest = budgets[unspent.indexOf(least)];
-    if (!tightest || needed <= least) return false;
-    if (least < small) this.tellExceeded(tightest, this.startFor(tightest));
-    this.events.push(`request.blocked ${nameOf(tightest)}`);
-    return true;
+    const full = this.fullFor(budgets, needed);
+    if (full) this.tellBlocked(full, small);
+    return full !== undefined;
   }
 
   /** Exchanges a hold for what was spent and the next worst case. */
   readmit(
-    ask: Omit<Ask, 'projectId' | 'isFinal' | 'key' | 'session'> & { spent: number; only: boolean },
+    ask: Omit<Ask, 'projectId' | 'isFinal' | 'key' | 'session' | 'needed' | 'waitsUntil'> & {
+      spent: number;
+      only: boolean;
+    },
   ): ExpectedAgain {
     const request = this.requests.find((r) => r.id === ask.id && r.open);
     if (!request) return { kind: 'resolved_before' };
@@ -162,8 +308,8 @@ export class Oracle {
     this.entries = this.entries.filter(({ requestId }) => requestId !== ask.id);
     request.repo = ask.repo;
     const budgets = this.countersOf(request.projectId, request);
-    const room = Math.min(...budgets.map((b) => b.cap - this.posted(b) - this.pending(b)));
-    const left = room - ask.spent;
+    const room = Math.min(...budgets.map((b) => this.roomOf(b)));
+    const left = this.roomWith(budgets, request.allowed) - ask.spent;
     const fits = budgets.length === 0 || ask.amount === 0 || ask.amount <= left;
     const cut = ask.cut && left >= ask.least ? Math.min(left, ask.amount) : undefined;
     const next = fits ? ask.amount : cut;
@@ -214,12 +360,13 @@ export class Oracle {
   }
 
   private changeEach(each: OracleBudget, settings: OracleSettings): void {
-    const { cap, alert, windowMs } = settings;
-    const isChanged = cap !== each.cap || alert !== each.alert || windowMs !== each.windowMs;
+    const { cap, alert, windowMs, onLimit } = settings;
+    const isChanged =
+      cap !== each.cap || alert !== each.alert || windowMs !== each.windowMs || onLimit !== each.onLimit;
     Object.assign(each, settings);
     this.touch(each.projectId);
     for (const member of isChanged ? this.budgets.filter((b) => b.live && b.parent === each) : [])
-      this.changeBudget(member, { cap, alert, windowMs }, true);
+      this.changeBudget(member, { cap, alert, windowMs, onLimit }, true);
   }
 
   /** The members of the cap for each that a scope would be one of. */
@@ -305,8 +452,8 @@ export class Oracle {
     if (!budget) return false;
     const each = this.eachOf(projectId, period, scope.kind);
     if (each) {
-      const { cap, alert, windowMs } = each;
-      Object.assign(budget, { parent: each, cap, alert, windowMs, version: budget.version + 1 });
+      const { cap, alert, windowMs, onLimit } = each;
+      Object.assign(budget, { parent: each, cap, alert, windowMs, onLimit, version: budget.version + 1 });
       return true;
     }
     budget.live = false;
@@ -321,6 +468,7 @@ export class Oracle {
 
   closeHolds(slot: number): number {
     const open = this.requests.filter((r) => r.open && r.slot === slot);
+    for (const question of this.questions) if (question.ask.slot === slot) this.endQuestion(question.ask.id);
     for (const r of open.sort((a, b) => a.id - b.id)) this.settle(r.id, r.amount, r.repo, '');
     return open.length;
   }
@@ -399,8 +547,8 @@ export class Oracle {
     if (!known && this.findOwn({ projectId, period, repo: '', scope: { kind, value } })) return undefined;
     if (known) this.roll(known);
     if (known) return known;
-    const { windowMs, cap, alert } = each;
-    const settings = { projectId, period, windowMs, repo: '', scope: { kind, value }, cap, alert };
+    const { windowMs, cap, alert, onLimit } = each;
+    const settings = { projectId, period, windowMs, repo: '', scope: { kind, value }, cap, alert, onLimit };
     const member = newBudget(settings, period === 'rolling' ? this.now : each.currentStart);
     member.parent = each;
     this.budgets.push(member);

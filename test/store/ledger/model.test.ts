@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRequestIds, type RequestId, timeOfRequestId } from '../../../src/ids.ts';
+import { GwError } from '../../../src/errors.ts';
+import { createRequestIds, formatAskId, type RequestId, timeOfRequestId } from '../../../src/ids.ts';
 import type { Origin } from '../../../src/origin.ts';
+import { approveAsk, denyAsk } from '../../../src/store/budgets/asks.ts';
 import {
   type BudgetSettings,
   listBudgets,
@@ -13,9 +15,10 @@ import {
   setBudget,
 } from '../../../src/store/budgets/budgets.ts';
 import type { Db } from '../../../src/store/database/open.ts';
+import type { Admission, AdmissionResult } from '../../../src/store/ledger/admission.ts';
 import type { Ledger } from '../../../src/store/ledger/ledger.ts';
 import type { SettleResult } from '../../../src/store/ledger/settlement.ts';
-import type { BudgetPeriod } from '../../../src/store/ledger/terms.ts';
+import { type BudgetPeriod, ON_LIMITS, type OnLimit } from '../../../src/store/ledger/terms.ts';
 import {
   addProjects,
   admissionOf,
@@ -32,7 +35,14 @@ import {
   type World,
 } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
-import { type Client, nameOf, Oracle, type OracleScope } from '../../support/simulator-oracle.ts';
+import {
+  type Ask,
+  type Client,
+  type Expected,
+  nameOf,
+  Oracle,
+  type OracleScope,
+} from '../../support/simulator-oracle.ts';
 
 /** The real thing: daemons, each with its ledger, and the command line on a connection of its own. */
 interface Real {
@@ -45,6 +55,8 @@ interface Real {
   callers: Map<RequestId, Caller>;
   /** Settlements that no transaction has committed, in order, by the place of their daemon. */
   late: Map<number, Late[]>;
+  /** Requests that wait for their owner's answer. */
+  waiting: { ask: Ask; admission: Admission; daemon: number }[];
   close(): void;
 }
 
@@ -64,6 +76,7 @@ interface Caller {
 }
 
 type Step = fc.AsyncCommand<Oracle, Real>;
+type ValueOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
 
 const PROJECTS = 3;
 const SECOND = 1_000;
@@ -119,7 +132,7 @@ function step<T>(name: string, values: fc.Arbitrary<T>, run: (m: Oracle, r: Real
   );
 }
 
-const admit = fc.record({
+const admitValues = {
   kind: fc.constant('admit' as const),
   project,
   repo,
@@ -132,7 +145,10 @@ const admit = fc.record({
   smallPercent: fc.constantFrom(0, 10, 100),
   cut: fc.boolean(),
   isFinal: fc.boolean(),
-});
+  /** How long it waits for its owner. */
+  waitMs: fc.constantFrom(0, 60 * SECOND, 60 * SECOND),
+};
+const admit = fc.record(admitValues);
 const settle = fc.record({
   kind: fc.constant('settle' as const),
   pick: fc.nat(),
@@ -165,162 +181,187 @@ const record = fc.record({
 });
 const fail = fc.record({ kind: fc.constant('fail' as const), project });
 
+type Command =
+  | ValueOf<typeof admit>
+  | ValueOf<typeof settle>
+  | ValueOf<typeof readmit>
+  | ValueOf<typeof record>
+  | ValueOf<typeof fail>;
+
 /** The commands of one event-loop turn of one daemon: they share a transaction. */
-const batch = step(
-  'batch',
-  fc.record({
-    daemon: fc.nat(),
-    turn: fc.array(
-      fc.oneof(
-        { weight: 5, arbitrary: admit },
-        { weight: 4, arbitrary: settle },
-        { weight: 2, arbitrary: readmit },
-        { weight: 1, arbitrary: record },
-        { weight: 1, arbitrary: fail },
-      ),
-      { minLength: 1, maxLength: 6 },
-    ),
-  }),
-  async (model, real, { daemon: pick, turn }) => {
-    const daemon = at(real.daemons, pick);
-    const { ledger } = daemon;
-    const committed = commitLate(model, real, pick);
-    const results: Promise<unknown>[] = committed.map(({ result }) => result);
-    const expected: unknown[] = committed.map(({ isSettled }) => isSettled);
-    const broken = turn.some((command) => command.kind === 'fail');
-    model.beginBatch();
-    for (const command of turn) {
-      // A command that throws makes each of the turn run on its own: nobody waits behind another then.
-      if (broken) model.beginBatch();
-      if (command.kind === 'fail') {
-        const failing = ledger.write(() => {
-          daemon.db.prepare("INSERT INTO names (name) VALUES ('lost')").run();
-          throw new Error('own fault');
-        });
-        results.push(failing.catch((error: Error) => error.message));
-        expected.push('own fault');
-      } else if (command.kind === 'admit') {
-        const { amount, cut, isFinal } = command;
-        const least = Math.ceil((amount * command.leastPercent) / 100);
-        const small = Math.ceil((amount * command.smallPercent) / 100);
-        const id = daemon.nextId();
-        const origin = callFrom(real, id, pick % real.daemons.length, command);
-        const ask = {
-          id,
-          projectId: command.project,
-          slot: daemon.slot,
-          repo: origin.repo,
-          key: keyOf(command.project, command.key),
-          session: command.session,
-          amount,
-          least,
-          small,
-          cut,
-          isFinal,
-        };
-        const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
-        results.push(
-          ledger
-            .admit(
-              admissionOf(ask.id, amount, {
+const batchOf = (commands: fc.Arbitrary<Command>) =>
+  step(
+    'batch',
+    fc.record({ daemon: fc.nat(), turn: fc.array(commands, { minLength: 1, maxLength: 6 }) }),
+    async (model, real, { daemon: pick, turn }) => {
+      const daemon = at(real.daemons, pick);
+      const { ledger } = daemon;
+      const committed = commitLate(model, real, pick);
+      const results: Promise<unknown>[] = committed.map(({ result }) => result);
+      const expected: unknown[] = committed.map(({ isSettled }) => isSettled);
+      const broken = turn.some((command) => command.kind === 'fail');
+      model.beginBatch();
+      for (const command of turn) {
+        // A command that throws makes each of the turn run on its own: nobody waits behind another then.
+        if (broken) model.beginBatch();
+        if (command.kind === 'fail') {
+          const failing = ledger.write(() => {
+            daemon.db.prepare("INSERT INTO names (name) VALUES ('lost')").run();
+            throw new Error('own fault');
+          });
+          results.push(failing.catch((error: Error) => error.message));
+          expected.push('own fault');
+        } else if (command.kind === 'admit') {
+          const { amount, cut, isFinal } = command;
+          const least = Math.ceil((amount * command.leastPercent) / 100);
+          const small = Math.ceil((amount * command.smallPercent) / 100);
+          const id = daemon.nextId();
+          const origin = callFrom(real, id, pick % real.daemons.length, command);
+          const ask: Ask = {
+            id,
+            projectId: command.project,
+            slot: daemon.slot,
+            repo: origin.repo,
+            key: keyOf(command.project, command.key),
+            session: command.session,
+            amount,
+            least,
+            small,
+            cut,
+            isFinal,
+            // Where its output can't be cut, it needs all of it.
+            needed: cut ? Math.max(least, Math.ceil(amount / 2)) : amount,
+            waitsUntil: real.world.clock.now() + command.waitMs,
+          };
+          const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+          const admission = admissionOf(ask.id, amount, {
+            projectId: ask.projectId,
+            queueKey: `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`,
+            origin,
+            ...clientOf(ask),
+            least,
+            small,
+            isFinal,
+            asking: { needed: () => ask.needed, expiresAt: () => ask.waitsUntil },
+            ...(cut ? { fitInto } : {}),
+            blockedRecord: () =>
+              recordOf(id, {
                 projectId: ask.projectId,
-                queueKey: `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`,
+                status: 402,
+                outcome: 'blocked',
                 origin,
                 ...clientOf(ask),
-                least,
+              }),
+          });
+          results.push(ledger.admit(admission).then(shown));
+          const answer = model.admit(ask);
+          if (answer.kind === 'ask')
+            real.waiting.push({ ask, admission, daemon: pick % real.daemons.length });
+          expected.push(answer);
+        } else if (command.kind === 'settle') {
+          const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
+          if (choices.length === 0) continue;
+          const request = at(choices, command.pick);
+          const costNanoUsd = Math.floor((request.amount * command.percent) / 100);
+          if (request.open) takeOver(real, request.id, pick);
+          const { projectId } = request;
+          results.push(
+            ledger
+              .settle(
+                recordOf(request.id, {
+                  projectId,
+                  costNanoUsd,
+                  outcome: command.outcome,
+                  ...originOf(real, request.id),
+                  ...clientOf(request),
+                }),
+              )
+              .then((result) => result.kind === 'settled'),
+          );
+          expected.push(model.settle(request.id, costNanoUsd, repoOf(real, request.id)));
+        } else if (command.kind === 'readmit') {
+          const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
+          if (choices.length === 0) continue;
+          const request = at(choices, command.pick);
+          const { id, projectId, amount: held, open } = request;
+          const { amount, cut, only } = command;
+          if (open) takeOver(real, id, pick);
+          const least = Math.ceil((amount * command.leastPercent) / 100);
+          const small = Math.ceil((amount * command.smallPercent) / 100);
+          const spent = Math.floor((held * command.spentPercent) / 100);
+          const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+          const fields = { projectId, ...originOf(real, id), ...clientOf(request) };
+          const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
+          results.push(
+            ledger
+              .readmit({
+                ...head,
+                spent,
                 small,
-                isFinal,
+                allowed: request.allowed,
                 ...(cut ? { fitInto } : {}),
-                blockedRecord: () =>
-                  recordOf(id, {
-                    projectId: ask.projectId,
-                    status: 402,
-                    outcome: 'blocked',
-                    origin,
-                    ...clientOf(ask),
-                  }),
+                ...(only ? { least } : {}),
+              })
+              .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
+          );
+          const repo = repoOf(real, id);
+          const answer = model.readmit({
+            id,
+            amount,
+            spent,
+            least,
+            small,
+            cut,
+            only,
+            slot: daemon.slot,
+            repo,
+          });
+          expected.push(answer.kind === 'refused' ? { kind: answer.kind } : answer);
+          if (answer.kind === 'refused' && answer.blocked) {
+            // Its record follows at once, as each event of a refusal has one.
+            const blocked = recordOf(id, { ...fields, costNanoUsd: spent, outcome: 'blocked' });
+            results.push(ledger.settle(blocked).then((result) => result.kind === 'settled'));
+            expected.push(model.settle(id, spent, repo));
+          }
+        } else {
+          const id = daemon.nextId();
+          const origin = callFrom(real, id, pick % real.daemons.length, command);
+          const client = { key: keyOf(command.project, command.key), session: command.session };
+          results.push(
+            ledger.record(
+              recordOf(id, {
+                projectId: command.project,
+                costNanoUsd: command.cost,
+                outcome: 'refused',
+                status: 503,
+                origin,
+                ...clientOf(client),
               }),
-            )
-            .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
-        );
-        expected.push(model.admit(ask));
-      } else if (command.kind === 'settle') {
-        const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
-        if (choices.length === 0) continue;
-        const request = at(choices, command.pick);
-        const costNanoUsd = Math.floor((request.amount * command.percent) / 100);
-        if (request.open) takeOver(real, request.id, pick);
-        const { projectId } = request;
-        results.push(
-          ledger
-            .settle(
-              recordOf(request.id, {
-                projectId,
-                costNanoUsd,
-                outcome: command.outcome,
-                ...originOf(real, request.id),
-                ...clientOf(request),
-              }),
-            )
-            .then((result) => result.kind === 'settled'),
-        );
-        expected.push(model.settle(request.id, costNanoUsd, repoOf(real, request.id)));
-      } else if (command.kind === 'readmit') {
-        const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
-        if (choices.length === 0) continue;
-        const request = at(choices, command.pick);
-        const { id, projectId, amount: held, open } = request;
-        const { amount, cut, only } = command;
-        if (open) takeOver(real, id, pick);
-        const least = Math.ceil((amount * command.leastPercent) / 100);
-        const small = Math.ceil((amount * command.smallPercent) / 100);
-        const spent = Math.floor((held * command.spentPercent) / 100);
-        const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
-        const fields = { projectId, ...originOf(real, id), ...clientOf(request) };
-        const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
-        results.push(
-          ledger
-            .readmit({ ...head, spent, small, ...(cut ? { fitInto } : {}), ...(only ? { least } : {}) })
-            .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
-        );
-        const repo = repoOf(real, id);
-        const answer = model.readmit({ id, amount, spent, least, small, cut, only, slot: daemon.slot, repo });
-        expected.push(answer.kind === 'refused' ? { kind: answer.kind } : answer);
-        if (answer.kind === 'refused' && answer.blocked) {
-          // Its record follows at once, as each event of a refusal has one.
-          const blocked = recordOf(id, { ...fields, costNanoUsd: spent, outcome: 'blocked' });
-          results.push(ledger.settle(blocked).then((result) => result.kind === 'settled'));
-          expected.push(model.settle(id, spent, repo));
+            ),
+          );
+          expected.push(undefined);
+          model.otherRecords.push({
+            id,
+            projectId: command.project,
+            cost: command.cost,
+            repo: origin.repo,
+            ...client,
+          });
         }
-      } else {
-        const id = daemon.nextId();
-        const origin = callFrom(real, id, pick % real.daemons.length, command);
-        const client = { key: keyOf(command.project, command.key), session: command.session };
-        results.push(
-          ledger.record(
-            recordOf(id, {
-              projectId: command.project,
-              costNanoUsd: command.cost,
-              outcome: 'refused',
-              status: 503,
-              origin,
-              ...clientOf(client),
-            }),
-          ),
-        );
-        expected.push(undefined);
-        model.otherRecords.push({
-          id,
-          projectId: command.project,
-          cost: command.cost,
-          repo: origin.repo,
-          ...client,
-        });
       }
-    }
-    ledger.flush();
-    expect(await Promise.all(results)).toEqual(expected);
-  },
+      ledger.flush();
+      expect(await Promise.all(results)).toEqual(expected);
+    },
+  );
+
+const batch = batchOf(
+  fc.oneof(
+    { weight: 5, arbitrary: admit },
+    { weight: 4, arbitrary: settle },
+    { weight: 2, arbitrary: readmit },
+    { weight: 1, arbitrary: record },
+    { weight: 1, arbitrary: fail },
+  ),
 );
 
 /** An answer ends: its settlement rides on the daemon's next transaction, unless what remains has to be read. */
@@ -369,6 +410,76 @@ async function expectSettled(committed: ReturnType<typeof commitLate>): Promise<
   const results = await Promise.all(committed.map(({ result }) => result));
   expect(results).toEqual(committed.map(({ isSettled }) => isSettled));
 }
+
+/** What of a result the model knows. */
+const shown = ({ kind, ...rest }: AdmissionResult) => (kind === 'held' ? { kind, ...rest } : { kind });
+
+/** A request that waits looks for its answer, and is admitted in its turn if there may be room; or its client hangs up. */
+const look = step(
+  'look for an answer',
+  fc.record({ pick: fc.nat(), gone: fc.constantFrom(false, false, false, true) }),
+  async (model, real, { pick, gone }) => {
+    if (real.waiting.length === 0) return;
+    const waiter = at(real.waiting, pick);
+    const { ask, admission, daemon } = waiter;
+    const { ledger } = at(real.daemons, daemon);
+    const submit = async <T>(result: Promise<T>): Promise<T> => {
+      ledger.flush();
+      return result;
+    };
+    const committed = commitLate(model, real, daemon);
+    model.beginBatch();
+    let expected: Expected | undefined;
+    if (gone) {
+      await submit(ledger.endAsk(ask.id));
+      model.endQuestion(ask.id);
+    } else {
+      const seen = shown(await submit(ledger.look(admission)));
+      expected = model.look(ask);
+      expect(seen).toEqual(expected);
+      if (expected.kind === 'wait') {
+        const again = shown(await submit(ledger.admit(admission)));
+        model.beginBatch();
+        expected = model.admit(ask);
+        expect(again).toEqual(expected);
+      }
+    }
+    await expectSettled(committed);
+    if (expected?.kind === 'ask' || expected?.kind === 'wait') return;
+    real.waiting = real.waiting.filter((each) => each !== waiter);
+    // As the gateway does, whatever has become of it.
+    await submit(ledger.endAsk(ask.id));
+    model.endQuestion(ask.id);
+  },
+);
+
+/** The owner approves or denies a request, by another process or on the daemon's own connection. */
+const answer = step(
+  'answer',
+  fc.record({ pick: fc.nat(), how: fc.constantFrom('once', 'once', 'raise', 'deny'), raise: money }),
+  async (model, real, { pick, how, raise }) => {
+    if (model.questions.length === 0) return;
+    const question = at(model.questions, pick);
+    const { calendar, clock } = real.world;
+    const context = { calendar, now: clock.now() };
+    const id = formatAskId(question.ask.id);
+    const raiseNanoUsd = how === 'raise' ? raise : undefined;
+    const answered =
+      how === 'deny'
+        ? denyAsk(real.admin, id, context.now)
+        : approveAsk(real.admin, { id, raiseNanoUsd }, context);
+    const isAnswered = await answered.then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof GwError) return false;
+        throw error;
+      },
+    );
+    const expected =
+      how === 'deny' ? { deny: true as const } : { deny: false as const, raise: raiseNanoUsd ?? null };
+    expect(isAnswered).toBe(model.answer(question, expected));
+  },
+);
 
 /** Where a request comes from, as far as it is known when it is admitted. */
 function callFrom(
@@ -437,51 +548,59 @@ const list = step('list budgets', project, async (model, real, id) => {
   ).toEqual(budgets.map((budget) => figures(budget.scope.kind === 'each', model.standing(budget))));
 });
 
-const set = step(
-  'set budget',
-  fc.record({
-    project,
-    repo,
-    scope,
-    period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
-    cap: fc.oneof(
-      fc.integer({ min: 0, max: 30 }),
-      fc.integer({ min: 0, max: 9e9 }),
-      fc.constant(999_999_999_999_999),
-    ),
-    alert: fc.constantFrom(1, 33, 80, 100),
-    windowMs: fc.constantFrom(60 * SECOND, 90 * SECOND, HOUR, 3 * HOUR),
-  }),
-  async (model, real, { project: projectId, repo: ofRepo, scope: drawn, period, cap, alert, windowMs }) => {
-    const ofScope = scopeOf(projectId, ofRepo, drawn);
-    const { calendar, clock } = real.world;
-    const settings = {
-      period,
-      capNanoUsd: cap,
-      alertPercent: alert,
-      repo: ofRepo,
-      ...settingsOf(ofScope),
-      ...(period === 'rolling' ? { windowMs } : {}),
-    };
-    const standing = await setBudget(real.admin, projectRow(projectId), settings, {
-      calendar,
-      now: clock.now(),
-    });
-    const budget = model.setBudget({
-      projectId,
-      period,
-      windowMs: period === 'rolling' ? windowMs : 0,
-      repo: ofRepo,
-      scope: ofScope,
-      cap,
-      alert,
-    });
-    const expected = budget && model.standing(budget);
-    if (ofScope.kind === 'each') {
-      expect(standing.posted + standing.pending).toBe(expected && expected[0] + expected[1]);
-    } else expect([standing.posted, standing.pending]).toEqual(expected);
-  },
-);
+const setValues = {
+  project,
+  repo,
+  scope,
+  period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
+  cap: fc.oneof(
+    fc.integer({ min: 0, max: 30 }),
+    fc.integer({ min: 0, max: 9e9 }),
+    fc.constant(999_999_999_999_999),
+  ),
+  alert: fc.constantFrom(1, 33, 80, 100),
+  windowMs: fc.constantFrom(60 * SECOND, 90 * SECOND, HOUR, 3 * HOUR),
+  onLimit: fc.constantFrom<OnLimit>(...ON_LIMITS),
+};
+const setOf = (values: typeof setValues) =>
+  step(
+    'set budget',
+    fc.record(values),
+    async (model, real, { project: projectId, repo: ofRepo, scope: drawn, ...terms }) => {
+      const { period, cap, alert, windowMs, onLimit } = terms;
+      const ofScope = scopeOf(projectId, ofRepo, drawn);
+      const { calendar, clock } = real.world;
+      const settings = {
+        period,
+        capNanoUsd: cap,
+        alertPercent: alert,
+        onLimit,
+        repo: ofRepo,
+        ...settingsOf(ofScope),
+        ...(period === 'rolling' ? { windowMs } : {}),
+      };
+      const standing = await setBudget(real.admin, projectRow(projectId), settings, {
+        calendar,
+        now: clock.now(),
+      });
+      const budget = model.setBudget({
+        projectId,
+        period,
+        windowMs: period === 'rolling' ? windowMs : 0,
+        repo: ofRepo,
+        scope: ofScope,
+        cap,
+        alert,
+        onLimit,
+      });
+      const expected = budget && model.standing(budget);
+      if (ofScope.kind === 'each') {
+        expect(standing.posted + standing.pending).toBe(expected && expected[0] + expected[1]);
+      } else expect([standing.posted, standing.pending]).toEqual(expected);
+    },
+  );
+
+const set = setOf(setValues);
 
 const remove = step(
   'remove budget',
@@ -562,6 +681,7 @@ const crash = step(
     // What it was looking for dies with it.
     for (const caller of real.callers.values()) if (caller.daemon === index) caller.tell = undefined;
     real.late.delete(index);
+    real.waiting = real.waiting.filter(({ daemon }) => daemon !== index);
     const { ledger } = at(real.daemons, closer);
     const committed = commitLate(model, real, closer);
     const closing = ledger.closeHolds(slot);
@@ -603,6 +723,12 @@ function compare(model: Oracle, real: Real): void {
     (a, b) => a.id - b.id,
   );
   expect(records).toEqual(resolved.map((r) => [r.id, r.cost, r.repo]));
+  const questions = db.prepare('SELECT request_id, state, allowed_nano_usd FROM asks ORDER BY request_id');
+  expect(questions.raw().all()).toEqual(
+    model.questions
+      .map(({ ask, state, allowed }) => [ask.id, state, allowed] as const)
+      .sort(([a], [b]) => a - b),
+  );
   const events = eventsOf(db).slice(real.eventsSeen);
   real.eventsSeen += events.length;
   const told = events.map(({ type, data }) =>
@@ -649,6 +775,13 @@ function addKeys(db: Db): void {
     for (const k of [0, 1]) insert.run(keyOf(projectId, k), projectId, Buffer.from(`${projectId} ${k}`));
 }
 
+function addDaemons(db: Db, daemons: number): void {
+  const insert = db.prepare(
+    "INSERT INTO daemons (slot, instance_id, pid, lock_path, started_at) VALUES (?, ?, ?, '', 0)",
+  );
+  for (let slot = 0; slot < daemons; slot++) insert.run(slot, `daemon ${slot}`, process.pid);
+}
+
 async function open(daemons: number, at: string, timezone: string, breakIt: Break): Promise<Real> {
   const world = createWorld({ startMs: Date.parse(at), timezone });
   const start: StartDaemon = (db, slot) => breakIt(startDaemon(db, world, slot), db);
@@ -656,6 +789,7 @@ async function open(daemons: number, at: string, timezone: string, breakIt: Brea
     const db = await memoryDatabase();
     addProjects(db, PROJECTS);
     addKeys(db);
+    addDaemons(db, daemons);
     return {
       world,
       admin: db,
@@ -664,6 +798,7 @@ async function open(daemons: number, at: string, timezone: string, breakIt: Brea
       eventsSeen: 0,
       callers: new Map(),
       late: new Map(),
+      waiting: [],
       close: () => db.close(),
     };
   }
@@ -672,6 +807,7 @@ async function open(daemons: number, at: string, timezone: string, breakIt: Brea
   const admin = await openFast(path);
   addProjects(admin, PROJECTS);
   addKeys(admin);
+  addDaemons(admin, daemons);
   const connections = await Promise.all(Array.from({ length: daemons }, () => openFast(path)));
   return {
     world,
@@ -681,6 +817,7 @@ async function open(daemons: number, at: string, timezone: string, breakIt: Brea
     eventsSeen: 0,
     callers: new Map(),
     late: new Map(),
+    waiting: [],
     close() {
       for (const db of [...connections, admin]) db.close();
       rmSync(directory, { recursive: true });
@@ -693,18 +830,83 @@ const steps = [
   ...[settleLate, settleLate, list, tick, tick, midnight, roll, crash],
 ];
 
+/** Requests of one project with little left, so that most are asked about. */
+const asked = batchOf(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        ...admitValues,
+        project: fc.constant(1),
+        repo: fc.constant(''),
+        late: fc.constant(false),
+        amount: fc.integer({ min: 1, max: 40 }),
+        leastPercent: fc.constantFrom(50, 100),
+        isFinal: fc.constant(true),
+        waitMs: fc.constantFrom(0, 60 * SECOND, 60 * SECOND, 60 * SECOND),
+      }),
+    },
+    { weight: 3, arbitrary: settle },
+    {
+      weight: 1,
+      arbitrary: readmit.map((command) => ({ ...command, amount: command.amount % 40 })),
+    },
+  ),
+);
+const setAsking = setOf({
+  ...setValues,
+  project: fc.constant(1),
+  repo: fc.constant(''),
+  cap: fc.integer({ min: 0, max: 30 }),
+  onLimit: fc.constantFrom<OnLimit>('ask', 'ask', 'ask', 'block'),
+});
+const wait = step('wait', fc.integer({ min: 0, max: 40 * SECOND }), async (model, real, ms) =>
+  setClock(model, real, real.world.clock.now() + ms),
+);
+const askSteps = [
+  asked,
+  asked,
+  asked,
+  look,
+  look,
+  look,
+  look,
+  answer,
+  answer,
+  answer,
+  wait,
+  crash,
+  remove,
+  setAsking,
+  midnight,
+];
+
 /** Replaces a part of a daemon by a defect. */
 type Break = (daemon: SimulatedDaemon, db: Db) => SimulatedDaemon;
 
 const whole: Break = (daemon) => daemon;
 
-function model(daemons: number, breakIt: Break = whole) {
+interface History {
+  /** Sets budgets first: without them there is little at stake. */
+  budgets: fc.Arbitrary<Step[]>;
+  commands: fc.Arbitrary<Step>[];
+  size: fc.SizeForArbitrary;
+}
+
+const GENERAL: History = { budgets: fc.array(set, { maxLength: 5 }), commands: steps, size: 'small' };
+const ASKING: History = {
+  budgets: fc.array(setAsking, { minLength: 1, maxLength: 3 }),
+  commands: askSteps,
+  // An answer needs a question before it.
+  size: 'max',
+};
+
+function model(daemons: number, breakIt: Break = whole, history = GENERAL) {
   return fc.asyncProperty(
     fc.constantFrom(...STARTS),
     fc.constantFrom(...ZONES),
-    // Without budgets there is little at stake.
-    fc.array(set, { maxLength: 5 }),
-    fc.commands(steps, { maxCommands: 25 }),
+    history.budgets,
+    fc.commands(history.commands, { maxCommands: 25, size: history.size }),
     async (start, timezone, budgets, commands) => {
       const real = await open(daemons, start, timezone, breakIt);
       try {
@@ -737,10 +939,32 @@ describe('the ledger does what its plainest description does', () => {
     PROPERTY_TIMEOUT_MS,
   );
 
+  test(
+    'with owners who are asked',
+    async () => {
+      await fc.assert(model(1, whole, ASKING), runs(0.08));
+      await fc.assert(model(2, whole, ASKING), runs(0.02));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
   const withLate = (settleLate: (ledger: Ledger, db: Db) => Ledger['settleLate']): Break => {
     return (daemon, db) => ({
       ...daemon,
       ledger: { ...daemon.ledger, settleLate: settleLate(daemon.ledger, db) },
+    });
+  };
+
+  const beforeLook = (sql: string): Break => {
+    return (daemon, db) => ({
+      ...daemon,
+      ledger: {
+        ...daemon.ledger,
+        look(admission) {
+          db.prepare(sql).run();
+          return daemon.ledger.look(admission);
+        },
+      },
     });
   };
 
@@ -780,6 +1004,42 @@ describe('the ledger does what its plainest description does', () => {
     'and a ledger fails that %s',
     async (_, breakIt) => {
       await expect(fc.assert(model(1, breakIt), { ...runs(0.5), endOnFailure: true })).rejects.toThrow();
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  test.each<[string, Break]>([
+    [
+      'holds more than the owner approved',
+      beforeLook("UPDATE asks SET allowed_nano_usd = allowed_nano_usd + 1 WHERE state = 'approved'"),
+    ],
+    [
+      'lets in what the owner denied',
+      beforeLook(
+        "UPDATE asks SET state = 'approved', allowed_nano_usd = needed_nano_usd WHERE state = 'denied'",
+      ),
+    ],
+    [
+      'leaves questions open after a crash',
+      (daemon, db) => ({
+        ...daemon,
+        ledger: {
+          ...daemon.ledger,
+          async closeHolds(slot) {
+            const open = db.prepare("SELECT request_id FROM asks WHERE state = 'open'").pluck().all();
+            const closing = daemon.ledger.closeHolds(slot);
+            daemon.ledger.flush();
+            for (const id of open) db.prepare("UPDATE asks SET state = 'open' WHERE request_id = ?").run(id);
+            return closing;
+          },
+        },
+      }),
+    ],
+  ])(
+    'and a ledger fails that %s',
+    async (_, breakIt) => {
+      const history = model(1, breakIt, ASKING);
+      await expect(fc.assert(history, { ...runs(0.5), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );
