@@ -13,6 +13,14 @@ async function perform(admin: Admin, command: Command): Promise<CommandResult> {
       const { id, cap_nano_usd } = await admin.setBudget(command);
       return { message: `Raised budget ${id} to ${formatUsd(cap_nano_usd)}, from the next request on.` };
     }
+    case 'approve_ask': {
+      const { request_id, needed_nano_usd } = await admin.approveAsk({ id: command.id });
+      return { message: `Approved: request ${request_id} may cost up to ${formatUsd(needed_nano_usd)}.` };
+    }
+    case 'deny_ask': {
+      const { request_id } = await admin.denyAsk(command.id);
+      return { message: `Denied: request ${request_id} is refused.` };
+    }
     case 'create_key': {
       const { id, key } = await admin.createKey({ project: command.project, admin: false, label: null });
       return { message: `Created key ${id} for project ${command.project}:`, secret: key };

@@ -3,6 +3,7 @@ import type { DashboardReading } from '../reading/reader.ts';
 import type { Look } from '../terminal/look.ts';
 import { originText, servedBy, shortRepo } from '../terminal/request-words.ts';
 import { textLine } from '../terminal/styled-lines.ts';
+import { Asks } from './panels/asks.tsx';
 import { Blocked } from './panels/blocked.tsx';
 import { Budgets } from './panels/budgets.tsx';
 import { Detail } from './panels/detail.tsx';
@@ -97,6 +98,8 @@ function Panel({
   const focus = focusOf(state);
   const size = { width, height, look };
   switch (box.panel) {
+    case 'asks':
+      return <Asks asks={data.asks} readonly={state.readonly} {...size} />;
     case 'today':
       return <Today data={data} {...size} />;
     case 'budgets':
@@ -158,6 +161,7 @@ function seenAt({ seenAt, data }: State): number | null {
 
 function countsOf(data: DashboardReading | null) {
   return {
+    asks: data?.asks.length ?? 0,
     budgets: data?.budgets.length ?? 0,
     models: data?.models.length ?? 0,
     callers: data?.callers.length ?? 0,

@@ -6,7 +6,16 @@ import { widthOf } from '../../src/terminal/text.ts';
 import { Dashboard } from '../../src/tui/dashboard.tsx';
 import { reduce } from '../../src/tui/state/reduce.ts';
 import type { State } from '../../src/tui/state/state.ts';
-import { ASCII_LOOK, LOOK, NOW, rowAt, sampleData, sampleRequest, sampleState } from './support/sample.ts';
+import {
+  ASCII_LOOK,
+  ASK,
+  LOOK,
+  NOW,
+  rowAt,
+  sampleData,
+  sampleRequest,
+  sampleState,
+} from './support/sample.ts';
 
 function draw(state: State, look: Look = LOOK): string {
   return renderToString(
@@ -36,6 +45,14 @@ describe('the dashboard', () => {
       const lines = draw(sampleState(columns, rows)).split('\n');
       expect(lines.length).toBeLessThan(rows);
       expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  test('shows the requests that wait for an answer', () => {
+    for (const columns of [40, 80, 140]) {
+      const frame = draw(sampleState(columns, 40, { ...sampleData(), asks: [ASK] }));
+      expect(frame).toContain('WAITING FOR AN ANSWER (1): a');
+      expect(frame).toMatch(/agents\/daily +\$0\.42 +until \d\d:\d\d:\d\d/);
     }
   });
 

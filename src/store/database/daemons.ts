@@ -57,7 +57,7 @@ export function findDaemonRow(db: Db, instanceId: string): (DaemonRow & { starte
 /** The highest stored request id; 0 without any. New ids are higher, even after the clock was set back (ids.ts). */
 export function lastRequestId(db: Db): RequestId {
   const last = db.prepare<[], RequestId | null>(
-    "SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM journal UNION ALL SELECT value FROM meta WHERE key = 'last_request_id')",
+    "SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM journal UNION ALL SELECT max(request_id) FROM asks UNION ALL SELECT value FROM meta WHERE key = 'last_request_id')",
   );
   return last.pluck().get() ?? 0;
 }

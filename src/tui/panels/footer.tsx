@@ -50,7 +50,15 @@ const KEYS = [
   'p pause',
   'd sessions',
 ];
-const ACTIONS = ['b raise budget', 'n new key', 'x revoke key', 's pause project', 'S stop all', 'r replay'];
+const ACTIONS = [
+  'b raise budget',
+  'n new key',
+  'x revoke key',
+  's pause project',
+  'S stop all',
+  'r replay',
+  'a answer',
+];
 const LAST = '? help  q quit';
 
 /** As many keys as fit, and always the key for the help. */

@@ -31,6 +31,7 @@ const ACTIONS: readonly [string, string][] = [
   ['s', 'pause or resume a project'],
   ['S', 'stop everything: pause all projects, cut running requests'],
   ['r', 'replay the failed deliveries of a webhook'],
+  ['a', 'approve or deny a request that waits for an answer'],
 ];
 
 /** Explains the keys and the marks. */

@@ -3,6 +3,8 @@ import type { BudgetChange } from '../../reading/admin.ts';
 /** A change that the dashboard can make. */
 export type Command =
   | ({ kind: 'raise_budget' } & BudgetChange)
+  | { kind: 'approve_ask'; id: string }
+  | { kind: 'deny_ask'; id: string }
   | { kind: 'create_key'; project: string }
   | { kind: 'revoke_key'; id: number }
   | { kind: 'replay_webhook'; id: number }

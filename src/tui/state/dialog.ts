@@ -1,4 +1,5 @@
 import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
+import type { AskView } from '../../reading/ask-schema.ts';
 import { budgetNameOf } from '../../reading/budget-scope.ts';
 import type { DashboardReading } from '../../reading/reader.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
@@ -17,6 +18,39 @@ export type Dialog =
 export interface Choice {
   label: string;
   next: Dialog;
+}
+
+/** Asks what a request that waits is answered. */
+export function askForAnswer({ asks, budgets }: DashboardReading): Dialog {
+  return choose(
+    'Answer which request?',
+    asks.map((ask) => ({
+      label: `${ask.budget_id}  ${ask.agent ?? ''} ${ask.model} needs ${formatUsd(ask.needed_nano_usd)}`,
+      next: askApproval(ask, budgets),
+    })),
+  );
+}
+
+function askApproval({ id, model, budget_id, needed_nano_usd }: AskView, budgets: BudgetView[]): Dialog {
+  const needed = formatUsd(needed_nano_usd);
+  const budget = budgets.find((each) => each.id === budget_id);
+  const confirm = (question: string, command: Command): Dialog => ({ kind: 'confirm', question, command });
+  return {
+    kind: 'choose',
+    title: `A request to ${model} needs up to ${needed}, and budget ${budget_id} has no room for it.`,
+    options: [
+      {
+        label: 'approve this request alone',
+        next: confirm(`Let this request cost up to ${needed} beyond ${budget_id}?`, {
+          kind: 'approve_ask',
+          id,
+        }),
+      },
+      ...(budget ? [{ label: 'raise the budget', next: askAmount(budget) }] : []),
+      { label: 'deny it', next: confirm('Refuse this request?', { kind: 'deny_ask', id }) },
+    ],
+    index: 0,
+  };
 }
 
 /** Asks for a new cap and proposes twice the old one. */

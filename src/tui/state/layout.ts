@@ -5,6 +5,8 @@ export interface Size {
 
 /** How many rows each panel has to show. */
 export interface Counts {
+  /** Requests that wait for an answer. */
+  asks: number;
   budgets: number;
   models: number;
   /** 0 if attribution is off. */
@@ -14,6 +16,7 @@ export interface Counts {
 }
 
 export type PanelName =
+  | 'asks'
   | 'today'
   | 'budgets'
   | 'requests'
@@ -52,7 +55,9 @@ export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
   const inner = height - HEADER_AND_FOOTER;
   const frame = { kind: 'panels' as const, width: columns, height, gap: GAP };
   if (columns < BUDGETS_ALONE_BELOW.columns || rows < BUDGETS_ALONE_BELOW.rows) {
-    return { ...frame, columns: [[{ panel: 'budgets', width: columns, height: inner }]] };
+    const asks = asksBox(columns, inner, counts);
+    const height = inner - heightOf(asks);
+    return { ...frame, columns: [[...asks, { panel: 'budgets', width: columns, height }]] };
   }
   if (columns < TWO_COLUMNS_FROM.columns || rows < TWO_COLUMNS_FROM.rows) {
     return { ...frame, columns: [oneColumn(columns, inner, counts)] };
@@ -64,9 +69,19 @@ export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
   };
 }
 
+/** Questions have a panel while there are any, above all others that can move. */
+function asksBox(width: number, height: number, { asks }: Counts): PanelBox[] {
+  if (asks === 0) return [];
+  return [{ panel: 'asks', width, height: 1 + clamp(asks, 1, Math.max(1, Math.floor(height / 8))) }];
+}
+
+const heightOf = (boxes: PanelBox[]) => boxes.reduce((sum, { height }) => sum + height, 0);
+
 function oneColumn(width: number, height: number, counts: Counts): PanelBox[] {
-  const fixed: PanelBox[] = [{ panel: 'today', width, height: 3 }];
-  const room = height - 3;
+  const asks = asksBox(width, height, counts);
+  const today: PanelBox[] = height - heightOf(asks) >= 12 ? [{ panel: 'today', width, height: 3 }] : [];
+  const fixed = [...asks, ...today];
+  const room = height - heightOf(fixed);
   const budgets = 1 + clamp(counts.budgets, 1, Math.max(2, Math.floor(room / 4)));
   const webhooks = counts.webhooks > 0 ? 1 + clamp(counts.webhooks, 1, Math.max(1, Math.floor(room / 9))) : 0;
   let left = room - budgets - webhooks;
@@ -102,7 +117,9 @@ function leftColumn(width: number, height: number): PanelBox[] {
 }
 
 /** Each panel gets the lines it needs, up to its share, and a blank line; the last one gets the rest. */
-function rightColumn(width: number, height: number, counts: Counts): PanelBox[] {
+function rightColumn(width: number, whole: number, counts: Counts): PanelBox[] {
+  const asks = asksBox(width, whole, counts);
+  const height = whole - heightOf(asks);
   const callers = height >= CALLERS_FROM && counts.callers > 0;
   const shares = [
     { panel: 'budgets' as const, rows: 2 * counts.budgets, most: Math.floor(height * 0.35) },
@@ -113,8 +130,7 @@ function rightColumn(width: number, height: number, counts: Counts): PanelBox[] 
   const boxes = shares.map(({ panel, rows, most }): PanelBox => {
     return { panel, width, height: 2 + clamp(rows, 1, most) };
   });
-  const used = boxes.reduce((sum, { height }) => sum + height, 0);
-  return [...boxes, { panel: 'webhooks', width, height: height - used }];
+  return [...asks, ...boxes, { panel: 'webhooks', width, height: height - heightOf(boxes) }];
 }
 
 function clamp(value: number, least: number, most: number): number {

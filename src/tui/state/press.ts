@@ -2,7 +2,15 @@ import { formatRequestId } from '../../ids.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
 import { clean } from '../../terminal/text.ts';
-import { askAmount, askForKey, askForPause, askForReplay, askForRevocation, askToStopAll } from './dialog.ts';
+import {
+  askAmount,
+  askForAnswer,
+  askForKey,
+  askForPause,
+  askForReplay,
+  askForRevocation,
+  askToStopAll,
+} from './dialog.ts';
 import { type Drill, drillInto, enterDrill, leaveDrill, moveInDrill } from './drill.ts';
 import type { Move } from './move.ts';
 import { pressInDialog } from './press-dialog.ts';
@@ -117,6 +125,10 @@ function pressAction(state: State, key: string): State {
         ? { ...state, dialog: askAmount(budget) }
         : notice(state, 'no budgets yet. To set one: gw budget set 5');
     }
+    case 'a':
+      return data.asks.length > 0
+        ? { ...state, dialog: askForAnswer(data) }
+        : notice(state, 'no request waits for an answer');
     case 'n':
       return { ...state, dialog: askForKey(data) };
     case 'x':

@@ -674,7 +674,8 @@ const crash = step(
     const index = pick % real.daemons.length;
     const { db, slot, ledger: dead } = at(real.daemons, index);
     dead.pause();
-    const lastId = Math.max(0, ...model.requests.map((r) => r.id), ...model.otherRecords.map((r) => r.id));
+    const asked = model.questions.map(({ ask }) => ask);
+    const lastId = Math.max(0, ...[...model.requests, ...model.otherRecords, ...asked].map(({ id }) => id));
     const restarted = { ...real.start(db, slot), db };
     restarted.nextId = createRequestIds(slot, () => real.world.clock.now(), lastId);
     real.daemons[index] = restarted;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Layout, layoutOf, type PanelName } from '../../../src/tui/state/layout.ts';
 
-const few = { budgets: 3, models: 2, callers: 2, blocked: 1, webhooks: 2 };
+const few = { asks: 0, budgets: 3, models: 2, callers: 2, blocked: 1, webhooks: 2 };
 
 function panelsOf(layout: Layout): PanelName[] {
   return layout.kind === 'panels' ? layout.columns.flat().map(({ panel }) => panel) : [];
@@ -43,6 +43,15 @@ describe('layoutOf()', () => {
     ]);
   });
 
+  test('shows what waits for an answer first, at every size', () => {
+    for (const size of [
+      { columns: 59, rows: 40 },
+      { columns: 80, rows: 24 },
+    ])
+      expect(panelsOf(layoutOf(size, { ...few, asks: 1 }))[0]).toBe('asks');
+    expect(panelsOf(layoutOf({ columns: 140, rows: 40 }, { ...few, asks: 9 }))[3]).toBe('asks');
+  });
+
   test('shows only budgets below 60x15, and nothing below 40x8', () => {
     expect(panelsOf(layoutOf({ columns: 59, rows: 40 }, few))).toEqual(['budgets']);
     expect(panelsOf(layoutOf({ columns: 100, rows: 14 }, few))).toEqual(['budgets']);
@@ -52,6 +61,7 @@ describe('layoutOf()', () => {
 
   test('fills the frame exactly, one line less than the terminal, for any content', () => {
     const counts = fc.record({
+      asks: fc.nat(20),
       budgets: fc.nat(40),
       models: fc.nat(20),
       callers: fc.nat(20),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formatRequestId } from '../../../src/ids.ts';
 import { reduce } from '../../../src/tui/state/reduce.ts';
 import { type Action, feedOf, newerThanHeld, type State } from '../../../src/tui/state/state.ts';
-import { NOW, rowAt, sampleData, sampleState } from '../support/sample.ts';
+import { ASK, NOW, rowAt, sampleData, sampleState } from '../support/sample.ts';
 
 const pressing = (state: State, ...keys: string[]) =>
   keys.reduce((current, key) => reduce(current, { type: 'press', key }), state);
@@ -154,6 +154,32 @@ describe('changes', () => {
     expect(stopped).toEqual({ kind: 'working', command: { kind: 'resume_all' } });
   });
 
+  test('answer a request that waits once that is confirmed', () => {
+    expect(pressing(start(), 'a').notice).toBe('no request waits for an answer');
+    const waiting = reduce(start(), { type: 'data', data: { ...sampleData(), asks: [ASK] } });
+    const open = pressing(waiting, 'a');
+    expect(open.dialog).toMatchObject({
+      kind: 'choose',
+      title: expect.stringContaining('needs up to $0.42'),
+      options: [{ label: 'approve this request alone' }, { label: 'raise the budget' }, { label: 'deny it' }],
+    });
+    expect(pressing(open, 'enter', 'enter').dialog).toMatchObject({ kind: 'confirm' });
+    expect(pressing(open, 'enter', 'y').dialog).toEqual({
+      kind: 'working',
+      command: { kind: 'approve_ask', id: ASK.id },
+    });
+    expect(pressing(open, 'j', 'enter').dialog).toMatchObject({
+      kind: 'amount',
+      budget: { id: 'agents/daily' },
+    });
+    expect(pressing(open, 'j', 'j', 'enter', 'y').dialog).toMatchObject({
+      command: { kind: 'deny_ask', id: ASK.id },
+    });
+    const two = { ...sampleData(), asks: [ASK, { ...ASK, id: 'ask_03nmh2t0001' }] };
+    const second = pressing(reduce(start(), { type: 'data', data: two }), 'a', 'j', 'enter', 'enter', 'y');
+    expect(second.dialog).toMatchObject({ command: { id: 'ask_03nmh2t0001' } });
+  });
+
   test('are cancelled by escape until they are confirmed', () => {
     for (const keys of [['b'], ['b', 'enter'], ['n'], ['x', 'enter'], ['s'], ['S'], ['r']]) {
       expect(pressing(start(), ...keys, 'escape').dialog).toBeNull();
@@ -164,7 +190,7 @@ describe('changes', () => {
 
   test('are not available when read-only', () => {
     const state = { ...start(), readonly: true };
-    for (const key of ['b', 'n', 'x', 's', 'r']) expect(pressing(state, key)).toBe(state);
+    for (const key of ['a', 'b', 'n', 'x', 's', 'r']) expect(pressing(state, key)).toBe(state);
     expect(pressing(state, '1', 'enter').dialog).toBeNull();
     expect(pressing(state, '3', 'enter').dialog).toBeNull();
   });

@@ -1,5 +1,6 @@
 import { createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
+import type { AskView } from '../../../src/reading/ask-schema.ts';
 import type { DashboardReading } from '../../../src/reading/reader.ts';
 import type { BudgetView, RequestView } from '../../../src/reading/schemas.ts';
 import { budgetResponse } from '../../../src/store/budgets/budget-response.ts';
@@ -89,6 +90,21 @@ export function standingOf(
 }
 
 /** A working day: a full budget, one that runs out, refusals in a row, a failure, a webhook that fails. */
+export const ASK: AskView = {
+  object: 'ask',
+  id: 'ask_03nmh2t0000',
+  request_id: 'req_03nmh2t0000',
+  project_id: 'agents',
+  budget_id: 'agents/daily',
+  model: 'claude-sonnet-4',
+  agent: 'claude',
+  needed_usd: 0.42,
+  needed_nano_usd: 420_000_000,
+  created_at: new Date(NOW).toISOString(),
+  expires_at: new Date(NOW + 60_000).toISOString(),
+  state: 'open',
+};
+
 export function sampleData(): DashboardReading {
   const blocked = (secondsAgo: number) =>
     rowAt(secondsAgo, {
