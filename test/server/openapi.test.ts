@@ -195,6 +195,17 @@ test('every route answers as the document says, field for field', async () => {
   await call('GET /v1/gw/team');
   await call('GET /v1/gw/bounds');
 
+  const asking = { period: 'monthly', cap_usd: 0.000001, on_limit: 'ask' };
+  await call('PUT /v1/gw/budgets', {}, { body: asking });
+  const asked = [gateway.post(PLAIN), gateway.post(PLAIN)];
+  await until(async () => (await call('GET /v1/gw/asks')).data.length === asked.length);
+  const { data: open } = await call('GET /v1/gw/asks', {}, { query: '?project_id=default' });
+  await call('GET /v1/gw/dashboard');
+  await call('POST /v1/gw/asks/{id}/approve', { id: open[0]?.id }, { body: { once: true } });
+  await call('POST /v1/gw/asks/{id}/deny', { id: open[1]?.id });
+  expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([200, 402]);
+  await call('DELETE /v1/gw/budgets/{project}/{period}', { project: 'default', period: 'monthly' });
+
   const webhook = await call('POST /v1/webhooks', {}, { body: { url: `http://127.0.0.1:${port}/hook` } });
   // Less than was spent, so that events are due.
   await call('PUT /v1/gw/budgets', {}, { body: { cap_usd: 0.000001 } });

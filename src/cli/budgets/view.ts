@@ -38,6 +38,7 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
     ...(urgent.some(({ held_nano_usd }) => held_nano_usd > 0) ? [heldColumn] : []),
     { header: 'left', value: (row) => formatUsd(row.left_nano_usd), align: 'right' },
     ...(urgent.some(({ team }) => team) ? [grantedColumn] : []),
+    ...(urgent.some(({ on_limit }) => on_limit === 'ask') ? [onLimitColumn] : []),
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
   const lines = table(urgent, columns, { terminal });
@@ -56,6 +57,11 @@ const grantedColumn: Column<BudgetView> = {
   header: 'granted',
   value: ({ granted_usd: granted }) => (granted === undefined ? '-' : formatUsd(granted * 1e9)),
   align: 'right',
+};
+
+const onLimitColumn: Column<BudgetView> = {
+  header: 'on limit',
+  value: ({ on_limit }) => on_limit,
 };
 
 const heldColumn: Column<BudgetView> = {
