@@ -325,6 +325,22 @@ describe('a request that a budget asks about', () => {
     expect((await answered(answer)).status).toBe(402);
   });
 
+  test('is told of by webhooks that name its event, and by no others', async () => {
+    const { gateway, cli, waiting, answered } = await served();
+    const webhook = async (fields: object) => {
+      const body = { url: 'http://127.0.0.1:9/hook', ...fields };
+      const headers = { authorization: `Bearer ${gateway.adminKey}` };
+      return (await request(`${gateway.origin}/v1/webhooks`, { body, headers })).json() as { id: string };
+    };
+    await webhook({});
+    const asked = await webhook({ events: ['request.approval_requested'] });
+    const { answer, ask } = await waiting();
+    const rows = gateway.db.prepare("SELECT 'wh_' || endpoint_id FROM deliveries").pluck().all();
+    expect(rows).toEqual([asked.id]);
+    await cli.run(['deny', ask.id]);
+    await answered(answer);
+  });
+
   test('is refused when the daemon stops', async () => {
     const { gateway, waiting } = await served();
     const { answer } = await waiting();

@@ -51,7 +51,7 @@ describe('the dashboard', () => {
   test('shows the requests that wait for an answer', () => {
     for (const columns of [40, 80, 140]) {
       const frame = draw(sampleState(columns, 40, { ...sampleData(), asks: [ASK] }));
-      expect(frame).toContain('WAITING FOR AN ANSWER (1): a');
+      expect(frame).toContain('WAITING FOR AN ANSWER (1), press a');
       expect(frame).toMatch(/agents\/daily +\$0\.42 +until \d\d:\d\d:\d\d/);
     }
   });

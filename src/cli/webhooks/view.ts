@@ -36,10 +36,10 @@ export function endpointTable(endpoints: EndpointView[], terminal: Terminal): st
   ].join('\n');
 }
 
-/** The events of a webhook: `all`, those that it gets if it names none as `default`, or their names. */
+/** The events of a webhook: `all` that it gets if it names none, or their names. */
 export function eventsText({ events }: EndpointView): string {
-  if (events.length === EVENT_TYPES.length) return 'all';
-  return events.join() === DEFAULT_EVENTS.join() ? 'default' : events.join(',');
+  if (events.length === EVENT_TYPES.length) return 'all and approvals';
+  return events.join() === DEFAULT_EVENTS.join() ? 'all' : events.join(',');
 }
 
 /** Only for disabled webhooks: the reason of a paused one already names a command. */

@@ -50,6 +50,9 @@ export function deleteRecords(db: Db, { projectId, session, before }: RecordsToD
       db.prepare(`DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`).run(
         JSON.stringify(ids),
       );
+    db.prepare('DELETE FROM asks WHERE request_id IN (SELECT value FROM json_each(?))').run(
+      JSON.stringify(ids),
+    );
     if (ids.length > 0) return ids.length;
     // Daemons remember the ids of sessions, so their rows stay.
     const rename = db.prepare('UPDATE sessions SET external_id = ? WHERE id = ?');

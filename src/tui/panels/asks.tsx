@@ -31,6 +31,6 @@ export function Asks({ asks, readonly, width, height, look }: AsksProps) {
       look,
     ),
   );
-  const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ': a'}`;
+  const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ', press a'}`;
   return <Lines lines={[heading({ title }, width, look), ...lines]} width={width} height={height} />;
 }

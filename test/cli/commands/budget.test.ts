@@ -103,6 +103,7 @@ describe('gw budget', () => {
         remaining_usd: 0.7,
         remaining_nano_usd: 700_000_000,
         resets_at: '2026-01-01T23:00:00.000Z',
+        on_limit: 'block',
         raised_usd: 0,
         raised_until: null,
         exceeded: false,
