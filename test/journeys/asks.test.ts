@@ -299,6 +299,16 @@ describe('a request that a budget asks about', () => {
     expect(await asks()).toEqual([]);
   });
 
+  test('holds back no request that fits', async () => {
+    const { gateway, cli, asks, answered } = await served({ budget: { ...DAILY, capUsd: 0.001 } });
+    const large = gateway.post({ ...BODY, messages: [{ role: 'user', content: 'x'.repeat(5_000) }] });
+    await until(async () => (await asks()).length === 1);
+    expect((await gateway.post(BODY)).status).toBe(200);
+    const [ask] = await asks();
+    await cli.run(['approve', ask?.id ?? '']);
+    expect((await answered(large)).status).toBe(200);
+  });
+
   test('is answered by an admin key alone', async () => {
     const { gateway, cli, waiting, answered } = await served();
     const { answer, ask } = await waiting();

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { formatAskId } from '../../src/ids.ts';
 import { removeBudget } from '../../src/store/budgets/budgets.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { request } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway, until } from '../support/gateway.ts';
 import { prepareHome } from '../support/home.ts';
 import { seededRandom } from '../support/random.ts';
 import { json, reset, type Script, status } from '../support/scripts.ts';
@@ -260,4 +261,29 @@ test(`kill -9 at ${KILLS} random moments between attempts: all billed cost is bo
   const crashed = records.filter(({ outcome }) => outcome === 'crashed');
   for (const record of crashed) expect(record.costNanoUsd).toBe(record.holdNanoUsd);
   expect(records.some(({ detail }) => detail.attempts !== undefined)).toBe(true);
+});
+
+test.each([
+  ['fails unbilled', status(503), 200],
+  ['is billed for nothing', billedFailure, 502],
+] as const)('an approval is for all attempts of its request: one %s', async (_, failure, expected) => {
+  const { gateway, upstreams, hits } = await dimes({
+    budget: { period: 'daily', capUsd: 0, onLimit: 'ask' },
+    count: 2,
+  });
+  upstreams[0]?.script(failure);
+  const answer = gateway.post(ASK);
+  const open = gateway.db.prepare<[], { id: number; needed: number }>(
+    'SELECT request_id AS id, needed_nano_usd AS needed FROM asks',
+  );
+  await until(() => open.get() !== undefined);
+  const { id = 0, needed } = open.get() ?? {};
+  expect(needed).toBe(DIME);
+  const headers = { authorization: `Bearer ${gateway.adminKey}` };
+  const path = `/v1/gw/asks/${formatAskId(id)}/approve`;
+  expect((await request(`${gateway.origin}${path}`, { body: {}, headers })).status).toBe(200);
+  expect((await answer).status).toBe(expected);
+  await gateway.settled(1);
+  expect(hits()).toEqual([1, expected === 200 ? 1 : 0]);
+  expect(balances(gateway)).toEqual([[DIME, 0]]);
 });

@@ -19,8 +19,9 @@ export interface Approvals {
 
 const LOOK_MS = 200;
 const MAX_WAITING = 200;
-/** People hang up at any time, a client's own limit ends two waits after the same time. */
-const SAME_MS = 500;
+/** People hang up at any time; a client's own limit ends two waits after the same time, and is some seconds. */
+const SAME_MS = 300;
+const LEAST_LIMIT_MS = 5_000;
 const MAX_CLIENTS = 1_000;
 
 export function createApprovals(clock: Pick<Clock, 'after'>): Approvals {
@@ -60,6 +61,7 @@ export function createApprovals(clock: Pick<Clock, 'after'>): Approvals {
         looking.push(resolve);
       }),
     noteGone(name, waitedMs) {
+      if (waitedMs < LEAST_LIMIT_MS) return;
       const { lastMs = -Infinity, limitMs = Infinity } = clients.get(name) ?? {};
       const isLimit = Math.abs(waitedMs - lastMs) <= SAME_MS;
       if (clients.size >= MAX_CLIENTS) clients.clear();
