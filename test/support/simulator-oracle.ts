@@ -211,6 +211,10 @@ export class Oracle {
     return this.questions.find(({ ask }) => ask.id === id);
   }
 
+  stateOf(id: number): AskState | undefined {
+    return this.questionOf(id)?.state;
+  }
+
   /** What has become of a request that waits for an answer. */
   look(ask: Ask): Expected {
     const budgets = this.countersOf(ask.projectId, ask);
