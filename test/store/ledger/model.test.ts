@@ -953,8 +953,8 @@ describe('the ledger does what its plainest description does', () => {
   test(
     'with owners who are asked',
     async () => {
-      await fc.assert(model(1, whole, ASKING), runs(0.05));
-      await fc.assert(model(2, whole, ASKING), runs(0.02));
+      await fc.assert(model(1, whole, ASKING), runs(0.03));
+      await fc.assert(model(2, whole, ASKING), runs(0.01));
     },
     PROPERTY_TIMEOUT_MS,
   );
