@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { isTimezone, systemTimezone } from '../calendar.ts';
 import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
+import { parseCollectorAddress } from './collector-address.ts';
 import { type HostNames, parseHostNames } from './host-names.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import { SettingError } from './setting-error.ts';
@@ -60,6 +61,7 @@ export interface Settings {
   'routing.deadline_ms': number;
   'routing.first_byte_timeout_ms': number;
   'metering.max_tokens_per_second': number;
+  'metrics.otlp_endpoint': string;
   'passthrough.unmetered': UnmeteredRule;
   'passthrough.subscriptions': SubscriptionRule;
   'passthrough.organization': OrganizationRule;
@@ -317,6 +319,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 500,
     parse: whole(1, 100_000),
     about: 'assumed maximum speed of a provider, to estimate answers that end without usage',
+  },
+  'metrics.otlp_endpoint': {
+    default: () => '',
+    parse: parseCollectorAddress,
+    about:
+      'OpenTelemetry collector that gets a trace and metrics of each request by OTLP/HTTP, such as http://localhost:4318; empty for none',
   },
   'passthrough.unmetered': {
     default: () => 'refuse',

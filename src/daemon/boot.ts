@@ -2,6 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { readTls, speaksTls } from '../config/tls.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { startTelemetry } from '../metrics/telemetry.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
 import { createApi } from '../server/api.ts';
@@ -87,7 +88,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   });
   const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
   const { dispatcher } = webhooks;
-  const parts = { ...core, gateway, polled, dispatcher, stopJobs, saveState };
+  const stopTelemetry = await startTelemetry({ ...core, endpoint: settings['metrics.otlp_endpoint'] });
+  const parts = { ...core, gateway, polled, dispatcher, stopJobs, saveState, stopTelemetry };
   const close = (isLeaving = false) => closeParts({ ...parts, stopTeam: () => team.stop({ isLeaving }) });
 
   const listener =
@@ -151,6 +153,8 @@ interface Parts extends Core {
   dispatcher: Dispatcher;
   stopJobs: () => Promise<void>;
   saveState: () => void;
+  /** Sends what is left to the collector. */
+  stopTelemetry: () => Promise<void>;
   /** Returns the team's money, once no request holds any. */
   stopTeam: () => Promise<void>;
 }
@@ -173,6 +177,7 @@ async function closeParts(parts: Parts): Promise<void> {
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');
   await parts.stopTeam();
+  await parts.stopTelemetry();
   if (parts.files.fault()) {
     // Nothing more is written: the files at the path may belong to another database by now.
     db.close();

@@ -20,7 +20,13 @@ import { readSwitchedOff } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';
 
 /** Settings that the daemon reads only at start. */
-const AT_START: readonly ScalarKey[] = ['port', 'host', 'server.tls_cert', 'server.tls_key'];
+const AT_START: readonly ScalarKey[] = [
+  'port',
+  'host',
+  'server.tls_cert',
+  'server.tls_key',
+  'metrics.otlp_endpoint',
+];
 
 export const config: SetUp = (command, context) => {
   command

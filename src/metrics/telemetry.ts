@@ -1,0 +1,49 @@
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+
+export interface TelemetryOptions {
+  /** Address of the collector; empty: nothing is loaded, nothing is sent. */
+  endpoint: string;
+  instanceId: string;
+  ledger: Pick<Ledger, 'onRecords'>;
+  clock: Clock;
+  warn: (message: string) => void;
+}
+
+/** A collector that does not answer may delay the end of the daemon by this much. */
+const FLUSH_MS = 1_000;
+
+/**
+ * Exports every record that the ledger commits to an OpenTelemetry collector, if one is set. The returned function
+ * sends what is left and stops. Loads the SDK before it resolves, so that no request waits for that.
+ */
+export async function startTelemetry(options: TelemetryOptions): Promise<() => Promise<void>> {
+  const { endpoint, instanceId, ledger, clock, warn } = options;
+  if (endpoint === '') return async () => {};
+  try {
+    const { createExport } = await import('./otlp-export.ts');
+    const { observe, shutdown } = createExport({ endpoint, instanceId, warn });
+    ledger.onRecords((records) => records.forEach(observe));
+    return () =>
+      within(
+        FLUSH_MS,
+        clock,
+        shutdown().catch(() => {}),
+      );
+  } catch (error) {
+    warn(`nothing is sent to ${endpoint}: OpenTelemetry could not be loaded: ${messageOf(error)}`);
+    return async () => {};
+  }
+}
+
+/** Resolves when `work` does, or after the time. */
+function within(ms: number, clock: Clock, work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, resolve);
+    void work.then(() => {
+      cancel();
+      resolve();
+    });
+  });
+}
