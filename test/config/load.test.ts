@@ -215,6 +215,8 @@ describe('the definitions', () => {
     ['timezone', 7],
     ['log.level', 'INFO'],
     ['admission.max_wait_ms', null],
+    ['metrics.otlp_endpoint', 'localhost:4318'],
+    ['metrics.otlp_endpoint', 'http://user@localhost'],
   ] as const)('%s refuses %j', (key, value) => expect(() => DEFINITIONS[key].parse(value)).toThrow(/is not/));
 
   test('are the keys that can be set', () => {
