@@ -1,12 +1,21 @@
-import { resolve } from 'node:path';
-import { isTimezone, systemTimezone } from '../calendar.ts';
-import { isLoopback } from '../loopback.ts';
-import { type NanoUsd, parseUsd } from '../money.ts';
-import { parseCollectorAddress } from './collector-address.ts';
+import { systemTimezone } from '../calendar.ts';
 import { type HostNames, parseHostNames } from './host-names.ts';
 import { parseRetention, type Retention } from './retention.ts';
-import { SettingError } from './setting-error.ts';
-import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
+import type { ModelTiers } from './tiers.ts';
+import {
+  collectorAddress,
+  dollars,
+  type Fee,
+  file,
+  oneOf,
+  type Share,
+  share,
+  text,
+  tiers,
+  timezone,
+  webAddress,
+  whole,
+} from './values.ts';
 import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
@@ -23,16 +32,6 @@ export interface ProviderSettings {
   keyStored?: boolean;
   /** The API that the provider speaks. */
   wire?: 'openai' | 'anthropic';
-}
-
-/** A share of requests, in [0,1]. */
-export interface Share extends Written {
-  share: number;
-}
-
-/** The fee of a provider's own tool. */
-export interface Fee extends Written {
-  nanoUsd: NanoUsd;
 }
 
 /** All settings. Durations are in milliseconds, sizes in bytes. */
@@ -121,63 +120,6 @@ export interface Definition<T> {
   flag?: string;
   parse(value: unknown): T;
   about: string;
-}
-
-function whole(min: number, max: number): (value: unknown) => number {
-  return (value) => {
-    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-    if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
-      return number;
-    throw new SettingError(`${JSON.stringify(value)} is not a whole number from ${min} to ${max}`);
-  };
-}
-
-function oneOf<T extends string>(choices: readonly T[]): (value: unknown) => T {
-  return (value) => {
-    const match = choices.find((choice) => choice === value);
-    if (match !== undefined) return match;
-    throw new SettingError(`${JSON.stringify(value)} is not one of: ${choices.join(', ')}`);
-  };
-}
-
-function text(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw new SettingError(`${JSON.stringify(value)} is not a text`);
-}
-
-/** The absolute path of a file; empty for none. */
-function file(value: unknown): string {
-  return value === '' ? '' : resolve(text(value));
-}
-
-/** An address that nobody on the way can answer for: https, or this machine. */
-function webAddress(value: unknown): string {
-  const written = text(value);
-  const url = URL.canParse(written) ? new URL(written) : undefined;
-  if (url && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))))
-    return url.href;
-  throw new SettingError(`${JSON.stringify(value)} is not an https:// address`);
-}
-
-function timezone(value: unknown): string {
-  if (typeof value === 'string' && isTimezone(value)) return value;
-  throw new SettingError(`${JSON.stringify(value)} is not a time zone; an example is Europe/Paris`);
-}
-
-function dollars(value: unknown): Fee {
-  const amount = typeof value === 'number' ? String(value) : value;
-  const nanoUsd = typeof amount === 'string' ? parseUsd(amount) : undefined;
-  if (typeof amount === 'string' && nanoUsd !== undefined) return { written: amount, nanoUsd };
-  throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
-}
-
-function tiers(value: unknown, model: string): ModelTiers & Written {
-  const written = text(value);
-  return { ...parseTiers(written, model), written };
-}
-
-function share(value: unknown): Share {
-  return { written: String(value), share: parseShare(value) };
 }
 
 const MINUTE = 60_000;
@@ -322,7 +264,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   },
   'metrics.otlp_endpoint': {
     default: () => '',
-    parse: parseCollectorAddress,
+    parse: collectorAddress,
     about:
       'OpenTelemetry collector that gets a trace and metrics of each request by OTLP/HTTP, such as http://localhost:4318; empty for none',
   },

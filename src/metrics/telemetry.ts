@@ -11,6 +11,9 @@ export interface TelemetryOptions {
   warn: (message: string) => void;
 }
 
+/** Says which packages to install: gw comes without them, as they take more room than all of its own. */
+const MANUAL = 'docs/metrics/README.md, "OpenTelemetry"';
+
 /** A collector that does not answer may delay the end of the daemon by this much. */
 const FLUSH_MS = 1_000;
 
@@ -32,7 +35,9 @@ export async function startTelemetry(options: TelemetryOptions): Promise<() => P
         shutdown().catch(() => {}),
       );
   } catch (error) {
-    warn(`nothing is sent to ${endpoint}: OpenTelemetry could not be loaded: ${messageOf(error)}`);
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
+    const reason = isMissing ? `its SDK is not installed. See: ${MANUAL}` : messageOf(error);
+    warn(`nothing is sent to ${endpoint}: OpenTelemetry could not be loaded: ${reason}`);
     return async () => {};
   }
 }

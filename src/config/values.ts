@@ -1,0 +1,83 @@
+/** Readers of settings' values, which come as text or as JSON. Each throws SettingError. */
+import { resolve } from 'node:path';
+import { isTimezone } from '../calendar.ts';
+import { isLoopback } from '../loopback.ts';
+import { type NanoUsd, parseUsd } from '../money.ts';
+import { SettingError } from './setting-error.ts';
+import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
+import type { Written } from './written.ts';
+
+/** A share of requests, in [0,1]. */
+export interface Share extends Written {
+  share: number;
+}
+
+/** The fee of a provider's own tool. */
+export interface Fee extends Written {
+  nanoUsd: NanoUsd;
+}
+
+export function whole(min: number, max: number): (value: unknown) => number {
+  return (value) => {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
+      return number;
+    throw new SettingError(`${JSON.stringify(value)} is not a whole number from ${min} to ${max}`);
+  };
+}
+
+export function oneOf<T extends string>(choices: readonly T[]): (value: unknown) => T {
+  return (value) => {
+    const match = choices.find((choice) => choice === value);
+    if (match !== undefined) return match;
+    throw new SettingError(`${JSON.stringify(value)} is not one of: ${choices.join(', ')}`);
+  };
+}
+
+export function text(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new SettingError(`${JSON.stringify(value)} is not a text`);
+}
+
+/** The absolute path of a file; empty for none. */
+export function file(value: unknown): string {
+  return value === '' ? '' : resolve(text(value));
+}
+
+/** An address that nobody on the way can answer for: https, or this machine. */
+export function webAddress(value: unknown): string {
+  const written = text(value);
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))))
+    return url.href;
+  throw new SettingError(`${JSON.stringify(value)} is not an https:// address`);
+}
+
+export function timezone(value: unknown): string {
+  if (typeof value === 'string' && isTimezone(value)) return value;
+  throw new SettingError(`${JSON.stringify(value)} is not a time zone; an example is Europe/Paris`);
+}
+
+export function dollars(value: unknown): Fee {
+  const amount = typeof value === 'number' ? String(value) : value;
+  const nanoUsd = typeof amount === 'string' ? parseUsd(amount) : undefined;
+  if (typeof amount === 'string' && nanoUsd !== undefined) return { written: amount, nanoUsd };
+  throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
+}
+
+export function tiers(value: unknown, model: string): ModelTiers & Written {
+  const written = text(value);
+  return { ...parseTiers(written, model), written };
+}
+
+export function share(value: unknown): Share {
+  return { written: String(value), share: parseShare(value) };
+}
+
+/** The http or https address of a collector; empty for none. */
+export function collectorAddress(value: unknown): string {
+  if (value === '') return '';
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) return url.href;
+  throw new SettingError(`${JSON.stringify(value)} is not an address; an example is http://localhost:4318`);
+}
