@@ -47,6 +47,8 @@ export interface UsageFilter extends RequestConditions {
   groupBy: GroupBy;
   /** Default: `gw`. */
   source?: UsageSource | undefined;
+  /** Whose days; default: the reader's calendar. */
+  timezone?: 'UTC' | undefined;
 }
 
 export interface RequestsFilter extends RequestConditions {

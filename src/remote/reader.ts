@@ -73,15 +73,16 @@ export function createRemoteReader(
 
   return {
     calendar,
-    usage: ({ from, to, groupBy, source, ...conditions }) =>
+    usage: ({ from, to, groupBy, source, timezone, ...conditions }) =>
       get<UsageView>('/v1/gw/usage', {
         from,
         to,
         group_by: groupBy,
         source,
+        timezone,
         ...conditionsQuery(conditions),
       }),
-    usageTrends: ({ from, to, groupBy, source, ...conditions }) =>
+    usageTrends: ({ from, to, groupBy, source, timezone: _, ...conditions }) =>
       get<UsageTrendsView>('/v1/gw/usage/trends', {
         from,
         to,

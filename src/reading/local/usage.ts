@@ -1,4 +1,4 @@
-import type { Calendar } from '../../calendar.ts';
+import { type Calendar, createCalendar } from '../../calendar.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { Grouping } from '../../store/reports/query.ts';
 import { usageReport, usageTrends } from '../../store/reports/usage-report.ts';
@@ -20,8 +20,9 @@ export async function readUsage(
   filter: UsageFilter,
   project: string | null,
 ): Promise<UsageView> {
-  const { db, calendar } = source;
-  const { from, to, groupBy } = filter;
+  const { db } = source;
+  const { from, to, groupBy, timezone } = filter;
+  const calendar = timezone === undefined ? source.calendar : createCalendar(timezone);
   const conditions = await conditionsOf(source, filter);
   const wanted = usageSourceOf(filter.source, filter.status);
   const report = await usageReport(db, calendar, { ...conditions, source: wanted, from, to, groupBy });

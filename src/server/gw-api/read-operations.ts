@@ -76,6 +76,8 @@ export const source = z
   .optional()
   .describe('what came through gw (the default), what was imported from logs of agents, or both');
 
+const timezone = z.enum(['UTC']).optional().describe("days of UTC instead of gw's time zone");
+
 const cursorPage = z.object({ object: z.literal('list'), data: z.array(RequestReport) });
 
 /** The query of a report as the reader takes it. */
@@ -117,7 +119,7 @@ export const READ_OPERATIONS = {
   'GET /v1/gw/usage': operation({
     summary:
       'usage and cost by day, model, project, program, repository, session, agent, key, or two of them',
-    query: z.strictObject({ ...span, source, group_by: groupBys.default('day') }),
+    query: z.strictObject({ ...span, source, timezone, group_by: groupBys.default('day') }),
     response: UsageReport,
     run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
       const today = (await reader.calendar()).dateOf(now());

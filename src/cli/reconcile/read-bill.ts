@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { BillError, type BillLine } from '../../insight/reconcile/bill.ts';
+import type { CostReport, Days } from '../../insight/reconcile/reports.ts';
+import type { Context } from '../context.ts';
+import { CliError, usageError } from '../exit.ts';
+import { remoteOf } from '../remote/connection.ts';
+
+/** The lines of a CSV export. */
+export async function billFromCsv(file: string, { columns }: CostReport): Promise<BillLine[]> {
+  const { readCsv } = await import('../../insight/reconcile/read-csv.ts');
+  try {
+    return readCsv(readFileSync(file, 'utf8'), columns);
+  } catch (error) {
+    if (error instanceof BillError) throw usageError(`can't use ${file}: ${error.message}`);
+    throw usageError(`can't read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'error'}`);
+  }
+}
+
+interface Asked {
+  provider: string;
+  report: CostReport;
+  days: Days;
+  key: string;
+}
+
+/** Asks the provider, at the address that is configured for it on this machine. */
+export async function billFromProvider(context: Context, { provider, ...asked }: Asked): Promise<BillLine[]> {
+  const origin = await originOf(context, provider, asked.report);
+  const { fetchBill } = await import('../../insight/reconcile/fetch-report.ts');
+  try {
+    return await fetchBill({ provider, ...asked, origin, wait, now: () => context.clock.now() });
+  } catch (error) {
+    throw error instanceof BillError ? new CliError(error.message) : error;
+  }
+}
+
+/** A remote gw has no say in where an admin key is sent, and no key goes out unencrypted. */
+async function originOf(context: Context, provider: string, report: CostReport): Promise<string> {
+  if (remoteOf(context)) return report.origin;
+  const { knownProviders } = await import('../providers/known-providers.ts');
+  const origin = knownProviders(context).providers.get(provider)?.origin ?? report.origin;
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)) return origin;
+  throw usageError(
+    `${provider} is configured at ${origin}: an admin key goes over https only. Use --csv FILE`,
+  );
+}

@@ -1,0 +1,30 @@
+import type { BillLine } from '../../insight/reconcile/bill.ts';
+import type { Days } from '../../insight/reconcile/reports.ts';
+import type { Reader } from '../../reading/reader.ts';
+import type { UsageSource } from '../../store/reports/query.ts';
+import { CliError, EXIT } from '../exit.ts';
+
+interface Asked {
+  provider: string;
+  days: Days;
+  source: UsageSource;
+}
+
+/** What the ledger booked at a provider, by UTC day and model. What wasn't billed by request costs nothing there. */
+export async function readLedger(reader: Reader, { provider, days, source }: Asked): Promise<BillLine[]> {
+  const report = await reader.usage({
+    ...days,
+    groupBy: 'day,model',
+    timezone: 'UTC',
+    source: source === 'gw' ? undefined : source,
+  });
+  if (report.project_id !== null)
+    throw new CliError(
+      `this key sees only the project ${report.project_id}, the bill is of all: use an admin key`,
+      EXIT.key,
+    );
+  const prefix = `${provider}/`;
+  return report.data.flatMap(({ day = '', model = '', cost_nano_usd: nanoUsd }) =>
+    model.startsWith(prefix) ? [{ day, model: model.slice(prefix.length), nanoUsd }] : [],
+  );
+}

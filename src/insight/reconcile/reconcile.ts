@@ -1,0 +1,123 @@
+import { type NanoUsd, usdNumber } from '../../money.ts';
+import type { BillLine } from './bill.ts';
+
+export const STATES = ['agrees', 'differs', 'only_billed', 'only_booked'] as const;
+export type State = (typeof STATES)[number];
+
+export interface ReconciledRow {
+  /** UTC. */
+  day: string;
+  model: string;
+  ledger_usd: number;
+  billed_usd: number;
+  state: State;
+  /** The day isn't over, so neither side is complete. */
+  partial: boolean;
+}
+
+export interface ReconciledTotal extends Record<State, number> {
+  ledger_usd: number;
+  billed_usd: number;
+}
+
+/** Less than a cent: reports round their lines. */
+const CENT: NanoUsd = 10_000_000;
+
+/** Sums by model of one side. */
+type Side = Map<string, NanoUsd>;
+interface Day {
+  ledger: Side;
+  billed: Side;
+}
+
+/**
+ * Compares the ledger with a bill by day and model. A model that one side calls by an alias and the other by a dated name
+ * is one row, under the ledger's name.
+ */
+export function reconcile(
+  ledger: readonly BillLine[],
+  bill: readonly BillLine[],
+  today: string,
+): { data: ReconciledRow[]; total: ReconciledTotal } {
+  const days = new Map<string, Day>();
+  addLines(days, 'ledger', ledger);
+  addLines(days, 'billed', bill);
+  const data = [...days]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([day, sides]) => rowsOf(sides).map((row) => ({ day, ...row, partial: day >= today })));
+  const total = {
+    ledger_usd: sum(ledger),
+    billed_usd: sum(bill),
+    agrees: 0,
+    differs: 0,
+    only_billed: 0,
+    only_booked: 0,
+  };
+  for (const { state } of data) total[state]++;
+  return { data, total };
+}
+
+const sum = (lines: readonly BillLine[]) => usdNumber(lines.reduce((all, { nanoUsd }) => all + nanoUsd, 0));
+
+function addLines(days: Map<string, Day>, side: keyof Day, lines: readonly BillLine[]): void {
+  for (const { day, model, nanoUsd } of lines) {
+    const sides = days.get(day) ?? { ledger: new Map(), billed: new Map() };
+    days.set(day, sides);
+    sides[side].set(model, (sides[side].get(model) ?? 0) + nanoUsd);
+  }
+}
+
+type Row = Pick<ReconciledRow, 'model' | 'ledger_usd' | 'billed_usd' | 'state'>;
+
+function rowsOf({ ledger, billed }: Day): Row[] {
+  const families = new Map<string, Set<string>>();
+  for (const model of [...ledger.keys(), ...billed.keys()]) {
+    const family = familyOf(model);
+    families.set(family, (families.get(family) ?? new Set()).add(model));
+  }
+  return [...families]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([family, names]) => groupsOf(family, [...names], { ledger, billed }))
+    .flatMap(({ model, names }) => rowOf(model, names, { ledger, billed }));
+}
+
+interface Group {
+  model: string;
+  names: readonly string[];
+}
+
+/** By name where both sides use the same names, or only one has any; else a single row. */
+function groupsOf(family: string, names: readonly string[], { ledger, billed }: Day): Group[] {
+  const [inLedger, inBill] = [ledger, billed].map((side) => names.filter((name) => side.has(name)));
+  const isShared = names.every((name) => ledger.has(name) && billed.has(name));
+  if (isShared || !inLedger?.length || !inBill?.length)
+    return names.map((model) => ({ model, names: [model] }));
+  return [{ model: (inLedger.length === 1 ? inLedger[0] : undefined) ?? family, names }];
+}
+
+function rowOf(model: string, names: readonly string[], { ledger, billed }: Day): Row[] {
+  const of = (side: Side) => names.reduce((all, name) => all + (side.get(name) ?? 0), 0);
+  const [booked, bill] = [of(ledger), of(billed)];
+  // Free and refused requests have rows that cost nothing.
+  if (booked === 0 && bill === 0) return [];
+  const isIn = (side: Side) => names.some((name) => side.has(name));
+  const state: State = !isIn(ledger)
+    ? 'only_billed'
+    : !isIn(billed)
+      ? 'only_booked'
+      : Math.abs(booked - bill) < CENT
+        ? 'agrees'
+        : 'differs';
+  return [{ model, ledger_usd: usdNumber(booked), billed_usd: usdNumber(bill), state }];
+}
+
+/** A model's name without its date, in one spelling: "Claude Haiku 4.5" is claude-haiku-4-5-20251001 too. */
+function familyOf(model: string): string {
+  return model
+    .toLowerCase()
+    .replace(/^ft:([^:]+):.*$/, 'ft-$1')
+    .replace(/[-@](\d{4}-\d{2}-\d{2}|20\d{6})(?=$|:)/, '')
+    .replace(/-latest$/, '')
+    .replaceAll(/[ .]/g, '-')
+    .replace(/^claude-(\d+(?:-\d+)*)-([a-z]+)$/, 'claude-$2-$1');
+}

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { amountOf, BillError, type BillLine, checkCurrency, dayOf, modelOfLineItem } from './bill.ts';
+
+/** Inclusive UTC days, YYYY-MM-DD. */
+export interface Days {
+  from: string;
+  to: string;
+}
+
+/** A page of a report. */
+export interface ReportPage {
+  lines: BillLine[];
+  /** Undefined on the last page. */
+  next?: string | undefined;
+}
+
+/** A provider's own report of its costs over HTTP, and the columns of its CSV export. */
+export interface CostReport {
+  /** Where the report is, if no other address is configured. */
+  origin: string;
+  /** The kind of key that may read it, in words. */
+  key: string;
+  headers(key: string): string[];
+  path(days: Days, page: string | undefined): string;
+  /** Throws if the page isn't of the documented form. */
+  read(page: unknown): ReportPage;
+  /** How many days before today it covers; undefined if there is no limit. */
+  pastDays?: number;
+  columns: CsvColumns;
+}
+
+/** Names of columns, in order of preference. */
+export interface CsvColumns {
+  day: readonly string[];
+  model: readonly string[];
+  amount: readonly string[];
+}
+
+const pages = { has_more: z.boolean(), next_page: z.string().nullish() };
+
+/** A report that breaks off would look like requests that weren't billed. */
+function nextOf(hasMore: boolean, next: string | null | undefined): string | undefined {
+  if (!hasMore) return undefined;
+  if (next) return next;
+  throw new BillError('the cost report says that it has more pages, but not where');
+}
+
+const bearer = (key: string) => ['authorization', `Bearer ${key}`];
+const startOf = (day: string) => Date.parse(`${day}T00:00:00Z`);
+const DAY_MS = 86_400_000;
+
+const OpenAiPage = z.object({
+  data: z.array(
+    z.object({
+      start_time: z.number(),
+      results: z.array(
+        z.object({
+          amount: z.object({ value: z.union([z.number(), z.string()]), currency: z.string() }),
+          line_item: z.string().nullish(),
+        }),
+      ),
+    }),
+  ),
+  ...pages,
+});
+
+/** https://platform.openai.com/docs/api-reference/usage/costs: buckets of UTC days, amounts in dollars. */
+const openai: CostReport = {
+  origin: 'https://api.openai.com',
+  key: 'an admin key (sk-admin-...)',
+  headers: bearer,
+  path({ from, to }, page) {
+    const query = new URLSearchParams({
+      start_time: String(startOf(from) / 1_000),
+      end_time: String((startOf(to) + DAY_MS) / 1_000),
+      bucket_width: '1d',
+      group_by: 'line_item',
+      limit: '180',
+      ...(page === undefined ? {} : { page }),
+    });
+    return `/v1/organization/costs?${query}`;
+  },
+  read(page) {
+    const { data, has_more, next_page } = OpenAiPage.parse(page);
+    const lines = data.flatMap(({ start_time, results }) =>
+      results.map(({ amount, line_item }) => {
+        checkCurrency(amount.currency);
+        return {
+          day: dayOf(start_time) ?? '',
+          model: line_item ? modelOfLineItem(line_item) : 'other',
+          nanoUsd: amountOf(amount.value),
+        };
+      }),
+    );
+    return { lines, next: nextOf(has_more, next_page) };
+  },
+  columns: {
+    day: ['start_time_iso', 'start_time', 'usage_date_utc', 'date'],
+    model: ['line_item', 'model'],
+    amount: ['amount_value', 'cost_usd', 'amount'],
+  },
+};
+
+const AnthropicPage = z.object({
+  data: z.array(
+    z.object({
+      starting_at: z.string(),
+      results: z.array(
+        z.object({
+          amount: z.string(),
+          currency: z.string(),
+          model: z.string().nullish(),
+          description: z.string().nullish(),
+          cost_type: z.string().nullish(),
+        }),
+      ),
+    }),
+  ),
+  ...pages,
+});
+
+/** https://platform.claude.com/docs/en/api/admin/cost_report: buckets of UTC days, amounts in cents as decimal text. */
+const anthropic: CostReport = {
+  origin: 'https://api.anthropic.com',
+  key: 'an admin key (sk-ant-admin...)',
+  headers: (key) => ['x-api-key', key, 'anthropic-version', '2023-06-01'],
+  path({ from, to }, page) {
+    const query = new URLSearchParams({
+      starting_at: `${from}T00:00:00Z`,
+      ending_at: new Date(startOf(to) + DAY_MS).toISOString().replace('.000Z', 'Z'),
+      bucket_width: '1d',
+      'group_by[]': 'description',
+      limit: '31',
+      ...(page === undefined ? {} : { page }),
+    });
+    return `/v1/organizations/cost_report?${query}`;
+  },
+  read(page) {
+    const { data, has_more, next_page } = AnthropicPage.parse(page);
+    const lines = data.flatMap(({ starting_at, results }) =>
+      results.map(({ amount, currency, model, description, cost_type }) => {
+        checkCurrency(currency);
+        return {
+          day: dayOf(starting_at) ?? '',
+          model: model || description || cost_type || 'other',
+          nanoUsd: amountOf(amount, 100),
+        };
+      }),
+    );
+    return { lines, next: nextOf(has_more, next_page) };
+  },
+  columns: { day: ['usage_date_utc', 'date'], model: ['model', 'cost_type'], amount: ['cost_usd'] },
+};
+
+const OpenRouterPage = z.object({
+  data: z.array(
+    z.object({
+      date: z.string(),
+      model: z.string(),
+      usage: z.number(),
+    }),
+  ),
+});
+
+/** https://openrouter.ai/docs/api/api-reference/analytics/get-user-activity: credits spent, in dollars, by UTC day. */
+const openrouter: CostReport = {
+  origin: 'https://openrouter.ai',
+  key: 'a management key',
+  headers: bearer,
+  path: () => '/api/v1/activity',
+  read(page) {
+    const lines = OpenRouterPage.parse(page).data.map(({ date, model, usage }) => ({
+      day: dayOf(date) ?? '',
+      model,
+      nanoUsd: amountOf(usage),
+    }));
+    return { lines };
+  },
+  pastDays: 30,
+  columns: {
+    day: ['created_at', 'date'],
+    model: ['model_permaslug', 'model'],
+    amount: ['cost_total', 'usage'],
+  },
+};
+
+/** By the name of the provider's preset. */
+export const COST_REPORTS: Readonly<Record<string, CostReport>> = { anthropic, openai, openrouter };
