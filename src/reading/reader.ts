@@ -85,7 +85,8 @@ export interface SessionsQuery {
 }
 
 export interface BacktestQuery {
-  project: string;
+  /** Default: the project of the key; `default` on its own machine. */
+  project?: string | undefined;
   capNanoUsd: number;
   period: BacktestView['period'];
   /** Inclusive days of the reader's calendar, YYYY-MM-DD. */
@@ -141,7 +142,7 @@ export interface Reader {
   asks(filter: { project?: string | undefined }): Promise<AskView[]>;
   /** What a cap would have done to a project's past requests. */
   backtest(query: BacktestQuery): Promise<BacktestView>;
-  suggestBudget(filter: { project: string }): Promise<BudgetSuggestionView>;
+  suggestBudget(filter: { project?: string | undefined }): Promise<BudgetSuggestionView>;
   keys(filter: { project?: string | undefined; revoked?: boolean | undefined }): Promise<KeyView[]>;
   projects(): Promise<ProjectView[]>;
   /** The prices that the user set. */

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
 import { clientVariables } from '../../src/cli/client/variables.ts';
@@ -86,6 +87,22 @@ describe('commands from another machine', () => {
         'gw: this key belongs to project web and may not use "default". Use a key of that project, or an admin key\n',
     });
     expect((await away.run(['budget', 'set', '1'], { env: web })).code).toBe(4);
+    for (const command of [['backtest', '1'], ['suggest']]) {
+      const { code, stdout } = await away.run(['budget', ...command, '--json'], { env: web });
+      expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ project_id: 'web' })]);
+    }
+    // A bill is of all projects.
+    const bill = join(away.paths.home, 'bill.csv');
+    writeFileSync(bill, 'date,model,cost_usd\n2026-01-05,gpt-5,1\n');
+    const reconcile = ['reconcile', 'openai', '--csv', bill];
+    expect(await away.run(reconcile, { env: web })).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('this key sees only the project web'),
+    });
+    expect(await away.run(reconcile)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('only billed'),
+    });
 
     const added = await away.run(['webhooks', 'add', 'https://example.com/hook', '--json'], { env: web });
     const { id } = JSON.parse(added.stdout) as { id: string };

@@ -12,7 +12,7 @@ import { withReader } from '../with-gateway.ts';
 import { type LastingPeriod, readAmount } from './read.ts';
 
 export interface BacktestOptions {
-  project: string;
+  project?: string;
   period: LastingPeriod;
   from?: string;
   to?: string;
@@ -38,26 +38,26 @@ export async function showBacktest(
   });
   if (json) sayJson(context, report);
   else if (report.periods.length === 0)
-    note(context, `No request of project ${project} from ${report.from} to ${report.to}.`);
+    note(context, `No request of project ${report.project_id} from ${report.from} to ${report.to}.`);
   else say(context, backtestText(report, terminalOf(context.stdout, context.env), context.clock.now()));
 }
 
 export async function showSuggestion(
   context: Context,
-  { project, json }: { project: string; json?: boolean },
+  { project, json }: { project?: string; json?: boolean },
 ): Promise<void> {
   const suggestion = await withReader(context, (reader) => reader.suggestBudget({ project }));
   if (json) {
     sayJson(context, suggestion);
     return;
   }
-  const { cap_nano_usd: cap, reason } = suggestion;
+  const { cap_nano_usd: cap, reason, project_id } = suggestion;
   if (cap === null) {
     note(context, `No suggestion: ${reason}.`);
     return;
   }
   const amount = formatUsd(cap);
-  const ofProject = project === 'default' ? '' : ` -p ${project}`;
+  const ofProject = project_id === 'default' ? '' : ` -p ${project_id}`;
   say(
     context,
     `${amount} a day: ${reason}.\nTo set it: gw budget set ${amount.replace(/[$,]/g, '')}${ofProject}`,

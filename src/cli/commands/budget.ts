@@ -120,12 +120,15 @@ export const budget: SetUp = (command, context) => {
     .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
 };
 
+/** A key of one project can read no other. */
+const OWN_PROJECT = 'project (default: default; with GW_URL, that of the key)';
+
 function addBacktests(command: Command, context: Context): void {
   command
     .command('backtest')
     .addArgument(new Argument('<amount>', 'cap in dollars, such as 15'))
     .description('show what a cap would have refused and saved of past requests')
-    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .option('-p, --project <name>', OWN_PROJECT)
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
         .choices(LASTING_PERIODS)
@@ -138,9 +141,9 @@ function addBacktests(command: Command, context: Context): void {
   command
     .command('suggest')
     .description('suggest a daily cap from the last 30 days')
-    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .option('-p, --project <name>', OWN_PROJECT)
     .option('--json', 'print JSON')
-    .action((options: { project: string; json?: boolean }) => showSuggestion(context, options));
+    .action((options: { project?: string; json?: boolean }) => showSuggestion(context, options));
 }
 
 function addViewOptions(command: Command): Command {

@@ -139,9 +139,9 @@ function readersOfLimits({
       const { viewAsk } = await import('../ask-view.ts');
       return listAsks(db, { projectId: projectToRead(db, scope, project), now: now() }).map(viewAsk);
     },
-    backtest: async ({ project, ...query }) =>
+    backtest: async ({ project = scope.project, ...query }) =>
       (await import('./backtest.ts')).readBacktest({ db, scope, calendar, project }, query),
-    suggestBudget: async ({ project }) =>
+    suggestBudget: async ({ project = scope.project }) =>
       (await import('./backtest.ts')).readSuggestion({ db, scope, calendar, project }, now()),
   };
 }

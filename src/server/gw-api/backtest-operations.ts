@@ -24,12 +24,7 @@ export const BACKTEST_OPERATIONS = {
       to: z.string().optional().describe('last day'),
     }),
     response: BacktestReport,
-    async run({
-      reader,
-      caller,
-      query: { project_id: project = caller.project, cap_usd, period, from, to },
-      now,
-    }) {
+    async run({ reader, query: { project_id: project, cap_usd, period, from, to }, now }) {
       const today = (await reader.calendar()).dateOf(now());
       return reader.backtest({ project, capNanoUsd: cap_usd, period, ...usageSpan({ from, to }, today) });
     },
@@ -38,7 +33,6 @@ export const BACKTEST_OPERATIONS = {
     summary: 'a daily cap that the spend of the last 30 days suggests',
     query: z.strictObject({ project_id }),
     response: BudgetSuggestion,
-    run: ({ reader, caller, query: { project_id: project = caller.project } }) =>
-      reader.suggestBudget({ project }),
+    run: ({ reader, query: { project_id: project } }) => reader.suggestBudget({ project }),
   }),
 };
