@@ -11,28 +11,42 @@ export interface Timeline<T extends TimelineEvent> {
   next(untilMs: number): T | undefined;
 }
 
+/** Two queues: in a single list, each settlement and each request read ahead would move all others. */
 export function createTimeline<T extends TimelineEvent>(): Timeline<T> {
-  /** The next one is the last. */
-  const events: T[] = [];
-  const isLater = (a: T, b: T) =>
-    a.timeMs > b.timeMs || (a.timeMs === b.timeMs && a.kind === 'ask' && b.kind === 'settle');
-
+  const settlements = createQueue<T>();
+  const asks = createQueue<T>();
   return {
-    add(event) {
-      // Equal events keep their order, so the new one goes before them.
-      let low = 0;
-      let high = events.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        const other = events[middle];
-        if (other && isLater(other, event)) low = middle + 1;
-        else high = middle;
-      }
-      events.splice(low, 0, event);
-    },
+    add: (event) => (event.kind === 'settle' ? settlements : asks).add(event),
     next(untilMs) {
-      const event = events.at(-1);
-      return event && event.timeMs < untilMs ? events.pop() : undefined;
+      const [settlement, ask] = [settlements.timeMs(), asks.timeMs()];
+      const [first, timeMs] = settlement <= ask ? [settlements, settlement] : [asks, ask];
+      return timeMs < untilMs ? first.take() : undefined;
+    },
+  };
+}
+
+const TAKEN = 4_096;
+
+/** Events in the order of their times, equal ones as they were added. Most are added near the end. */
+function createQueue<T extends TimelineEvent>() {
+  const events: T[] = [];
+  let first = 0;
+  return {
+    add(event: T): void {
+      let at = events.length;
+      while (at > first && (events[at - 1]?.timeMs ?? 0) > event.timeMs) at--;
+      if (at === events.length) events.push(event);
+      else events.splice(at, 0, event);
+    },
+    /** When the first one happens; Infinity without any. */
+    timeMs: () => events[first]?.timeMs ?? Number.POSITIVE_INFINITY,
+    take(): T | undefined {
+      const event = events[first++];
+      if (first === TAKEN || first === events.length) {
+        events.splice(0, first);
+        first = 0;
+      }
+      return event;
     },
   };
 }
