@@ -1,6 +1,6 @@
 import type { Edit } from '../json/edit.ts';
 import { type Member, scanArray, scanObject } from '../json/scan.ts';
-import type { Level } from './conversation/compress.ts';
+import type { LeftReason, Level } from './conversation/compress.ts';
 import { ConversationCache } from './conversation/conversation-cache.ts';
 import { textsOf } from './prompt/message.ts';
 import type { Place } from './turns/turn.ts';
@@ -22,6 +22,13 @@ export interface CompressedRequest {
   originalTokens: number;
   /** Identifies the conversation; the same on each of its turns. */
   conversation: number;
+  work: OptimizerWork;
+}
+
+/** How many of a prompt's messages each transform changed, and how many were left for which reason. */
+export interface OptimizerWork {
+  changed: Record<string, number>;
+  left: { [reason in LeftReason]?: number };
 }
 
 /** Tokens saved in one turn. */
@@ -58,6 +65,7 @@ export function compressRequest(
   const savings: Saving[] = [];
   let originalTokens = 0;
   let tokensBehind = 0;
+  const work: OptimizerWork = { changed: {}, left: {} };
   for (let i = steps.length - 1; i >= 0; i--) {
     const step = steps[i];
     if (!step) continue;
@@ -73,10 +81,12 @@ export function compressRequest(
         tokensBehind: tokensBehind + report.tokensAfter / 2,
       });
     }
+    for (const transform of report.transforms) work.changed[transform] = (work.changed[transform] ?? 0) + 1;
+    if (report.left) work.left[report.left] = (work.left[report.left] ?? 0) + 1;
     originalTokens += report.tokensBefore;
     tokensBehind += report.tokensAfter;
   }
-  return { edits, savings, originalTokens, conversation: conversationOf(turns) };
+  return { edits, savings, originalTokens, conversation: conversationOf(turns), work };
 }
 
 interface Range {

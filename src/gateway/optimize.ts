@@ -81,7 +81,8 @@ function apply(
     context.request = context.wire.parse(applyEdits(context.request.bytes, bodyEdits));
     context.savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
   }
-  context.optimized = { flags: 0, savings, trial };
+  const work = result.originalTokens >= MIN_TOKENS ? result.work : undefined;
+  context.optimized = { flags: 0, savings, work, trial };
 }
 
 /** Range of a conversation's hash, which assigns all its turns to the same group of the trial. */

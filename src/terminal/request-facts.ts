@@ -27,6 +27,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
     ['timing', timingText(request)],
     ...stagesFact(request),
     ...dollarsFact(request),
+    ...optimizerFact(request.detail.optimizer),
     ...limitFact(request.detail.max_output_tokens),
     ...leftOutFact(request.detail.left_out),
     ...Object.entries(request.detail)
@@ -36,7 +37,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
 }
 
 /** Details that have a fact of their own. */
-const OWN_FACTS: ReadonlySet<string> = new Set(['error', 'max_output_tokens', 'left_out']);
+const OWN_FACTS: ReadonlySet<string> = new Set(['error', 'max_output_tokens', 'left_out', 'optimizer']);
 
 function routeText(request: RequestView): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
@@ -118,6 +119,28 @@ function dollarsFact(request: RequestView): Fact[] {
   ];
   return [['dollars', parts.join(', ')]];
 }
+
+/** How many messages each transform changed, and why the others were left. */
+function optimizerFact(work: unknown): Fact[] {
+  if (!isObject(work)) return [];
+  const { changed, left } = work;
+  const parts = [
+    ...Object.entries(isObject(changed) ? changed : {}).map(
+      ([transform, messages]) => `${transform} changed ${plural(Number(messages), 'message')}`,
+    ),
+    ...Object.entries(isObject(left) ? left : {}).map(
+      ([reason, messages]) => `${count(Number(messages))} left: ${LEFT[reason] ?? reason}`,
+    ),
+  ];
+  return parts.length === 0 ? [] : [['optimizer', parts.join('; ')]];
+}
+
+const LEFT: Record<string, string> = {
+  own_words: "the model's own words",
+  short_prompt: 'short prompts are meant literally',
+  no_gain: 'nothing to gain',
+  failed: 'a transform failed',
+};
 
 function part(tokens: number, what: string): string {
   return tokens > 0 ? `, ${count(tokens)} ${what}` : '';

@@ -10,6 +10,7 @@ const ANSWER: CompressedRequest = {
   savings: [],
   originalTokens: 1_000,
   conversation: 1,
+  work: { changed: {}, left: {} },
 };
 const COLD_MS = 1_000;
 

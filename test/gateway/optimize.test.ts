@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { createCompressor } from '../../src/compression/compressor.ts';
+import type { RequestView } from '../../src/reading/schemas.ts';
 import { readTrials } from '../../src/store/optimizer/trials.ts';
+import { requestResponse } from '../../src/store/requests/request-response.ts';
+import { factsOf } from '../../src/terminal/request-facts.ts';
+import { createTimeFormat } from '../../src/terminal/time.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { MODEL, startGateway } from '../support/gateway.ts';
@@ -44,6 +48,13 @@ describe('the optimizer on the path of a request', () => {
     const [record] = await gateway.settled(1);
     expect(record?.savedTokens).toBeGreaterThan(500);
     expect(record?.savedNanoUsd).toBeGreaterThan(0);
+    expect(record?.detail.optimizer).toEqual({ changed: { json: 1 }, left: { short_prompt: 1, no_gain: 1 } });
+    if (!record) throw new Error('nothing is on record');
+    const shown = requestResponse(record, { nano: true }) as unknown as RequestView;
+    expect(factsOf(shown, createTimeFormat('UTC'))).toContainEqual([
+      'optimizer',
+      'json changed 1 message; 1 left: nothing to gain; 1 left: short prompts are meant literally',
+    ]);
     expect(answer.header('x-service-saved-tokens')).toBe(String(record?.savedTokens));
   });
 
@@ -283,6 +294,7 @@ describe('the deadline', () => {
         savings: [],
         originalTokens: 1,
         conversation: 1,
+        work: { changed: {}, left: {} },
       }),
     ],
   ])('is not waited for by a compressor that %s', async (_, compress) => {

@@ -24,9 +24,17 @@ export interface CompressOptions {
 /** What compression did to one message. Token counts are estimates. */
 export interface MessageReport {
   transforms: string[];
+  /** Why a message with text was left as it came. */
+  left?: LeftReason;
   tokensBefore: number;
   tokensAfter: number;
 }
+
+/**
+ * `own_words`: the model's, which it wrote as it wanted them; `short_prompt`: the prompt is so short that it is meant
+ * literally; `no_gain`: no transform made it much shorter; `failed`: a transform broke down.
+ */
+export type LeftReason = 'own_words' | 'short_prompt' | 'no_gain' | 'failed';
 
 export interface Compressed {
   /** One for each input message; an unchanged message is the same object. */
@@ -101,7 +109,10 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     const followsPrompt = past.atPrompt.has(roleOf(message));
     remember(message, texts, past);
     const origin = originOf(message, past.calls);
-    if (!origin) return message;
+    if (!origin) {
+      if (before > 0) report.left = 'own_words';
+      return message;
+    }
     const { question, boilerplate } = past;
     const rewriter = new Rewriter(origin, { level, question, followsPrompt, boilerplate }, past.history);
     // Short prompts are only recorded: a later message may refer to them.
@@ -112,13 +123,17 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     const after = changed === message ? before : sumTokens(textsOf(changed));
     const wins = past.tokens >= MIN_TOKENS && after <= before * NET_WIN;
     rewriter.commit(wins);
-    if (!wins) return message;
+    if (!wins) {
+      if (before > 0) report.left = past.tokens < MIN_TOKENS ? 'short_prompt' : 'no_gain';
+      return message;
+    }
     report.transforms.push(...rewriter.used);
     report.tokensAfter = after;
     return changed;
   } catch {
     // A failing transform must not fail the request: the message is sent unchanged.
     report.tokensAfter = report.tokensBefore;
+    report.left = 'failed';
     return message;
   }
 }

@@ -70,7 +70,9 @@ function recordFor(
   const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
   const leftOut = isSearchLeftOut(attempt) ? [...(context.leftOut ?? []), SEARCH] : context.leftOut;
   const fate = leftOut?.length ? { ...cause, left_out: leftOut } : cause;
-  const detail = before ? historyDetail(gateway, attempt, result, last, fate) : fate;
+  const work = context.optimized?.work;
+  const told = work ? { ...fate, optimizer: work } : fate;
+  const detail = before ? historyDetail(gateway, attempt, result, last, told) : told;
   return recordOf(
     context,
     target,

@@ -1,4 +1,4 @@
-import type { Saving } from '../../compression/compress-request.ts';
+import type { OptimizerWork, Saving } from '../../compression/compress-request.ts';
 import type { Origin } from '../../origin.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Trial } from '../../store/ledger/record.ts';
@@ -45,6 +45,8 @@ export interface Optimized {
   /** Flags of the request record. */
   flags: number;
   savings: readonly Saving[];
+  /** Undefined for a prompt that was sent as it came, or that is too short to be changed. */
+  work?: OptimizerWork | undefined;
   trial?: Trial | undefined;
 }
 
