@@ -34,8 +34,19 @@ export function formatUsd(amount: NanoUsd): string {
   const dollars = Math.abs(amount) / NANO_PER_USD;
   if (dollars === 0) return '$0.00';
   if (dollars >= 0.01) {
-    return `${sign}$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: dollars < 1 ? 4 : 2 })}`;
+    return `${sign}$${inDigits(dollars < 1 ? 4 : 2).format(dollars)}`;
   }
   const places = Math.min(9, 1 - Math.floor(Math.log10(dollars)));
   return `${sign}$${dollars.toFixed(places)}`;
+}
+
+const formats = new Map<number, Intl.NumberFormat>();
+
+/** Kept, as making one takes longer than 100 uses of it. */
+function inDigits(maximumFractionDigits: number): Intl.NumberFormat {
+  const known = formats.get(maximumFractionDigits);
+  if (known) return known;
+  const format = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits });
+  formats.set(maximumFractionDigits, format);
+  return format;
 }
