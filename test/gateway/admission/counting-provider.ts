@@ -105,10 +105,8 @@ function isRead(provider: Provider, session: Session, at: number, { prefix }: Th
 /** The input tokens that the provider bills. `request` counts requests: some of what is added changes daily. */
 export function trueTokens(provider: Provider, session: Session, request: number): number {
   const { bytesPerToken, normalizes, rewrites } = provider;
-  const count = (text: string) => {
-    const read = normalizes ? text.normalize('NFKC') : text;
-    return Math.ceil(Buffer.byteLength(read) / bytesPerToken);
-  };
+  const bytesOf = (text: string) => Buffer.byteLength(normalizes ? text.normalize('NFKC') : text);
+  const count = (text: string) => Math.ceil(bytesOf(text) / bytesPerToken);
   const json = (value: unknown) => count(rewrites ? rewritten(value) : JSON.stringify(value));
   const definition = ({ name, text }: Tool) =>
     json({ name, description: text, input_schema: { type: 'object' } }) + 8;
@@ -140,7 +138,7 @@ export function trueTokens(provider: Provider, session: Session, request: number
       }
       // The text before a neighbour of the same role may be split into other tokens.
       if (part.is === 'text' && before?.role === role && mix(before.text + part.text) % 3 === 0)
-        tokens += Buffer.byteLength(before.text) - count(before.text);
+        tokens += bytesOf(before.text) - count(before.text);
       before = part.is === 'text' ? { role, text: part.text } : undefined;
     }
   });
