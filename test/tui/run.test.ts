@@ -113,7 +113,7 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
       [60, 20, /running localhost[\s\S]*wh_1[\s\S]*f filter {2}\? help {2}q quit$/m],
       [80, 24, /pid 8123[\s\S]*wh_2[\s\S]*w window {2}\? help {2}q quit$/m],
       [120, 36, /agents: codex[\s\S]*timing[\s\S]*b raise budget {2}\? help {2}q quit$/m],
-      [200, 50, /agents: codex[\s\S]*timing[\s\S]*r replay {2}\? help {2}q quit$/m],
+      [200, 50, /agents: codex[\s\S]*timing[\s\S]*r replay {2}a answer {2}\? help {2}q quit$/m],
     ] as const) {
       await terminal.resize(columns, rows);
       await terminal.until(complete);

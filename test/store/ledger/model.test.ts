@@ -1014,7 +1014,7 @@ describe('the ledger does what its plainest description does', () => {
   ])(
     'and a ledger fails that %s',
     async (_, breakIt) => {
-      await expect(fc.assert(model(1, breakIt), { ...runs(0.5), endOnFailure: true })).rejects.toThrow();
+      await expect(fc.assert(model(1, breakIt), { ...runs(2), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );
