@@ -1,0 +1,29 @@
+import { describe, test } from 'vitest';
+import { fuzzClients } from './clients.ts';
+import { diceOf } from './dice.ts';
+import { fuzzProviders } from './providers.ts';
+import { expectNone, startRound } from './round.ts';
+
+const SEED = Number(process.env.GW_SEED ?? 21);
+/** Cases of each side. A client's case has one to four requests. */
+const RUNS = process.env.GW_FUZZ_RUNS ? 5 * Number(process.env.GW_FUZZ_RUNS) : 600;
+/** The first case, to repeat a round. */
+const FROM = Number(process.env.GW_FUZZ_FROM ?? 0);
+const A_ROUND = 600;
+
+describe.each([
+  ['clients', fuzzClients, 60_000],
+  ['providers', fuzzProviders, 300],
+] as const)('%s that break every rule', (_side, fuzz, timeoutMs) => {
+  test(`${RUNS} cases: no crash, no open hold, no lost record, no cap passed, no secret told`, async () => {
+    for (let from = FROM; from < FROM + RUNS; from += A_ROUND) {
+      const undos: (() => Promise<void>)[] = [];
+      const capUsd = diceOf(SEED, -from - 2).pick([0.05, 1_000_000, 1_000_000]);
+      const round = await startRound({ capUsd, timeoutMs, whenDone: (undo) => void undos.push(undo) });
+      const cases = Array.from({ length: Math.min(A_ROUND, FROM + RUNS - from) }, (_, i) => from + i);
+      const problems = await fuzz(round, SEED, cases);
+      for (const undo of undos.reverse()) await undo().catch((error) => problems.push(String(error)));
+      expectNone(problems, SEED, from);
+    }
+  }, 7_200_000);
+});
