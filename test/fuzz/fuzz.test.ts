@@ -1,8 +1,8 @@
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fuzzClients } from './clients.ts';
 import { diceOf } from './dice.ts';
 import { fuzzProviders } from './providers.ts';
-import { expectNone, startRound } from './round.ts';
+import { startRound } from './round.ts';
 
 const SEED = Number(process.env.GW_SEED ?? 21);
 /** Cases of each side. A client's case has one to four requests. */
@@ -16,6 +16,7 @@ describe.each([
   ['providers', fuzzProviders, 300],
 ] as const)('%s that break every rule', (_side, fuzz, timeoutMs) => {
   test(`${RUNS} cases: no crash, no open hold, no lost record, no cap passed, no secret told`, async () => {
+    const found: string[] = [];
     for (let from = FROM; from < FROM + RUNS; from += A_ROUND) {
       const undos: (() => Promise<void>)[] = [];
       const capUsd = diceOf(SEED, -from - 2).pick([0.05, 1_000_000, 1_000_000]);
@@ -23,7 +24,10 @@ describe.each([
       const cases = Array.from({ length: Math.min(A_ROUND, FROM + RUNS - from) }, (_, i) => from + i);
       const problems = await fuzz(round, SEED, cases);
       for (const undo of undos.reverse()) await undo().catch((error) => problems.push(String(error)));
-      expectNone(problems, SEED, from);
+      if (process.env.GW_FZ) process.stderr.write(`at ${from} ${problems.length} ${Math.round(performance.now())}\n`);
+      found.push(...problems.map((problem) => `round from case ${from}: ${problem}`));
+      if (found.length > 20) break;
     }
+    expect(found.slice(0, 20), `GW_SEED=${SEED}`).toEqual([]);
   }, 7_200_000);
 });

@@ -68,7 +68,7 @@ function mutateOnce(root: { value: unknown }, dice: Dice): void {
   const [parent, key] = dice.pick(places);
   const value = parent[key];
   const way = dice.below(10);
-  if (way < 5 || parent === (root as unknown)) parent[key] = dice.pick(VALUES);
+  if (way < 5 || parent === (root as unknown)) parent[key] = structuredClone(dice.pick(VALUES));
   else if (way === 5 && Array.isArray(parent)) parent.splice(Number(key), 1);
   else if (way === 5) delete parent[key];
   else if (way === 6 && Array.isArray(parent)) parent.push(...Array(1 + dice.below(40)).fill(value));
@@ -77,7 +77,7 @@ function mutateOnce(root: { value: unknown }, dice: Dice): void {
   else if (way === 8) {
     const [from, name] = dice.pick(places);
     parent[key] = structuredClone(from[name]);
-  } else parent[`${key}x`] = dice.pick(VALUES);
+  } else parent[`${key}x`] = structuredClone(dice.pick(VALUES));
 }
 
 /** JSON text with raw parts in their places, at times with spaces, escapes or a member twice. */

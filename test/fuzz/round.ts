@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import { formatRequestId } from '../../src/ids.ts';
 import type { LoggedRequest } from '../../src/store/requests/request-log.ts';
 import type { TestGateway } from '../support/gateway.ts';
@@ -158,11 +157,4 @@ function leaks({ gateway }: Round, records: LoggedRequest[]): string[] {
     if (secrets.some((secret) => text.includes(secret))) problems.push(`a secret on record: ${text}`);
   }
   return problems;
-}
-
-export function expectNone(problems: string[], seed: number, from: number): void {
-  expect(
-    problems.slice(0, 10),
-    `GW_SEED=${seed}, a round from case ${from}, ${problems.length} problems`,
-  ).toEqual([]);
 }
