@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { fuzzClients } from './clients.ts';
 import { diceOf } from './dice.ts';
 import { fuzzProviders } from './providers.ts';
@@ -6,7 +6,7 @@ import { startRound } from './round.ts';
 
 const SEED = Number(process.env.GW_SEED ?? 21);
 /** Cases of each side. A client's case has one to four requests. */
-const RUNS = process.env.GW_FUZZ_RUNS ? 5 * Number(process.env.GW_FUZZ_RUNS) : 600;
+const RUNS = Number(process.env.GW_FUZZ_CASES ?? (process.env.GW_LONG ? 500_000 : 200));
 /** The first case, to repeat a round. */
 const FROM = Number(process.env.GW_FUZZ_FROM ?? 0);
 const A_ROUND = 600;
@@ -30,4 +30,26 @@ describe.each([
     }
     expect(found.slice(0, 20), `GW_SEED=${SEED}`).toEqual([]);
   }, 7_200_000);
+});
+
+test.each([
+  [
+    'records are lost',
+    'CREATE TRIGGER planted AFTER UPDATE ON journal BEGIN DELETE FROM journal WHERE id = NEW.id; END',
+    /not on record/,
+  ],
+  [
+    'an output token too many is booked',
+    'CREATE TRIGGER planted AFTER UPDATE OF output_tokens ON journal WHEN NEW.output_tokens = 5 BEGIN UPDATE journal SET output_tokens = 6 WHERE id = NEW.id; END',
+    /was booked at 7\/6/,
+  ],
+])('the campaign notices when %s', async (_what, planted, expected) => {
+  const round = await startRound({ capUsd: 1_000_000, whenDone: onTestFinished });
+  round.gateway.db.exec(planted);
+  const problems = await fuzzClients(
+    round,
+    SEED,
+    Array.from({ length: 40 }, (_, i) => i),
+  );
+  expect(problems.join('\n')).toMatch(expected);
 });
