@@ -1,7 +1,7 @@
 import type { Script } from '../support/scripts.ts';
-import { planOf } from './answers.ts';
 import { converse } from './converse.ts';
 import { diceOf } from './dice.ts';
+import { planOf } from './plans.ts';
 import { makeSending } from './requests.ts';
 import { atOnce, generalProblems, outcomeOf, type Round } from './round.ts';
 

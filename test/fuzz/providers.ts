@@ -1,9 +1,10 @@
 import { requestBytes } from '../support/client.ts';
 import type { Script } from '../support/scripts.ts';
 import { CLAUDE } from '../wire/support/anthropic-gateway.ts';
-import { type Booking, breakAnswer, planOf, type Reported } from './answers.ts';
+import { type Booking, breakAnswer } from './answers.ts';
 import { converse } from './converse.ts';
 import { diceOf } from './dice.ts';
+import { planOf, type Reported } from './plans.ts';
 import { atOnce, generalProblems, type Outcome, outcomeOf, type Round, SECRETS } from './round.ts';
 
 const AT_ONCE = 48;

@@ -2,6 +2,18 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { BODIES, PLAIN_BODIES } from './bodies.ts';
 import type { Dice } from './dice.ts';
 import { cutAnywhere, mutateBytes, mutateJson, writeJson } from './mutate.ts';
+import {
+  AGENT_HEADERS,
+  AUTHORIZATIONS,
+  LENGTHS,
+  METHODS,
+  SERVICE_VALUES,
+  SERVICES,
+  SIZES,
+  TARGETS,
+  TYPES,
+  VERSIONS,
+} from './odd-values.ts';
 
 /** What a client of the campaign sends on one connection. */
 export interface Sending {
@@ -102,164 +114,6 @@ function set(parts: Parts, name: string, value: string): void {
 function add(parts: Parts, name: string, value: string): void {
   parts.headers.push([name, value]);
 }
-
-const LENGTHS = [
-  '-1',
-  '+5',
-  '0x10',
-  '1e3',
-  ' ',
-  '',
-  '5, 5',
-  '5,6',
-  '99999999999999999999',
-  '4294967296',
-  '1.5',
-  '٣',
-];
-const SIZES = ['0', '-1', 'g', '0x5', ' 5', '5 ', 'FFFFFFFFFFFFFFFFF', '7fffffff', '5;a=b', '5;"', '05', ''];
-const METHODS = [
-  'GET',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'HEAD',
-  'OPTIONS',
-  'CONNECT',
-  'TRACE',
-  'PRI',
-  'post',
-  'QUERY',
-  'P\0ST',
-  'M-SEARCH',
-  '',
-];
-const VERSIONS = [
-  'HTTP/1.0',
-  'HTTP/0.9',
-  'HTTP/2.0',
-  'HTTP/1.2',
-  'HTTP/1.1 ',
-  'http/1.1',
-  'HTTP/1',
-  '',
-  'RTSP/1.0',
-];
-const TARGETS = [
-  '/',
-  '*',
-  '//',
-  '/v1',
-  '/v1/',
-  '/v1/chat/completions/',
-  '/v1//chat/completions',
-  '/v1/chat/%63ompletions',
-  '/v1/chat/../models',
-  '/v1/files/%2e%2e/chat/completions',
-  '/v1/files/..;/chat/completions',
-  '/v1/models/%00',
-  '/v1/models/%',
-  '/v1/models/a%2Fb%ff',
-  'http://127.0.0.1/v1/chat/completions',
-  'http://evil.example/v1/messages',
-  '127.0.0.1:80',
-  'x',
-  '/v1/chat/completions#x',
-  '/v1/chat/completions?x=%',
-  '/v1/chat/completions?key=a&key=b',
-  '/v1/chat\\completions',
-  '/\xff',
-  '/v1/responses/resp_1',
-  '/v1/responses/resp_1/input_items?limit=x',
-  '/v1/files',
-  '/v1/files/file_1/content',
-  '/v1/usage?by=x&from=%',
-  '/v1/usage?since=-1e99',
-  '/v1/budgets',
-  '/v1/requests/%f',
-  '/v1/requests/0',
-  '/v1/gw/requests?limit=-1',
-  '/v1/gw/usage?by=',
-  '/health',
-  '/metrics',
-  '/v1/organization/users',
-  '/v1/audio/speech',
-  '/v1/audio/transcriptions',
-  '/v1/realtime',
-  '/v1/gw/openapi.json',
-  '/v1/uploads',
-  `/v1/${'a'.repeat(9_000)}`,
-  `/v1/${'a/'.repeat(2_000)}`,
-  `/v1/chat/completions?${'a=b&'.repeat(2_000)}`,
-  '/__proto__',
-  '/constructor',
-];
-const AUTHORIZATIONS = [
-  '',
-  'Bearer',
-  'Bearer ',
-  'Basic AAAA',
-  'bearer gw_x',
-  'Bearer \xff',
-  `Bearer ${'k'.repeat(9_000)}`,
-  'Bearer a, Bearer b',
-];
-const TYPES = [
-  '',
-  'text/plain',
-  'application/json; charset=utf-16',
-  'application/json;',
-  'multipart/form-data',
-  'multipart/form-data; boundary=',
-  'multipart/form-data; boundary=x',
-  'application/x-www-form-urlencoded',
-  'APPLICATION/JSON',
-  'application/problem+json',
-  ';;;',
-  '*/*',
-];
-const SERVICES = [
-  'optimize',
-  'route',
-  'budget',
-  'session',
-  'agent',
-  'repo',
-  'trace',
-  'project',
-  'max-output-tokens',
-  '',
-  'x',
-];
-const SERVICE_VALUES = [
-  '',
-  'off',
-  'safe',
-  '{',
-  '[]',
-  '../../x',
-  'repo:x',
-  '%00',
-  '-1',
-  'x'.repeat(5_000),
-  '\xe9\xff',
-  'default, other',
-];
-const AGENT_HEADERS = [
-  'x-claude-code-session-id',
-  'session_id',
-  'x-session-id',
-  'user-agent',
-  'anthropic-beta',
-  'anthropic-version',
-  'traceparent',
-  'cookie',
-  'x-stainless-retry-count',
-  'x-stainless-timeout',
-  'idempotency-key',
-  'x-gw-key',
-  'x-gw-run',
-];
 
 /** What may be wrong with a request outside its JSON. */
 const BREAKS: readonly Break[] = [
