@@ -2,11 +2,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { fuzzClients } from './clients.ts';
 import { diceOf } from './dice.ts';
 import { fuzzProviders } from './providers.ts';
-import { startRound } from './round.ts';
+import { SECRETS, startRound } from './round.ts';
 
 const SEED = Number(process.env.GW_SEED ?? 21);
 /** Cases of each side. A client's case has one to four requests. */
-const RUNS = Number(process.env.GW_FUZZ_CASES ?? (process.env.GW_LONG ? 500_000 : 200));
+const RUNS = Number(process.env.GW_FUZZ_CASES ?? (process.env.GW_LONG ? 500_000 : 100));
 /** The first case, to repeat a round. */
 const FROM = Number(process.env.GW_FUZZ_FROM ?? 0);
 const A_ROUND = 600;
@@ -26,8 +26,6 @@ describe.each([
       const cases = Array.from({ length: Math.min(A_ROUND, FROM + RUNS - from) }, (_, i) => from + i);
       const problems = await fuzz(round, SEED, cases);
       for (const undo of undos.reverse()) await undo().catch((error) => problems.push(String(error)));
-      if (process.env.GW_FZ)
-        process.stderr.write(`at ${from} ${problems.length} ${Math.round(performance.now())}\n`);
       found.push(...problems.map((problem) => `round from case ${from}: ${problem}`));
       const seconds = Math.round((performance.now() - startedMs) / 1000);
       if (LOGS && (found.length > 20 || (from - FROM) % (50 * A_ROUND) === 0))
@@ -39,23 +37,28 @@ describe.each([
 });
 
 test.each([
+  ['lost records', fuzzClients, 'UPDATE ON', 'DELETE FROM journal WHERE id = NEW.id', [/not on record/]],
   [
-    'records are lost',
-    'CREATE TRIGGER planted AFTER UPDATE ON journal BEGIN DELETE FROM journal WHERE id = NEW.id; END',
-    /not on record/,
+    'a wrong count and a cost that no budget pays',
+    fuzzClients,
+    'UPDATE OF outcome ON',
+    'UPDATE journal SET output_tokens = 6, cost_nano_usd = cost_nano_usd + 1 WHERE id = NEW.id AND output_tokens = 5',
+    [/was booked at 7\/6/, /were posted for records of/],
   ],
   [
-    'an output token too many is booked',
-    'CREATE TRIGGER planted AFTER UPDATE OF output_tokens ON journal WHEN NEW.output_tokens = 5 BEGIN UPDATE journal SET output_tokens = 6 WHERE id = NEW.id; END',
-    /was booked at 7\/6/,
+    'missing usage that is booked at nothing, and a secret on record',
+    fuzzProviders,
+    'UPDATE OF outcome ON',
+    `UPDATE journal SET output_tokens = 0, flags = 0, upstream_message_id = '${SECRETS.mock}' WHERE id = NEW.id`,
+    [/but no usage was reported/, /a secret on record/],
   ],
-])('the campaign notices when %s', async (_what, planted, expected) => {
-  const round = await startRound({ capUsd: 1_000_000, whenDone: onTestFinished });
-  round.gateway.db.exec(planted);
-  const problems = await fuzzClients(
+])('the campaign notices %s', async (_what, fuzz, when, fault, expected) => {
+  const round = await startRound({ capUsd: 1_000_000, timeoutMs: 300, whenDone: onTestFinished });
+  round.gateway.db.exec(`CREATE TRIGGER planted AFTER ${when} journal BEGIN ${fault}; END`);
+  const problems = await fuzz(
     round,
     SEED,
     Array.from({ length: 40 }, (_, i) => i),
   );
-  expect(problems.join('\n')).toMatch(expected);
+  for (const problem of expected) expect(problems.join('\n')).toMatch(problem);
 });
