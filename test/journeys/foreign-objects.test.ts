@@ -167,11 +167,12 @@ describe('with several projects, an object of one', () => {
         NOT_FOUND,
       ]);
     const line = JSON.stringify({ custom_id: '1', body: { previous_response_id: response.id } });
-    const form = `--b\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n${line}\r\n--b--\r\n`;
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
-    expect(await ask(gateway.key, 'POST', '/v1/files', Buffer.from(form), { headers })).toMatchObject(
-      NOT_FOUND,
-    );
+    for (const lines of [line, `${'\n'.repeat(2_000)}${line}`]) {
+      const form = `--b\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n${lines}\r\n--b--\r\n`;
+      const answer = await ask(gateway.key, 'POST', '/v1/files', Buffer.from(form), { headers });
+      expect(answer).toMatchObject(NOT_FOUND);
+    }
     expect(gateway.upstream.requests.length).toBe(sent + 1);
     // The project itself may do all of that.
     for (const [path, fields] of bodies.filter(

@@ -38,7 +38,7 @@ const MAY_REFER = /_id|conversation|container|"prompt"|item_reference|\\u00/;
 
 /** The ids in the lines of JSONL. https://platform.openai.com/docs/guides/batch */
 function referencesInLines(text: string): References[] {
-  if (!/^[\ufeff\s]*\{/.test(text.slice(0, 1_000))) return [];
+  if (!/^[\ufeff\s]*\{/.test(text)) return [];
   return text
     .split('\n')
     .filter((line) => MAY_REFER.test(line))
