@@ -235,6 +235,20 @@ describe('with several projects, an object of one', () => {
     expect(await ask(gateway.key, 'GET', '/v1/files/file-unknown')).toMatchObject(NOT_FOUND);
   });
 
+  test('can be named in no file of requests that comes in parts', async () => {
+    const upload = (key: string, body: string) => ask(key, 'POST', '/v1/uploads', Buffer.from(body));
+    const batch = '{"purpose":"batch","filename":"a.jsonl"}';
+    for (const body of [
+      batch,
+      '{"filename":"a.jsonl"}',
+      '{"purpose":"vision","purpose":"batch"}',
+      '{"purpose":"vision","\\u0070urpose":"batch"}',
+    ])
+      expect([body, await upload(gateway.key, body)]).toMatchObject([body, { code: 'endpoint_closed' }]);
+    expect((await upload(gateway.key, '{"purpose": "user_data"}')).status).toBe(200);
+    expect((await upload(gateway.adminKey, batch)).status).toBe(200);
+  });
+
   test('at one provider is not found by the name of another', async () => {
     gateway.configure({ providers: { second: { baseUrl: gateway.upstream.url } } });
     const headers = { 'x-service-provider': 'mock' };

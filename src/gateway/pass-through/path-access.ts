@@ -1,4 +1,5 @@
 import { GwError } from '../../errors.ts';
+import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { askerOf } from '../objects/check-references.ts';
@@ -89,7 +90,7 @@ export interface PathCall {
  */
 export function checkObjects(
   { objects }: Pick<Gateway, 'objects'>,
-  context: Pick<RequestContext, 'caller' | 'project'>,
+  context: Pick<RequestContext, 'caller' | 'project' | 'request'>,
   { method, path, query, body, provider }: PathCall,
 ): boolean {
   if (!objects.shared()) return false;
@@ -101,6 +102,10 @@ export function checkObjects(
       `${method} /v1${path} is about what all projects have made. Use an admin key, or ask for an object by its id`,
     );
   }
+  if (first === undefined && !asker.admin && /^\/uploads\/?$/i.test(path) && !isOfData(context.request.bytes))
+    throw endpointClosed(
+      'gw does not pass on an upload in parts that may hold requests, because the parts could cut an id in two. Send the file whole to /v1/files, or use an admin key',
+    );
   const inQuery = referencesIn(Object.fromEntries(new URLSearchParams(query)));
   const inBody = body();
   // An object within another belongs to who made that one.
@@ -108,6 +113,15 @@ export function checkObjects(
   const references: References = { named, seen: new Set([...others, ...inQuery.seen, ...inBody.seen]) };
   objects.check(asker, references);
   return asker.admin && !objects.owns(asker, named);
+}
+
+/** Purposes of files in which a provider looks for no requests. https://platform.openai.com/docs/api-reference/uploads */
+const DATA = new Set(['assistants', 'vision', 'user_data', 'fine-tune', 'evals']);
+
+/** Whether a new upload has only such a purpose, under each of its members of that name. */
+function isOfData(body: Buffer): boolean {
+  const purposes = [...body.toString('utf8').matchAll(/"purpose"\s*:\s*"([^"]*)"/g)];
+  return !mayHideWords(body) && purposes.length > 0 && purposes.every(([, name = '']) => DATA.has(name));
 }
 
 /** The ids in a path: what is no known word. The first segment names a kind. Throws GwError 404 for odd spellings. */
