@@ -27,6 +27,7 @@ describe.each([
       const problems = await fuzz(round, SEED, cases);
       for (const undo of undos.reverse()) await undo().catch((error) => problems.push(String(error)));
       found.push(...problems.map((problem) => `round from case ${from}: ${problem}`));
+      if (LOGS) for (const problem of problems) console.log(`${side}, round from case ${from}: ${problem}`);
       const seconds = Math.round((performance.now() - startedMs) / 1000);
       if (LOGS && (found.length > 20 || (from - FROM) % (50 * A_ROUND) === 0))
         console.log(`${side}: ${from - FROM + cases.length} cases in ${seconds} s, ${found.length} problems`);
