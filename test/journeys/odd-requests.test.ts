@@ -164,3 +164,20 @@ test("the client's own headers reach the provider", async () => {
   const sent = Object.fromEntries(gateway.upstream.requests[0]?.head.headers ?? []);
   expect(sent).toMatchObject(headers);
 });
+
+test.each([
+  ['/v1/chat/completions', 'messages'],
+  ['/v1/responses', 'input'],
+])('%s takes a content part that is called like a member of all objects for unknown', async (path, field) => {
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+  for (const type of ['constructor', '__proto__', 'toString']) {
+    const content = [{ type, text: 'Hi' }];
+    const answer = await request(gateway.origin, {
+      method: 'POST',
+      path,
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: { model: 'mock/test-model', max_tokens: 9, [field]: [{ role: 'user', content }] },
+    });
+    expect([type, answer.status, answer.text()]).toMatchObject([type, 402, expect.any(String)]);
+  }
+});

@@ -140,7 +140,7 @@ function addParts(reader: BlockReader, kind: BlockKind, role: BlockRole, list: n
     const marks = marksOf(members);
     const type = onlyMember(members, 'type');
     const name = (type && stringAt(bytes, type)) ?? '';
-    checkMembers(bytes, members, MEDIA_PARTS[name] ?? TEXT_PART, unknownType('content part', name));
+    checkMembers(bytes, members, MEDIA_PARTS.get(name) ?? TEXT_PART, unknownType('content part', name));
     switch (name) {
       case 'text':
       case 'refusal':
@@ -181,11 +181,8 @@ const mediaPart = (name: string): KnownMembers => ({
   texts: new Set(['type', 'image_url', 'detail']),
   json: new Set([name, ...MARKS]),
 });
-const MEDIA_PARTS: Readonly<Record<string, KnownMembers>> = {
-  image_url: mediaPart('image_url'),
-  input_audio: mediaPart('input_audio'),
-  file: mediaPart('file'),
-};
+/** A map, because a request may name a part `constructor`. */
+const MEDIA_PARTS = new Map(['image_url', 'input_audio', 'file'].map((name) => [name, mediaPart(name)]));
 
 /** Audio in the request itself: some hosts also accept an address as `data`. */
 export function checkAudio(bytes: Buffer, members: readonly Member[]): void {

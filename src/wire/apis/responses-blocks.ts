@@ -217,7 +217,11 @@ const IMAGE: KnownMembers = {
   json: new Set(['image_url', ...MARKS]),
 };
 const AUDIO: KnownMembers = { texts: new Set(['type']), json: new Set(['input_audio']) };
-const MEDIA_PARTS: Readonly<Record<string, KnownMembers>> = { input_image: IMAGE, input_audio: AUDIO };
+/** A map, because a request may name a part `constructor`. */
+const MEDIA_PARTS = new Map([
+  ['input_image', IMAGE],
+  ['input_audio', AUDIO],
+]);
 const INLINE = Buffer.from('"data:');
 
 /** The images of a content, which otherwise is text. */
@@ -234,7 +238,7 @@ function imagesIn(
     const end = readMembers(bytes, part, members);
     const type = onlyMember(members, 'type');
     const name = (type && stringAt(bytes, type)) ?? NO_TYPE;
-    checkMembers(bytes, members, MEDIA_PARTS[name] ?? TEXT_PART, unknownType('content part', name));
+    checkMembers(bytes, members, MEDIA_PARTS.get(name) ?? TEXT_PART, unknownType('content part', name));
     if (name === 'input_image') {
       found.images++;
       const url = onlyMember(members, 'image_url');
