@@ -1,5 +1,6 @@
 import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
+import { createCachedPrompts } from '../gateway/context/cached-prompts.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { createRecentPrompts } from '../gateway/context/recent-prompts.ts';
 import { createApprovals } from '../gateway/state/access/approvals.ts';
@@ -122,6 +123,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     promptBases,
     recentPrompts: createRecentPrompts(),
+    cachedPrompts: createCachedPrompts(),
     continuedResponses: createContinuedResponses(clock),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),

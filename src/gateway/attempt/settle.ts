@@ -7,6 +7,7 @@ import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { TierChoice } from '../context/tier-choice.ts';
+import { type FoundMiss, findCacheMiss } from '../metering/cache-miss.ts';
 import type { MeterParts } from '../metering/meter.ts';
 import type { Metered } from '../metering/metered.ts';
 import { savedByTier, savedMoney } from '../metering/savings.ts';
@@ -19,7 +20,7 @@ import { recordedOutcome } from './outcome.ts';
 
 /** What this stage uses of the gateway. */
 export type SettleParts = MeterParts &
-  Pick<Gateway, 'budgetScopes' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
+  Pick<Gateway, 'budgetScopes' | 'cachedPrompts' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
 
 /** Flags of requests whose cost is unknown, or no money. */
 const NO_COST = FLAGS.unpriced | FLAGS.not_billed;
@@ -45,7 +46,18 @@ export async function settle(
   const savedByTierNanoUsd = context.tier && savedByTier(gateway, context.tier, last);
   if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
     headers.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
-  const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd });
+  const missed = findCacheMiss(
+    gateway,
+    {
+      context,
+      target: attempt.target,
+      admitted: attempt.admitted,
+      sentAt: result.sentAt,
+      relay: result.relay,
+    },
+    last,
+  );
+  const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd, missed });
   checkBounds(gateway, attempt, result, last);
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
@@ -55,12 +67,19 @@ export async function settle(
   return { usage: last.usage, flags: last.flags, outcome: record.outcome };
 }
 
+/** What is known of the last attempt. */
+interface Ended {
+  last: Metered;
+  savedByTierNanoUsd: NanoUsd | undefined;
+  missed: FoundMiss | undefined;
+}
+
 /** Not inlined in `settle`: an async function keeps its variables alive while it waits. */
 function recordFor(
   gateway: Pick<Gateway, 'clock'>,
   attempt: Attempt,
   result: AttemptResult,
-  { last, savedByTierNanoUsd }: { last: Metered; savedByTierNanoUsd: NanoUsd | undefined },
+  { last, savedByTierNanoUsd, missed }: Ended,
 ): RequestRecord {
   const { context, target, admitted, route } = attempt;
   const { firstByteAt } = result.relay;
@@ -71,7 +90,8 @@ function recordFor(
   const leftOut = isSearchLeftOut(attempt) ? [...(context.leftOut ?? []), SEARCH] : context.leftOut;
   const fate = leftOut?.length ? { ...cause, left_out: leftOut } : cause;
   const work = context.optimized?.work;
-  const told = work ? { ...fate, optimizer: work } : fate;
+  const worked = work ? { ...fate, optimizer: work } : fate;
+  const told = missed?.place ? { ...worked, cache_miss: missed.place } : worked;
   const detail = before ? historyDetail(gateway, attempt, result, last, told) : told;
   return recordOf(
     context,
@@ -81,6 +101,7 @@ function recordFor(
       outcome,
       detail: context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail,
       lowered,
+      missed,
       upstreamMessageId: result.upstreamMessageId || undefined,
       upstreamRequestId: result.upstreamRequestId || undefined,
       usage,

@@ -31,6 +31,7 @@ import type { SettleRetry } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { BudgetScopes, FindProject, HasBudget } from './accounts.ts';
+import type { CachedPrompts } from './cached-prompts.ts';
 import type { InputCounter } from './input-counter.ts';
 import type { RecentPrompts } from './recent-prompts.ts';
 
@@ -63,6 +64,7 @@ export interface Gateway {
   bodies: BodyMemory;
   promptBases: PromptBases;
   recentPrompts: RecentPrompts;
+  cachedPrompts: CachedPrompts;
   continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;
   boundTrust: BoundTrust;

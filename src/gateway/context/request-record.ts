@@ -40,6 +40,7 @@ export function recordOf(
     timings: timingsOf(exchange),
     upstreamMessageId: fields.upstreamMessageId,
     upstreamRequestId: fields.upstreamRequestId,
+    missed: fields.missed,
   };
   if (fields.detail) record.detail = fields.detail;
   if (context.optimized?.trial) record.trial = context.optimized.trial;
@@ -78,6 +79,7 @@ export type RecordFields = Pick<RequestRecord, 'status' | 'outcome'> &
       | 'lowered'
       | 'upstreamMessageId'
       | 'upstreamRequestId'
+      | 'missed'
     >
   > & {
     detail?: RequestRecord['detail'] | undefined;

@@ -56,18 +56,26 @@ function meterReported(
   usage: TokenUsage,
   metering: Metering,
 ): Metered {
-  const { relay, target, admitted, context } = metering;
+  const { relay, target, context } = metering;
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
     const { value, wasCut } = clampCost(reportedCost);
     return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
   }
+  gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
+  return addReportedFees(priceAt(usage, billedCard(metering), 0), metering);
+}
+
+/** The prices with the surcharges that an answer reports. */
+export function billedCard({
+  context,
+  target,
+  admitted,
+  relay,
+}: Pick<Metering, 'context' | 'target' | 'admitted' | 'relay'>): PriceCard | undefined {
   const { card, listed, priceTenths } = admitted.quote;
-  const { surcharges } = context.request;
-  const tenths = billedTenths(surcharges, relay.usage, target.provider);
-  gateway.accountSurcharges.learn(target, surcharges, relay.usage);
-  const isQuotedPrice = tenths === priceTenths || !listed;
-  return addReportedFees(priceAt(usage, isQuotedPrice ? card : scaleCard(listed, tenths), 0), metering);
+  const tenths = billedTenths(context.request.surcharges, relay.usage, target.provider);
+  return tenths === priceTenths || !listed ? card : scaleCard(listed, tenths);
 }
 
 function flagImpossible(gateway: Pick<Gateway, 'warn'>, metered: Metered): Metered {

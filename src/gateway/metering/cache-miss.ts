@@ -1,0 +1,224 @@
+import type { Clock } from '../../clock.ts';
+import { messageOf } from '../../errors.ts';
+import { costOf } from '../../pricing/cost.ts';
+import type { PriceCard } from '../../pricing/price-card.ts';
+import { type CacheMiss, FLAGS, type MissCause } from '../../store/ledger/record.ts';
+import type { TokenUsage } from '../../usage.ts';
+import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
+import type { CachedPrompt } from '../context/cached-prompts.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { cachedAfter, isMarked, LOOKBACK_BLOCKS, MIN_TOKENS, STEP_TOKENS } from './cache-rules.ts';
+import { type ChangedPlace, changedPlace } from './changed-place.ts';
+import { billedCard } from './meter.ts';
+import type { Metered, Metering } from './metered.ts';
+import { commonSize, comparePrompts, type PromptDifference, sizeOfAll } from './prompt-difference.ts';
+
+/** A miss, and the first place that differs where a change is its cause. */
+export interface FoundMiss extends CacheMiss {
+  place: ChangedPlace | undefined;
+}
+
+/** An answered attempt. */
+type Answered = Pick<Metering, 'context' | 'target' | 'admitted' | 'sentAt' | 'relay'>;
+
+/** Flags of usage that the provider did not report. */
+const UNREPORTED = FLAGS.estimated | FLAGS.unmetered;
+
+/**
+ * What an answered request could have read from the provider's cache and didn't, by the session's earlier prompts; keeps
+ * its prompt for later ones. The blocks have been hashed for the hold: without them nothing is compared. Never fails.
+ */
+export function findCacheMiss(
+  gateway: Pick<Gateway, 'cachedPrompts' | 'clock' | 'warn'>,
+  answered: Answered,
+  { usage, flags }: Metered,
+): FoundMiss | undefined {
+  const { context } = answered;
+  const { split } = context.request;
+  const prompt = split?.bytes === context.request.bytes ? split.blocks : undefined;
+  if (!prompt || prompt.previous !== undefined || usage.inputTokens === 0 || flags & UNREPORTED)
+    return undefined;
+  const { sessionId } = context.session;
+  const session = `${context.project.id} ${sessionId === '' ? context.caller.keyId : `s ${sessionId}`}`;
+  try {
+    const earlier = gateway.cachedPrompts.of(session);
+    const mostCached = earlier.reduce((most, { cachedTokens }) => Math.max(most, cachedTokens), 0);
+    const found =
+      usage.cachedInputTokens < mostCached
+        ? compare(gateway.clock, answered, prompt, usage, earlier)
+        : { base: earlier.findLast(({ cachedTokens }) => cachedTokens === mostCached) };
+    keep(gateway, session, { answered, prompt, usage, base: found.base });
+    return 'miss' in found ? found.miss : undefined;
+  } catch (error) {
+    gateway.warn(`a prompt could not be compared with the one before it: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+const nameOf = ({ target: { provider, model } }: Answered): string => `${provider.name} ${model}`;
+
+/** Keeps a prompt in the place of the one that it continues. */
+function keep(
+  { cachedPrompts, clock }: Pick<Gateway, 'cachedPrompts' | 'clock'>,
+  session: string,
+  {
+    answered,
+    prompt,
+    usage,
+    base,
+  }: { answered: Answered; prompt: PromptBlocks; usage: TokenUsage; base: CachedPrompt | undefined },
+): void {
+  const { context, target, admitted, sentAt, relay } = answered;
+  const name = nameOf(answered);
+  const before = base?.target === name ? base : undefined;
+  const hasRead = usage.cachedInputTokens > 0 || before?.hasRead === true;
+  const { tokens, ttlMs } = cachedAfter(target, usage, admitted.quote.card, {
+    hasRead,
+    keptMs: before?.ttlMs,
+    isKeptADay: context.request.members.some(
+      ({ key, start, end }) =>
+        key === 'prompt_cache_retention' && context.request.bytes.toString('latin1', start, end) === '"24h"',
+    ),
+  });
+  if (tokens === 0) return;
+  const last = before?.blocks.at(-1);
+  const isContinued = before !== undefined && prompt.blocks[before.blocks.length - 1]?.id === last?.id;
+  const kept = {
+    target: name,
+    blocks: prompt.blocks,
+    bytes: prompt.bytes,
+    inputTokens: usage.inputTokens,
+    cachedTokens: Math.min(tokens, usage.inputTokens),
+    hasRead,
+    ttlMs,
+    sentAt,
+    sentTimeMs: clock.now() - (clock.monotonic() - sentAt),
+    answeredAt: relay.firstByteAt ?? clock.monotonic(),
+  };
+  cachedPrompts.keep(session, kept, isContinued ? before : undefined);
+}
+
+/** Finds the earlier prompt that has the most of this one, and what was missed of it. */
+function compare(
+  clock: Clock,
+  answered: Answered,
+  prompt: PromptBlocks,
+  usage: TokenUsage,
+  earlier: readonly CachedPrompt[],
+): { base: CachedPrompt | undefined; miss: FoundMiss | undefined } {
+  const ids = new Set(prompt.blocks.map(({ id }) => id));
+  const base = chooseBase(answered, ids, earlier);
+  if (!base) return { base, miss: undefined };
+  const difference = comparePrompts(base, prompt, ids);
+  const isOther = base.target !== nameOf(answered);
+  const scale = isOther ? tokenizerScale(base, difference, prompt, usage) : 1;
+  const removedTokens = (difference.removedSize * base.inputTokens * scale) / difference.baseSize;
+  const could = Math.min(Math.round(base.cachedTokens * scale - removedTokens), usage.inputTokens);
+  const lost = could - usage.cachedInputTokens;
+  // What was removed is estimated by its bytes; automatic caches are read in steps.
+  const isLost = could >= MIN_TOKENS && lost > Math.max(STEP_TOKENS, 0.3 * removedTokens);
+  if (!isLost) return { base, miss: undefined };
+  const { cause, place } = explain(clock, answered, prompt, usage, base, difference);
+  return {
+    base,
+    miss: { tokens: lost, nanoUsd: extraCost(usage, lost, billedCard(answered)), cause, place },
+  };
+}
+
+/** A prompt for another model counts if this one continues it; one for the same model has the preference. */
+function chooseBase(
+  answered: Answered,
+  ids: ReadonlySet<string>,
+  earlier: readonly CachedPrompt[],
+): CachedPrompt | undefined {
+  let same: { base: CachedPrompt; size: number } | undefined;
+  let other: { base: CachedPrompt; size: number } | undefined;
+  for (const base of earlier) {
+    if (base.answeredAt > answered.sentAt) continue;
+    const size = commonSize(base, ids);
+    if (base.target === nameOf(answered)) {
+      if (size > 0 && size >= (same?.size ?? 0)) same = { base, size };
+    } else if (size > sizeOfAll(base.blocks) / 2 && size >= (other?.size ?? 0)) other = { base, size };
+  }
+  return other && (same?.size ?? 0) < other.size / 2 ? other.base : same?.base;
+}
+
+/** How many tokens the request's model makes of one of the base's model; 1 for about the same number. */
+function tokenizerScale(
+  base: CachedPrompt,
+  { baseSize }: PromptDifference,
+  prompt: PromptBlocks,
+  { inputTokens }: TokenUsage,
+): number {
+  const scale = inputTokens / sizeOfAll(prompt.blocks) / (base.inputTokens / baseSize);
+  return Math.abs(scale - 1) < 0.02 ? 1 : scale;
+}
+
+function explain(
+  clock: Clock,
+  answered: Answered,
+  prompt: PromptBlocks,
+  { cachedInputTokens }: TokenUsage,
+  base: CachedPrompt,
+  { at, baseAt, baseSize, headSize }: PromptDifference,
+): { cause: MissCause; place: ChangedPlace | undefined } {
+  if (base.target !== nameOf(answered))
+    return { cause: 'other_model', place: { field: 'model', messageIndex: null, offset: null } };
+  const headTokens = Math.min((headSize * base.inputTokens) / baseSize, base.cachedTokens);
+  const marked = isMarked(answered.target);
+  // What stands before the change could be read, unless the cache has lost it too.
+  const isHeadLost = headTokens >= MIN_TOKENS && headTokens - cachedInputTokens > headTokens / 2;
+  const sentTimeMs = clock.now() - (clock.monotonic() - answered.sentAt);
+  const idleMs = Math.max(answered.sentAt - base.sentAt, sentTimeMs - base.sentTimeMs);
+  const isExpired = idleMs > base.ttlMs;
+  const isChanged =
+    baseAt < base.blocks.length && (headSize / baseSize) * base.inputTokens < base.cachedTokens;
+  if (isExpired && (isHeadLost || !isChanged || cachedInputTokens === 0))
+    return { cause: 'idle_past_ttl', place: undefined };
+  const { members } = answered.context.request;
+  if (isChanged && !(isHeadLost && !marked)) {
+    const place = changedPlace(prompt, members, at, base, baseAt);
+    return { cause: causeOf(prompt, at, base, baseAt), place };
+  }
+  const option = changedOption(prompt, base);
+  if (option !== undefined)
+    return { cause: 'unknown', place: { field: option, messageIndex: null, offset: null } };
+  // What Claude's cache reads depends on the request's marks.
+  const hasOtherMarks = marked && answered.context.request.cacheWrites === 'none';
+  const isFar = marked && prompt.blocks.length - at > LOOKBACK_BLOCKS;
+  if (hasOtherMarks || isFar)
+    return { cause: 'unknown', place: { field: 'cache_control', messageIndex: null, offset: null } };
+  return { cause: 'provider_dropped', place: undefined };
+}
+
+/** By the earlier of two places: where a prompt lacks the last tool, its first instruction stands in the tool's place. */
+function causeOf(prompt: PromptBlocks, at: number, base: CachedPrompt, baseAt: number): MissCause {
+  const roles = [prompt.blocks[at]?.role, base.blocks[baseAt]?.role];
+  if (roles.includes('tool')) return 'tools_changed';
+  return roles.includes('system') ? 'system_changed' : 'message_edited';
+}
+
+/** The option that changed; providers keep other prompts for some. */
+function changedOption({ blocks }: PromptBlocks, base: CachedPrompt): string | undefined {
+  const isOption = ({ kind }: { kind: string }) => kind === 'option';
+  const before = new Set(base.blocks.filter(isOption).map(({ id }) => id));
+  const after = blocks.filter(isOption);
+  const changed = after.find(({ id }) => !before.has(id));
+  if (changed) return changed.name;
+  const ids = new Set(after.map(({ id }) => id));
+  return base.blocks.find((block) => isOption(block) && !ids.has(block.id))?.name;
+}
+
+/** What the tokens cost beyond the price of reading them: those that were written first, as they come first. */
+function extraCost(usage: TokenUsage, tokens: number, card: PriceCard | undefined): number {
+  if (!card) return 0;
+  const read: TokenUsage = Object.assign({}, usage);
+  let left = tokens;
+  for (const part of ['cacheWrite1hTokens', 'cacheWriteTokens'] as const) {
+    const written = Math.min(left, usage[part]);
+    read[part] -= written;
+    left -= written;
+  }
+  read.cachedInputTokens += tokens;
+  return Math.max(0, costOf(usage, card) - costOf(read, card));
+}
