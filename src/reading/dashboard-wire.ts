@@ -21,8 +21,13 @@ export function encodeDashboard({
 }
 
 /** The reading of an answer. */
-export function decodeDashboard({ budgets, asks = [], ...view }: DashboardView): DashboardReading {
-  const { requests, series, ...rest } = renameFields(view, camelCase) as Decoded;
+export function decodeDashboard({
+  budgets,
+  asks = [],
+  misses = [],
+  ...view
+}: DashboardView): DashboardReading {
+  const { requests, series, ...rest } = renameFields({ ...view, misses }, camelCase) as Decoded;
   return {
     ...rest,
     series: series.map((cost) => cost ?? undefined),

@@ -7,6 +7,7 @@ import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { AskView } from './ask-schema.ts';
 import type { BacktestView, BudgetSuggestionView } from './backtest-schemas.ts';
+import type { CacheView } from './cache-schema.ts';
 import type { CallView } from './call-schema.ts';
 import type {
   BudgetView,
@@ -84,6 +85,15 @@ export interface SessionsQuery {
   limit: number;
 }
 
+export interface CacheQuery {
+  project?: string | undefined;
+  /** The agent's own id. */
+  session?: string | undefined;
+  /** UTC milliseconds. */
+  since?: number | undefined;
+  limit: number;
+}
+
 export interface BacktestQuery {
   /** Default: the project of the key; `default` on its own machine. */
   project?: string | undefined;
@@ -136,6 +146,8 @@ export interface Reader {
   calls(query: CallsQuery): Promise<CallView[]>;
   /** The last active first. Throws GwError 404 for an id that none has. */
   sessions(query: SessionsQuery): Promise<SessionView[]>;
+  /** What the providers' caches could have served and didn't, the newest first. */
+  cache(query: CacheQuery): Promise<CacheView>;
   /** `repo`: only budgets that count requests from this repository. */
   budgets(filter: { project?: string | undefined; repo?: string | undefined }): Promise<BudgetView[]>;
   /** The requests that wait for an answer, the oldest first. */

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../store/ledger/record.ts';
+import {
+  FLAGS,
+  type Flag,
+  MISS_CAUSES,
+  type MissCause,
+  OUTCOMES,
+  type Outcome,
+  SOURCES,
+  type Source,
+} from '../store/ledger/record.ts';
 import { AskReport } from './ask-schema.ts';
 import type { Key, NewKey, RotatedKey } from './key-schemas.ts';
 import { count, nanoUsd, time, usd } from './usage-schemas.ts';
@@ -317,6 +326,16 @@ export const Dashboard = z.object({
   callers: z.array(
     z.object({ process: z.string(), repo: z.string(), requests: count, cost_nano_usd: nanoUsd }),
   ),
+  misses: z
+    .array(
+      z.object({
+        cause: z.enum(Object.keys(MISS_CAUSES) as [MissCause]),
+        requests: count,
+        missed_tokens: count,
+        missed_nano_usd: nanoUsd,
+      }),
+    )
+    .describe("what the providers' caches could have served, by cause"),
   blocked: z.array(
     z.object({ budget: z.string(), count, first_at: timeMs, last_at: timeMs, model: z.string() }),
   ),

@@ -19,8 +19,10 @@ const figures = {
   saved_tokens: count,
   cost_usd: usd,
   saved_usd: usd,
+  missed_tokens: count.describe("input that the provider's cache could have served"),
+  missed_usd: usd.describe('what it cost beyond the price of reading it'),
 };
-const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd };
+const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd, missed_nano_usd: nanoUsd };
 
 const usageKey = {
   day: z.iso.date().optional(),

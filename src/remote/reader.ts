@@ -4,6 +4,7 @@ import { formatRequestId } from '../ids.ts';
 import { NANO_PER_USD } from '../money.ts';
 import type { AskView } from '../reading/ask-schema.ts';
 import type { BacktestView, BudgetSuggestionView } from '../reading/backtest-schemas.ts';
+import type { CacheView } from '../reading/cache-schema.ts';
 import type { CallView } from '../reading/call-schema.ts';
 import type { Reader, RequestConditions, RequestsQuery } from '../reading/reader.ts';
 import type {
@@ -94,6 +95,8 @@ export function createRemoteReader(
       const path = id === undefined ? '/v1/gw/sessions' : `/v1/gw/sessions/${encodeURIComponent(id)}`;
       return list<SessionView>(path, { project_id: project, agent, since: timeText(since), limit });
     },
+    cache: ({ project, session, since, limit }) =>
+      get<CacheView>('/v1/gw/cache', { project_id: project, session, since: timeText(since), limit }),
     requests,
     request: (id) => get<RequestView>(`/v1/gw/requests/${encodeURIComponent(id)}`),
     followRequests: (filter) => followRemote({ ask, requests, clock }, filter),
@@ -105,18 +108,7 @@ export function createRemoteReader(
         limit: Math.min(limit, MAX_PAGE_SIZE),
         cursor: after === undefined ? undefined : formatRequestId(after),
       }),
-    budgets: ({ project, repo }) => list<BudgetView>('/v1/gw/budgets', { project_id: project, repo }),
-    asks: ({ project }) => list<AskView>('/v1/gw/asks', { project_id: project }),
-    backtest: ({ project, capNanoUsd, period, from, to }) =>
-      get<BacktestView>('/v1/gw/budgets/backtest', {
-        project_id: project,
-        cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
-        period,
-        from,
-        to,
-      }),
-    suggestBudget: ({ project }) =>
-      get<BudgetSuggestionView>('/v1/gw/budgets/suggest', { project_id: project }),
+    ...remoteLimits(get, list),
     keys: ({ project, revoked }) => list<KeyView>('/v1/gw/keys', { project_id: project, revoked }),
     projects: () => list<ProjectView>('/v1/gw/projects'),
     prices: () => list<PriceView>('/v1/gw/prices'),
@@ -135,6 +127,30 @@ export function createRemoteReader(
         limit,
       }),
     dashboard: async () => remoteDashboard(ask),
+  };
+}
+
+/** Asks for the value at a path. */
+type Get = <T>(path: string, query?: Query) => Promise<T>;
+type GetList = <T>(path: string, query?: Query) => Promise<T[]>;
+
+function remoteLimits(
+  get: Get,
+  list: GetList,
+): Pick<Reader, 'budgets' | 'asks' | 'backtest' | 'suggestBudget'> {
+  return {
+    budgets: ({ project, repo }) => list<BudgetView>('/v1/gw/budgets', { project_id: project, repo }),
+    asks: ({ project }) => list<AskView>('/v1/gw/asks', { project_id: project }),
+    backtest: ({ project, capNanoUsd, period, from, to }) =>
+      get<BacktestView>('/v1/gw/budgets/backtest', {
+        project_id: project,
+        cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
+        period,
+        from,
+        to,
+      }),
+    suggestBudget: ({ project }) =>
+      get<BudgetSuggestionView>('/v1/gw/budgets/suggest', { project_id: project }),
   };
 }
 

@@ -19,6 +19,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'route',
   'usage',
   'import',
+  'cache',
   'reconcile',
   'sessions',
   'statusline',

@@ -2,7 +2,7 @@ import { isObject } from '../json/object.ts';
 import { formatUsd, NANO_PER_USD } from '../money.ts';
 import type { RequestView } from '../reading/schemas.ts';
 import { count, plural } from './numbers.ts';
-import { costOf, originText, servedBy } from './request-words.ts';
+import { costOf, missText, originText, servedBy } from './request-words.ts';
 import { shadowText, tierText } from './tier-text.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
@@ -28,6 +28,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
     ...stagesFact(request),
     ...dollarsFact(request),
     ...optimizerFact(request.detail.optimizer),
+    ...missFact(request.detail.cache_miss),
     ...limitFact(request.detail.max_output_tokens),
     ...leftOutFact(request.detail.left_out),
     ...Object.entries(request.detail)
@@ -37,7 +38,13 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
 }
 
 /** Details that have a fact of their own. */
-const OWN_FACTS: ReadonlySet<string> = new Set(['error', 'max_output_tokens', 'left_out', 'optimizer']);
+const OWN_FACTS: ReadonlySet<string> = new Set([
+  'error',
+  'max_output_tokens',
+  'left_out',
+  'optimizer',
+  'cache_miss',
+]);
 
 function routeText(request: RequestView): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
@@ -144,6 +151,12 @@ const LEFT: Record<string, string> = {
 
 function part(tokens: number, what: string): string {
   return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
+}
+
+/** What the provider's cache could have served. */
+function missFact(miss: unknown): Fact[] {
+  const text = missText(miss);
+  return text === undefined ? [] : [['cache miss', text]];
 }
 
 /** The output limit that gw lowered to fit a budget. */

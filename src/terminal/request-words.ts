@@ -1,6 +1,9 @@
-import { formatUsd, type NanoUsd } from '../money.ts';
+import { isObject } from '../json/object.ts';
+import { formatUsd, NANO_PER_USD, type NanoUsd } from '../money.ts';
+import type { CacheView } from '../reading/cache-schema.ts';
 import type { ProviderHealth } from '../store/dashboard/provider-health.ts';
-import { percent } from './numbers.ts';
+import type { MissCause } from '../store/ledger/record.ts';
+import { percent, plural } from './numbers.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
 /** The mark of a request in a list: `X` if it was blocked, `!` for any other outcome but ok. */
@@ -86,4 +89,35 @@ function failureText(
   if (status === 401 || status === 403)
     return `${provider} refused gw's key for it (HTTP ${status}) ${at}: gw providers add ${provider}`;
   return `last failure ${at}: ${status ? `HTTP ${status}` : lastFailure || 'no answer'}`;
+}
+
+type Miss = CacheView['data'][number];
+
+const CAUSES: Record<MissCause, string> = {
+  none: '',
+  tools_changed: 'tools changed',
+  system_changed: 'instructions changed',
+  message_edited: 'earlier message changed',
+  idle_past_ttl: 'idle past its lifetime',
+  other_model: 'other model or provider',
+  provider_dropped: 'the provider dropped it',
+  unknown: 'unknown',
+};
+
+export const missCause = (cause: MissCause): string => CAUSES[cause];
+
+/** The first place that differs; '' where there is none. */
+export function missPlace({ field, offset }: Pick<Miss, 'field' | 'offset'>): string {
+  if (field === null || field === 'model') return '';
+  return offset === null ? field : `${field} at ${offset}`;
+}
+
+/** What a request missed, as its record's detail has it. */
+export function missText(value: unknown): string | undefined {
+  if (!isObject(value)) return undefined;
+  // A recorded miss has the fields of the report's rows.
+  const miss = value as unknown as Miss;
+  const place = missPlace(miss);
+  const usd = formatUsd(Math.round(miss.missed_usd * NANO_PER_USD));
+  return `${plural(miss.missed_tokens, 'token')} not read, ${usd} extra: ${missCause(miss.cause)}${place && ` (${place})`}`;
 }

@@ -12,6 +12,7 @@ import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
 import { Lines } from './panels/lines.tsx';
+import { Misses } from './panels/misses.tsx';
 import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
@@ -133,6 +134,8 @@ function Panel({
       return <Spenders title="TOP CALLERS" spenders={data.callers.map(callerSpender)} {...size} />;
     case 'blocked':
       return <Blocked blocked={data.blocked} {...size} />;
+    case 'misses':
+      return <Misses misses={data.misses} {...size} />;
     case 'webhooks':
       return (
         <Webhooks
@@ -166,6 +169,7 @@ function countsOf(data: DashboardReading | null) {
     models: data?.models.length ?? 0,
     callers: data?.callers.length ?? 0,
     blocked: data?.blocked.length ?? 0,
+    misses: data?.misses.length ?? 0,
     webhooks: data?.webhooks.length ?? 0,
   };
 }

@@ -136,6 +136,7 @@ test('every route answers as the document says, field for field', async () => {
     { id: 'thread-1', agent: 'codex', agent_version: '0.1.0', requests: 1 },
   ]);
   expect(await call('GET /v1/gw/sessions/{id}', { id: 'thread-1' })).toEqual(sessions);
+  await call('GET /v1/gw/cache', {}, { query: `?session=thread-1&since=${EARLY}&limit=5` });
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model' });
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model&from=2020-01-01' });
   const page = await call('GET /v1/gw/requests', {}, { query: '?limit=1' });

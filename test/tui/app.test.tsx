@@ -28,8 +28,11 @@ const sessionRow = (session: string, i: number): UsageViewRow => ({
   saved_tokens: 0,
   cost_usd: 3 - i,
   saved_usd: 0,
+  missed_tokens: 0,
+  missed_usd: 0,
   cost_nano_usd: (3 - i) * 1e9,
   saved_nano_usd: 0,
+  missed_nano_usd: 0,
 });
 
 /** Starts the dashboard on a virtual clock, with a source that the test controls. */

@@ -56,7 +56,8 @@ export function usageTable(
   }
   const sum: UsageRow = { key: 'total', ...total };
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
-  const lines = table(rows, columnsFor(groupBy, terminal, chart), { terminal, total: sum });
+  const columns = columnsFor(groupBy, terminal, { chart, hasMisses: total.missed_tokens > 0 });
+  const lines = table(rows, columns, { terminal, total: sum });
   const partsBar = stackedBar(partsOf(parts), terminal);
   return [
     title,
@@ -68,7 +69,11 @@ export function usageTable(
   ].join('\n');
 }
 
-function columnsFor(groupBy: GroupBy, { palette }: Terminal, chart: Column<UsageRow>): Column<UsageRow>[] {
+function columnsFor(
+  groupBy: GroupBy,
+  { palette }: Terminal,
+  { chart, hasMisses }: { chart: Column<UsageRow>; hasMisses: boolean },
+): Column<UsageRow>[] {
   const [first = '', second] = groupingsOf(groupBy);
   return [
     { header: first, value: (row) => row.key || '-', shrinks: true },
@@ -78,6 +83,7 @@ function columnsFor(groupBy: GroupBy, { palette }: Terminal, chart: Column<Usage
     { header: 'requests', value: (row) => count(row.requests), align: 'right' },
     { header: 'input', value: (row) => tokens(row.input_tokens), align: 'right' },
     { header: 'cached', value: (row) => tokens(row.cached_input_tokens), align: 'right' },
+    ...(hasMisses ? [{ header: 'missed', value: missedOf, align: 'right' as const }] : []),
     { header: 'output', value: (row) => tokens(row.output_tokens), align: 'right' },
     { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
     chart,
@@ -125,6 +131,10 @@ function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
   return (row) => row.requests / mostRequests;
 }
 
+/** What cache misses cost. */
+const missedOf = ({ missed_tokens: missed, missed_nano_usd: cost }: Figures): string =>
+  missed === 0 ? '-' : formatUsd(cost);
+
 /** An unknown price is not $0: `+?` after an amount stands for requests without a price. */
 function costOf({ cost_nano_usd: cost, unpriced_requests: unpriced }: Figures): string {
   if (unpriced === 0) return formatUsd(cost);
@@ -135,6 +145,9 @@ function remarks(total: Figures): string[] {
   const lines: string[] = [];
   if (total.saved_tokens > 0) {
     lines.push(`saved ${formatUsd(total.saved_nano_usd)} and ${plural(total.saved_tokens, 'token')}`);
+  }
+  if (total.missed_tokens > 0) {
+    lines.push(`${plural(total.missed_tokens, 'token')} missed in the providers' caches: gw cache`);
   }
   if (total.blocked_requests > 0) {
     lines.push(`${plural(total.blocked_requests, 'request')} blocked: gw requests --status blocked`);

@@ -61,7 +61,7 @@ export function createLocalReader(sources: LocalSources): Reader {
       const all = await readBudgets(sources, idOf(project));
       return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
     },
-    ...readersOfLimits(sources),
+    ...readersOfSpend(sources),
     async keys({ project, revoked = false }) {
       const { listKeys } = await import('../../store/accounts/keys.ts');
       const { viewKey } = await import('../account-views.ts');
@@ -127,13 +127,18 @@ export function createLocalReader(sources: LocalSources): Reader {
   };
 }
 
-function readersOfLimits({
+function readersOfSpend({
   db,
   scope,
   calendar,
   now,
-}: LocalSources): Pick<Reader, 'asks' | 'backtest' | 'suggestBudget'> {
+}: LocalSources): Pick<Reader, 'asks' | 'backtest' | 'cache' | 'suggestBudget'> {
   return {
+    cache: async (query) =>
+      (await import('./cache.ts')).readCache(
+        { db, projectId: projectToRead(db, scope, query.project) },
+        query,
+      ),
     async asks({ project }) {
       const { listAsks } = await import('../../store/budgets/asks.ts');
       const { viewAsk } = await import('../ask-view.ts');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { badRequest } from '../../errors.ts';
 import { parseRequestId, type RequestId } from '../../ids.ts';
+import { CacheReport } from '../../reading/cache-schema.ts';
 import { RecordedCall } from '../../reading/call-schema.ts';
 import {
   BudgetReport,
@@ -158,6 +159,17 @@ export const READ_OPERATIONS = {
     response: listOf(Session),
     run: async ({ reader, parameters: { id = '' }, query: { project_id: project, ...query } }) =>
       list(await reader.sessions({ ...query, id, project })),
+  }),
+  'GET /v1/gw/cache': operation({
+    summary: "what the providers' caches could have served and didn't, the newest first, and why",
+    query: z.strictObject({
+      project_id,
+      session: conditions.session,
+      since: timeParameter.optional().describe('only requests since then'),
+      limit: limit.default(200),
+    }),
+    response: CacheReport,
+    run: ({ reader, query: { project_id: project, ...query } }) => reader.cache({ ...query, project }),
   }),
   'GET /v1/gw/requests': operation({
     summary: 'requests, newest first',

@@ -7,6 +7,7 @@ export const GW_ROUTES = {
   'GET /v1/gw/openapi.json': 200,
   'GET /v1/gw/usage': 200,
   'GET /v1/gw/usage/trends': 200,
+  'GET /v1/gw/cache': 200,
   'GET /v1/gw/sessions': 200,
   'GET /v1/gw/sessions/{id}': 200,
   'GET /v1/gw/requests': 200,

@@ -7,6 +7,7 @@ import { createAccountReader, type LiveKey, type ProjectState } from './account-
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
 import { createMinuteReader } from './minutes.ts';
+import { type CauseMisses, createMissesReader } from './misses.ts';
 import { createProviderHealthReader, type ProviderHealth } from './provider-health.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
@@ -42,6 +43,7 @@ export interface DashboardData {
   models: ModelSpend[];
   callers: CallerSpend[];
   blocked: BudgetBlocks[];
+  misses: CauseMisses[];
   webhooks: WebhookHealth[];
   providers: ProviderHealth[];
   projects: ProjectState[];
@@ -65,6 +67,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
   const readFeed = createFeedReader(db);
   const readLatency = createLatencyReader(db);
   const readBlocks = createBlocksReader(db);
+  const readMisses = createMissesReader(db);
   const readWebhooks = createWebhookReader(db);
   const readProviders = createProviderHealthReader(db);
   const readAccounts = createAccountReader(db);
@@ -90,6 +93,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
       models,
       callers,
       blocked: blocks.budgets,
+      misses: readMisses(span.start),
       webhooks: readWebhooks(),
       providers: readProviders(now),
       ...readAccounts(),

@@ -15,6 +15,9 @@ export interface UsageFigures {
   savedTokens: number;
   costNanoUsd: NanoUsd;
   savedNanoUsd: NanoUsd;
+  /** Input that the provider's cache could have served, and what it cost beyond that. */
+  missedTokens: number;
+  missedNanoUsd: NanoUsd;
 }
 
 export interface UsageRow extends UsageFigures {
@@ -37,6 +40,8 @@ const FIGURES: Record<keyof UsageFigures, string> = {
   savedTokens: 'saved_tokens',
   costNanoUsd: 'cost_nano_usd',
   savedNanoUsd: 'saved_nano_usd',
+  missedTokens: 'missed_tokens',
+  missedNanoUsd: 'missed_nano_usd',
 };
 export const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
 /** SQL for the figures, summed over rows `u`. */

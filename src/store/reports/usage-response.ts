@@ -64,5 +64,9 @@ function figuresOf(figures: UsageFigures, nano: boolean): Record<string, number>
     cost_usd: usdNumber(figures.costNanoUsd),
     saved_usd: usdNumber(figures.savedNanoUsd),
     ...(nano ? { cost_nano_usd: figures.costNanoUsd, saved_nano_usd: figures.savedNanoUsd } : {}),
+    // At the end, since the columns of a CSV are read by their place too.
+    missed_tokens: figures.missedTokens,
+    missed_usd: usdNumber(figures.missedNanoUsd),
+    ...(nano ? { missed_nano_usd: figures.missedNanoUsd } : {}),
   };
 }

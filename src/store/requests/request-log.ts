@@ -3,6 +3,7 @@ import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
 import { findRequests, type RequestFilter } from './find-requests.ts';
+import { MISS_COLUMNS, type MissColumns, missDetail, withoutMiss } from './miss-columns.ts';
 import { NEED_COLUMNS, type NeedColumns, needDetail, withoutNeed } from './need-columns.ts';
 
 export { OUTCOMES, type Outcome } from '../ledger/record.ts';
@@ -58,7 +59,7 @@ export interface Timings {
 
 type Derived = 'timeMs' | 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'detail';
 
-interface Row extends Omit<LoggedRequest, Derived>, NeedColumns {
+interface Row extends Omit<LoggedRequest, Derived>, NeedColumns, MissColumns {
   outcome: number;
   flags: number;
   source: number;
@@ -78,7 +79,7 @@ const SELECT = `SELECT r.id, p.name AS project, coalesce(k.hint, '') AS keyHint,
   r.duration_ms AS durationMs, r.first_byte_ms AS firstByteMs, c.name AS process,
   g.name AS repo, t.name AS agent, w.name AS agentVersion, coalesce(s.external_id, '') AS session, r.source,
   r.body_us AS bodyUs, r.compressed_us AS compressedUs, r.held_us AS heldUs, r.sent_us AS sentUs,
-  r.settled_ms AS settledMs, r.upstream_message_id AS upstreamMessageId, r.detail, ${NEED_COLUMNS}
+  r.settled_ms AS settledMs, r.upstream_message_id AS upstreamMessageId, r.detail, ${MISS_COLUMNS}, ${NEED_COLUMNS}
   FROM request_log r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
   JOIN names e ON e.id = r.endpoint_id JOIN names v ON v.id = r.provider_id
   JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id
@@ -106,9 +107,10 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
 function read(row: Row): LoggedRequest {
   const timeMs = timeOfRequestId(row.id);
   const { outcome, flags, source, bodyUs, compressedUs, heldUs, sentUs, settledMs, detail, ...rest } = row;
+  const recorded = detail === null ? undefined : (JSON.parse(detail) as Record<string, unknown>);
   const ms = (us: number | null) => (us === null ? null : us / 1_000);
   return {
-    ...withoutNeed(rest),
+    ...withoutMiss(withoutNeed(rest)),
     timeMs,
     outcome: OUTCOME_NAMES[outcome] ?? 'ok',
     flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
@@ -117,7 +119,8 @@ function read(row: Row): LoggedRequest {
     settledAt: settledMs === null ? null : timeMs + settledMs,
     timings: { body: ms(bodyUs), compressed: ms(compressedUs), held: ms(heldUs), sent: ms(sentUs) },
     detail: {
-      ...(detail === null ? {} : (JSON.parse(detail) as Record<string, unknown>)),
+      ...recorded,
+      ...missDetail(rest, recorded),
       ...needDetail(rest),
     },
   };

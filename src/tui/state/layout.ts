@@ -12,6 +12,8 @@ export interface Counts {
   /** 0 if attribution is off. */
   callers: number;
   blocked: number;
+  /** Causes of cache misses. */
+  misses: number;
   webhooks: number;
 }
 
@@ -24,6 +26,7 @@ export type PanelName =
   | 'models'
   | 'callers'
   | 'blocked'
+  | 'misses'
   | 'webhooks';
 
 export interface PanelBox {
@@ -91,6 +94,7 @@ function oneColumn(width: number, height: number, counts: Counts): PanelBox[] {
     ['blocked', counts.blocked],
     ['models', counts.models],
     ['callers', counts.callers],
+    ['misses', counts.misses],
   ] as const) {
     const lines = 1 + clamp(rows, 1, 4);
     if (rows === 0 || left - lines < 10) continue;
@@ -130,7 +134,16 @@ function rightColumn(width: number, whole: number, counts: Counts): PanelBox[] {
   const boxes = shares.map(({ panel, rows, most }): PanelBox => {
     return { panel, width, height: 2 + clamp(rows, 1, most) };
   });
-  return [...asks, ...boxes, { panel: 'webhooks', width, height: height - heightOf(boxes) }];
+  const room = height - heightOf(boxes);
+  const misses = missesBox(width, room, counts);
+  return [...asks, ...boxes, ...misses, { panel: 'webhooks', width, height: room - heightOf(misses) }];
+}
+
+/** Cache misses have a panel where there are any, and room beside the webhooks. */
+function missesBox(width: number, room: number, { misses, webhooks }: Counts): PanelBox[] {
+  const height = 2 + Math.min(misses, 4);
+  const left = room - height;
+  return misses > 0 && left > clamp(webhooks, 1, 4) ? [{ panel: 'misses', width, height }] : [];
 }
 
 function clamp(value: number, least: number, most: number): number {

@@ -100,7 +100,7 @@ export function focusOf({ size, focus }: State): PanelId {
   return isShown(focus) || isShown('requests') ? focus : 'budgets';
 }
 
-const NO_ROWS = { asks: 0, budgets: 0, models: 0, callers: 0, blocked: 0, webhooks: 0 };
+const NO_ROWS = { asks: 0, budgets: 0, models: 0, callers: 0, blocked: 0, misses: 0, webhooks: 0 };
 
 /** The rows of the feed: the held ones, else the newest. */
 export function feedOf(state: State): FeedEntry[] {

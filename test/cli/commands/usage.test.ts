@@ -109,6 +109,9 @@ describe('gw usage', () => {
         saved_usd: 0,
         cost_nano_usd: 3_480_000_000,
         saved_nano_usd: 0,
+        missed_tokens: 0,
+        missed_usd: 0,
+        missed_nano_usd: 0,
       },
     });
   });
@@ -119,8 +122,8 @@ describe('gw usage', () => {
     await cli.record({ timeMs: NOON, model: 'a,"b"', costNanoUsd: 1 });
     const { stdout } = await cli.run(['usage', '-g', 'model', '--csv']);
     expect(stdout.split('\n')).toEqual([
-      'model,requests,blocked_requests,failed_requests,unpriced_requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,saved_tokens,cost_usd,saved_usd,cost_nano_usd,saved_nano_usd',
-      '"openai/a,""b""",1,0,0,0,0,0,0,0,0,0,0.000000001,0,1,0',
+      'model,requests,blocked_requests,failed_requests,unpriced_requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,saved_tokens,cost_usd,saved_usd,cost_nano_usd,saved_nano_usd,missed_tokens,missed_usd,missed_nano_usd',
+      '"openai/a,""b""",1,0,0,0,0,0,0,0,0,0,0.000000001,0,1,0,0,0,0',
       '',
     ]);
   });

@@ -86,6 +86,10 @@ const records = fc.array(
     savedTokens: count,
     costNanoUsd: count,
     savedNanoUsd: count,
+    missed: fc.option(
+      fc.record({ tokens: count, nanoUsd: count, cause: fc.constant('tools_changed' as const) }),
+      { nil: undefined },
+    ),
     origin: fc.constantFrom(
       { process: '', repo: '' },
       { process: 'curl', repo: '' },
@@ -138,6 +142,8 @@ function figuresOf(record: RequestRecord): UsageFigures {
     savedTokens: record.savedTokens,
     costNanoUsd: record.costNanoUsd,
     savedNanoUsd: record.savedNanoUsd,
+    missedTokens: record.missed?.tokens ?? 0,
+    missedNanoUsd: record.missed?.nanoUsd ?? 0,
   };
 }
 

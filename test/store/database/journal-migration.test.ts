@@ -19,7 +19,8 @@ const FIGURES = `sum(requests) AS requests, sum(blocked_requests) AS blockedRequ
   sum(failed_requests) AS failedRequests, sum(unpriced_requests) AS unpricedRequests, sum(input_tokens) AS inputTokens,
   sum(cached_input_tokens) AS cachedInputTokens, sum(cache_write_tokens) AS cacheWriteTokens,
   sum(output_tokens) AS outputTokens, sum(reasoning_tokens) AS reasoningTokens, sum(saved_tokens) AS savedTokens,
-  sum(cost_nano_usd) AS costNanoUsd, sum(saved_nano_usd) AS savedNanoUsd`;
+  sum(cost_nano_usd) AS costNanoUsd, sum(saved_nano_usd) AS savedNanoUsd,
+  0 AS missedTokens, 0 AS missedNanoUsd`;
 
 type Rows = Record<string, Record<string, number>>;
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Layout, layoutOf, type PanelName } from '../../../src/tui/state/layout.ts';
 
-const few = { asks: 0, budgets: 3, models: 2, callers: 2, blocked: 1, webhooks: 2 };
+const few = { asks: 0, budgets: 3, models: 2, callers: 2, blocked: 1, misses: 2, webhooks: 2 };
 
 function panelsOf(layout: Layout): PanelName[] {
   return layout.kind === 'panels' ? layout.columns.flat().map(({ panel }) => panel) : [];
@@ -27,6 +27,7 @@ describe('layoutOf()', () => {
       'models',
       'callers',
       'blocked',
+      'misses',
       'webhooks',
     ]);
   });
@@ -39,6 +40,7 @@ describe('layoutOf()', () => {
       'blocked',
       'models',
       'callers',
+      'misses',
       'webhooks',
     ]);
   });
@@ -66,6 +68,7 @@ describe('layoutOf()', () => {
       models: fc.nat(20),
       callers: fc.nat(20),
       blocked: fc.nat(20),
+      misses: fc.nat(7),
       webhooks: fc.nat(20),
     });
     const size = fc.record({

@@ -160,6 +160,10 @@ export function sampleData(): DashboardReading {
     blocked: [
       { budget: 'ci/monthly', count: 24, firstAt: NOW - 23 * 60_000, lastAt: NOW - 10_000, model: 'gpt-4.1' },
     ],
+    misses: [
+      { cause: 'system_changed', requests: 41, missedTokens: 812_000, missedNanoUsd: 2_190_000_000 },
+      { cause: 'idle_past_ttl', requests: 6, missedTokens: 240_000, missedNanoUsd: 648_000_000 },
+    ],
     webhooks: [
       {
         id: 1,
