@@ -206,7 +206,8 @@ describe('commands that need the daemon', () => {
   });
 
   test('has stopped when it has ended, though nobody collects its process', async () => {
-    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: 'pipe' });
+    // The second shell doesn't know the child that it has, and collects nothing.
+    const parent = spawn('sh', ['-c', 'sleep 60 & exec sh -c "echo $!; exec sleep 60"'], { stdio: 'pipe' });
     onTestFinished(() => void parent.kill());
     const [text] = (await once(parent.stdout, 'data')) as [Buffer];
     const child = Number(text);
