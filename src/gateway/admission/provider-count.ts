@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
+import { PRESETS } from '../../providers/presets.ts';
 import { BLOCK_KINDS, type PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
@@ -12,13 +13,18 @@ import { costWith } from './quote.ts';
 import type { QuoteFor } from './quote-request.ts';
 
 /*
- * Counts are estimates that "may differ by a small amount", and no maker says by how much: a count that proves too low
- * is not used again for its model.
+ * Anthropic's counts are estimates that "may differ by a small amount", and it doesn't say by how much. OpenAI's are "the
+ * exact count the model will receive": https://developers.openai.com/api/docs/guides/token-counting. A count that proves
+ * too low is not used again for its model.
  */
 const MARGIN = 1.05;
+const MARGIN_OF_EXACT = 1.02;
 const MARGIN_TOKENS = 500;
 
-const withMargin = (count: number): number => Math.ceil(count * MARGIN) + MARGIN_TOKENS;
+function withMargin(count: number, { provider }: Target): number {
+  const isExact = provider.wire === 'openai' && Object.hasOwn(PRESETS, provider.name);
+  return Math.ceil(count * (isExact ? MARGIN_OF_EXACT : MARGIN)) + MARGIN_TOKENS;
+}
 
 /**
  * Upper bound of the input tokens for what the provider has counted. Anthropic's count leaves out the thinking of earlier
@@ -28,8 +34,8 @@ export function countBound(
   count: number,
   { prompt, target, bases }: { prompt: PromptBlocks | undefined; target: Target; bases: MeasuringBases },
 ): number {
-  if (!prompt || target.provider.wire !== 'anthropic') return withMargin(count);
-  return withMargin(count) + earlierReasoning(measurePrompt(prompt, target, bases));
+  if (!prompt || target.provider.wire !== 'anthropic') return withMargin(count, target);
+  return withMargin(count, target) + earlierReasoning(measurePrompt(prompt, target, bases));
 }
 
 type MeasuringBases = Pick<PromptBases, 'numbersOf' | 'sealedTokens'>;
@@ -65,7 +71,7 @@ export function leastIfCounted(
   const nonText = nonTextOf(context);
   // Images and files have few tokens for their bytes.
   const mayBeFew = nonText.images > 0 || nonText.context;
-  const tokens = withMargin(mayBeFew ? 0 : leastTokens(promptBases, context, target));
+  const tokens = withMargin(mayBeFew ? 0 : leastTokens(promptBases, context, target), target);
   if (tokens >= quote.inputTokens) return undefined;
   const counted = quoteFor(tokens, 'provider_count');
   if (maxOutputTokens === undefined) return counted.least;
