@@ -130,8 +130,11 @@ function withoutWord(text: string, secret: string): string {
   return result + text.slice(done);
 }
 
+const NOT_ASCII = /[^\0-\x7f]/;
+
 /** Of ASCII letters only, which keeps each character at its place. */
-const lowerCase = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const lowerCase = (text: string) =>
+  NOT_ASCII.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase();
 
 /** The text with its escapes decoded; undefined if it has none. Any character of a secret may be escaped. */
 function decode(text: string): string | undefined {

@@ -226,9 +226,9 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
   return { insert, update };
 }
 
-function chargesText(charges: Charge[]): string {
-  return charges.length === 0 ? '[]' : JSON.stringify(charges);
-}
+/** As JSON. */
+const chargesText = (charges: Charge[]): string =>
+  `[${charges.map(([budgetId, start]) => `[${budgetId},${start}]`).join()}]`;
 
 const micros = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms * 1_000));
 

@@ -36,25 +36,30 @@ export interface LateSettlementsOptions {
   settle: (record: RequestRecord) => SettleResult;
 }
 
-/** What a settlement frees in each of the balances that its hold is charged to. */
-interface Release {
-  charges: Hold['charges'];
-  freed: NanoUsd;
-}
-
 export function createLateSettlements(options: LateSettlementsOptions): LateSettlements {
   const { clock, balances, journal, watch } = options;
-  /** By request id: settlements that no batch has committed. */
-  const pending = new Map<number, Release>();
+  /** By request id: what settlements that no batch has committed free in each of the balances that were held. */
+  const pending = new Map<number, Hold>();
+  /** What they free, by budget and by the start of its period. */
+  const freed = new Map<number, Map<number, NanoUsd>>();
   let written: number[] = [];
 
-  function freedIn({ budget }: Standing): NanoUsd {
-    let freed = 0;
-    for (const release of pending.values())
-      if (release.charges.some(([id, start]) => id === budget.id && start === budget.currentStart))
-        freed += release.freed;
-    return freed;
+  function addFreed({ charges, amount }: Hold): void {
+    for (const [id, start] of charges) {
+      const byStart = freed.get(id) ?? new Map<number, NanoUsd>();
+      freed.set(id, byStart.set(start, (byStart.get(start) ?? 0) + amount));
+    }
   }
+
+  function drop(id: number): void {
+    const released = pending.get(id);
+    if (!released) return;
+    pending.delete(id);
+    if (pending.size === 0) freed.clear();
+    else addFreed({ charges: released.charges, amount: -released.amount });
+  }
+
+  const freedIn = ({ budget }: Standing): NanoUsd => freed.get(budget.id)?.get(budget.currentStart) ?? 0;
 
   /** The room of the tightest budget once a record is settled; undefined if only the database can tell. */
   function roomAfter(record: RequestRecord): NanoUsd | null | undefined {
@@ -65,7 +70,11 @@ export function createLateSettlements(options: LateSettlementsOptions): LateSett
     const standings = balances.cachedStandings(record);
     if (!standings?.every(({ budget, resetsAt }) => budget.period !== 'rolling' && now < resetsAt))
       return undefined;
-    pending.set(record.id, { charges: hold.charges, freed: hold.amount - record.costNanoUsd });
+    // It is here if its transaction has failed.
+    drop(record.id);
+    const released = { charges: hold.charges, amount: hold.amount - record.costNanoUsd };
+    pending.set(record.id, released);
+    addFreed(released);
     if (standings.length === 0) return null;
     return remainingIn(standings.map((each) => ({ ...each, pending: each.pending - freedIn(each) })));
   }
@@ -82,7 +91,7 @@ export function createLateSettlements(options: LateSettlementsOptions): LateSett
     },
     settle,
     end(committed) {
-      if (committed) for (const id of written) pending.delete(id);
+      if (committed) for (const id of written) drop(id);
       written = [];
     },
   };
