@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
 import { beginningOf, createDecisions } from './decisions.ts';
+import { createLastAnswers } from './last-answers.ts';
 import { warmUpConversation } from './warm-up.ts';
 
 /**
@@ -66,6 +67,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     clock,
   });
   const decisions = createDecisions();
+  const lastAnswers = createLastAnswers();
   // Calls queue here, not in the thread, so that an expired one is never started.
   const waiting: Waiting[] = [];
   let busy = false;
@@ -110,7 +112,10 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
         request: { ...request, bytes },
         key,
         limitMs,
-        resolve: end((answer) => resolve(settle(key, answer))),
+        resolve: end((answer) => {
+          if (answer) lastAnswers.keep(key, asBuffer(given), answer);
+          resolve(settle(key, answer));
+        }),
         reject: end((error) => {
           decisions.set(key, 'original');
           reject(error);
@@ -138,7 +143,8 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
       const key = beginningOf(request);
       if (decisions.get(key) === 'original') return undefined;
       if (request.bytes.length <= MAX_AT_ONCE) return settle(key, compressRequest(request));
-      return inThread(request, key, limitMs);
+      const same = lastAnswers.find(key, asBuffer(request.bytes));
+      return same ? settle(key, same) : inThread(request, key, limitMs);
     },
     warmUp() {
       if (calls.answers > 0 || busy) return;
@@ -154,6 +160,9 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     close: () => calls.close(),
   };
 }
+
+const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length);
 
 function startOptimizer(): Worker {
   return startBuiltWorker('compression-worker');

@@ -14,9 +14,10 @@ const ANSWER: CompressedRequest = {
 };
 const COLD_MS = 1_000;
 
-function requestOf(kilobytes: number, name = ''): CompressRequest {
-  const json = JSON.stringify([{ role: 'user', content: name + 'x'.repeat(kilobytes * 1024) }]);
-  return { bytes: Buffer.from(json), form: 'chat', level: 'safe' };
+function requestOf(kilobytes: number, name = '', turn = 0): CompressRequest {
+  const user = { role: 'user', content: name + 'x'.repeat(kilobytes * 1024) };
+  const later = Array.from({ length: turn }, (_, i) => ({ role: 'assistant', content: `turn ${i}` }));
+  return { bytes: Buffer.from(JSON.stringify([user, ...later])), form: 'chat', level: 'safe' };
 }
 
 /** A compressor whose thread and time the test holds. */
@@ -26,9 +27,12 @@ function observed() {
   const { workers, startWorker } = scriptedWorkers();
   const compressor = createCompressor({ clock, startWorker, warn: (message) => warnings.push(message) });
   const outcomes: unknown[] = [];
-  /** Asks for the compression of a long prompt; what comes of it goes to `outcomes`. */
+  const turns = new Map<string, number>();
+  /** Asks for the compression of a conversation's next turn, a long one; what comes of it goes to `outcomes`. */
   async function ask(name: string, limitMs = 100): Promise<void> {
-    void Promise.resolve(compressor.compress(requestOf(10, name), limitMs)).then(
+    const turn = turns.get(name) ?? 0;
+    turns.set(name, turn + 1);
+    void Promise.resolve(compressor.compress(requestOf(10, name, turn), limitMs)).then(
       (answer) => outcomes.push([name, answer]),
       (error: Error) => outcomes.push([name, error.message]),
     );
@@ -193,6 +197,25 @@ describe('a compressor', () => {
     await ask('plain');
     await clock.advance(100);
     expect(outcomes.at(-1)).toEqual(['plain', undefined]);
+  });
+
+  it('does a prompt that it is given again at once, as long as it is the last of its conversation', async () => {
+    const { compressor, answer, workers } = observed();
+    const first = compressor.compress(requestOf(10, 'agent'), 100);
+    await answer();
+    expect(await first).toEqual(ANSWER);
+    expect(compressor.compress(requestOf(10, 'agent'), 100)).toEqual(ANSWER);
+    expect(compressor.compress({ ...requestOf(10, 'agent'), level: 'balanced' }, 100)).toBeInstanceOf(
+      Promise,
+    );
+    await answer();
+    const next = compressor.compress(requestOf(10, 'agent', 1), 100);
+    expect(next).toBeInstanceOf(Promise);
+    workers[0]?.answer({ ...ANSWER, originalTokens: 2_000 });
+    await next;
+    expect(compressor.compress(requestOf(10, 'agent', 1), 100)).toMatchObject({ originalTokens: 2_000 });
+    expect(compressor.compress(requestOf(10, 'agent'), 100)).toBeInstanceOf(Promise);
+    await answer();
   });
 
   it('tells at once of a thread that breaks down, and leaves no timer', async () => {
