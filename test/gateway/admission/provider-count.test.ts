@@ -87,4 +87,14 @@ describe("the bound by a provider's count", () => {
     );
     expect(failed).toBe(true);
   });
+
+  test.each([
+    ['openai', 'openai', 10_700],
+    ['relay', 'openai', 11_000],
+    ['anthropic', 'anthropic', 11_000],
+  ] as const)('allows %s, by the wire of %s, as much as it says of its counts', (name, wire, bound) => {
+    const target = { ...TARGET, provider: { ...TARGET.provider, name, wire } };
+    const bases = createPromptBases({ monotonic: () => 0 });
+    expect(countBound(10_000, { prompt: undefined, target, bases })).toBe(bound);
+  });
 });
