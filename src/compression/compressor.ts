@@ -78,6 +78,12 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     busy = true;
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { request, key, limitMs, resolve, reject } = next;
+      // It came while another of the same was at work.
+      const same = lastAnswers.find(key, asBuffer(request.bytes));
+      if (same) {
+        resolve(same);
+        continue;
+      }
       const { length, buffer } = request.bytes;
       const mayGiveUp = isWarm() && decisions.get(key) !== 'compressed';
       const cancel = clock.after(limitMs + (mayGiveUp ? STUCK_MS : STUCK_COLD_MS), () => {

@@ -218,6 +218,13 @@ describe('a compressor', () => {
     await answer();
   });
 
+  it('does a prompt once that comes several times at once', async () => {
+    const { compressor, answer } = observed();
+    const answers = [1, 2, 3].map(() => compressor.compress(requestOf(10, 'agent'), 100));
+    await answer();
+    expect(await Promise.all(answers)).toEqual([ANSWER, ANSWER, ANSWER]);
+  });
+
   it('tells at once of a thread that breaks down, and leaves no timer', async () => {
     const { clock, ask, outcomes, workers } = observed();
     await ask('broken');
