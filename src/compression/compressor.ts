@@ -68,33 +68,21 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
   });
   const decisions = createDecisions();
   const lastAnswers = createLastAnswers();
-  // Calls queue here, not in the thread, so that an expired one is never started.
-  const waiting: Waiting[] = [];
-  let busy = false;
   const isWarm = () => calls.answers >= WARM_ANSWERS;
-
-  async function workOff(): Promise<void> {
-    if (busy) return;
-    busy = true;
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { request, key, limitMs, resolve, reject } = next;
-      // It came while another of the same was at work.
-      const same = lastAnswers.find(key, asBuffer(request.bytes));
-      if (same) {
-        resolve(same);
-        continue;
-      }
-      const { length, buffer } = request.bytes;
-      const mayGiveUp = isWarm() && decisions.get(key) !== 'compressed';
-      const cancel = clock.after(limitMs + (mayGiveUp ? STUCK_MS : STUCK_COLD_MS), () => {
-        warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
-        void calls.restart();
-      });
-      await calls.call(request, buffer instanceof SharedArrayBuffer ? [] : [buffer]).then(resolve, reject);
-      cancel();
-    }
-    busy = false;
-  }
+  const queue = createQueue(async ({ request, key, limitMs, resolve, reject }) => {
+    const { bytes } = request;
+    // It came while another of the same was at work.
+    const same = lastAnswers.find(key, asBuffer(bytes));
+    if (same) return resolve(same);
+    const { buffer, length } = bytes;
+    const mayGiveUp = isWarm() && decisions.get(key) !== 'compressed';
+    const cancel = clock.after(limitMs + (mayGiveUp ? STUCK_MS : STUCK_COLD_MS), () => {
+      warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
+      void calls.restart();
+    });
+    await calls.call(request, buffer instanceof SharedArrayBuffer ? [] : [buffer]).then(resolve, reject);
+    cancel();
+  });
 
   /** Keeps to what was decided while the call ran, or decides. */
   function settle(key: string, answer: CompressedRequest | undefined): CompressedRequest | undefined {
@@ -129,8 +117,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
       };
       const cancel = clock.after(isWarm() ? limitMs : limitMs + START_MS, () => {
         if (decisions.get(key) === 'compressed') return;
-        const place = waiting.indexOf(call);
-        if (place >= 0) waiting.splice(place, 1);
+        queue.remove(call);
         resolve(settle(key, undefined));
       });
       function end<T>(callback: (value: T) => void): (value: T) => void {
@@ -139,8 +126,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
           callback(value);
         };
       }
-      waiting.push(call);
-      void workOff();
+      queue.add(call);
     });
   }
 
@@ -153,7 +139,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
       return same ? settle(key, same) : inThread(request, key, limitMs);
     },
     warmUp() {
-      if (calls.answers > 0 || busy) return;
+      if (calls.answers > 0 || queue.isBusy()) return;
       const request: CompressRequest = {
         bytes: Buffer.from(warmUpConversation()),
         form: 'chat',
@@ -164,6 +150,32 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
       );
     },
     close: () => calls.close(),
+  };
+}
+
+/** Works off calls one at a time: they queue here, not in the thread, so that an expired one is never started. */
+function createQueue(work: (call: Waiting) => Promise<void>) {
+  const waiting: Waiting[] = [];
+  let busy = false;
+
+  async function workOff(): Promise<void> {
+    if (busy) return;
+    busy = true;
+    for (let next = waiting.shift(); next; next = waiting.shift()) await work(next);
+    busy = false;
+  }
+
+  return {
+    isBusy: () => busy,
+    add(call: Waiting): void {
+      waiting.push(call);
+      void workOff();
+    },
+    /** Does nothing to one that has begun. */
+    remove(call: Waiting): void {
+      const place = waiting.indexOf(call);
+      if (place >= 0) waiting.splice(place, 1);
+    },
   };
 }
 
