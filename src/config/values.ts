@@ -78,6 +78,7 @@ export function share(value: unknown): Share {
 export function collectorAddress(value: unknown): string {
   if (value === '') return '';
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) return url.href;
+  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password)
+    return url.href;
   throw new SettingError(`${JSON.stringify(value)} is not an address; an example is http://localhost:4318`);
 }

@@ -67,6 +67,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     registry: () => current().registry,
     random: core.random,
     home: core.paths.home,
+    joinsTraces: settings['metrics.otlp_endpoint'] !== '',
     refresh,
     reload,
     health: () => healthOf(core, address.port),

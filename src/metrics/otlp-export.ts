@@ -1,4 +1,12 @@
-import { type Attributes, ROOT_CONTEXT, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  defaultTextMapGetter,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
@@ -7,11 +15,12 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { formatRequestId, timeOfRequestId } from '../ids.ts';
 import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
 import { VERSION } from '../version.ts';
+import { createExportWatch, type ExportWatch, type Log } from './export-watch.ts';
 
 export interface ExportOptions {
   endpoint: string;
   instanceId: string;
-  warn: (message: string) => void;
+  log: Log;
 }
 
 /** Takes records and sends them to a collector in batches. */
@@ -21,7 +30,7 @@ export interface OtlpExport {
   shutdown(): Promise<void>;
 }
 
-/** Buckets of the conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics */
+/** Buckets of the conventions: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
@@ -39,6 +48,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   azure: 'azure.ai.openai',
   google: 'gcp.gemini',
   mistral: 'mistral_ai',
+  moonshot: 'moonshot_ai',
   xai: 'x_ai',
 };
 
@@ -47,25 +57,25 @@ const PROVIDERS: Readonly<Record<string, string>> = {
  * certificates, sampling and queue sizes from the standard OTEL_* variables; its queue of spans is bounded, and drops
  * what is newest once it is full. Nothing of a prompt or an answer is in a record.
  */
-export function createExport({ endpoint, instanceId, warn }: ExportOptions): OtlpExport {
+export function createExport({ endpoint, instanceId, log }: ExportOptions): OtlpExport {
   const resource = resourceFromAttributes({
     'service.name': 'gw',
     'service.version': VERSION,
     'service.instance.id': instanceId,
   }).merge(detectResources({ detectors: [envDetector] }));
   const base = endpoint.endsWith('/') ? endpoint.slice(0, -1) : endpoint;
-  const report = createReport(base, warn);
+  const watch = createExportWatch(base, log);
   const tracing = new BasicTracerProvider({
     resource,
     spanProcessors: [
-      new BatchSpanProcessor(reported(new OTLPTraceExporter({ url: `${base}/v1/traces` }), report)),
+      new BatchSpanProcessor(watched(new OTLPTraceExporter({ url: `${base}/v1/traces` }), 'traces', watch)),
     ],
   });
   const metering = new MeterProvider({
     resource,
     readers: [
       new PeriodicExportingMetricReader({
-        exporter: reported(new OTLPMetricExporter({ url: `${base}/v1/metrics` }), report),
+        exporter: watched(new OTLPMetricExporter({ url: `${base}/v1/metrics` }), 'metrics', watch),
       }),
     ],
   });
@@ -85,29 +95,56 @@ export function createExport({ endpoint, instanceId, warn }: ExportOptions): Otl
 function createSpans(provider: BasicTracerProvider): (record: RequestRecord) => void {
   const tracer = provider.getTracer('gw', VERSION);
   return (record) => {
-    const { usage, session, upstreamMessageId } = record;
     const startTime = timeOfRequestId(record.id);
-    const attributes: Attributes = {
-      ...served(record),
-      'gen_ai.request.model': record.askedModel,
-      'gen_ai.usage.input_tokens': usage.inputTokens,
-      'gen_ai.usage.output_tokens': usage.outputTokens,
-      'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
-      'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens + usage.cacheWrite1hTokens,
-      'http.response.status_code': record.status,
-      'gw.request.id': formatRequestId(record.id),
-      'gw.outcome': record.outcome,
-      'gw.cost.usd': record.costNanoUsd / 1e9,
-      'gw.cost.estimated': (record.flags & FLAGS.estimated) !== 0,
-      'gw.not_billed': (record.flags & FLAGS.not_billed) !== 0,
-    };
-    if (upstreamMessageId !== undefined) attributes['gen_ai.response.id'] = upstreamMessageId;
-    if (session !== undefined) attributes['gen_ai.conversation.id'] = session;
     const name = `${operationOf(record)} ${record.askedModel}`;
-    const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, ROOT_CONTEXT);
+    const attributes = spanAttributes(record);
+    const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, parentOf(record));
     if (record.outcome !== 'ok') span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(startTime + record.durationMs);
   };
+}
+
+const propagator = new W3CTraceContextPropagator();
+
+/** The client's span, or none where its header is malformed. A span that isn't sampled has no sampled children. */
+function parentOf({ trace }: RequestRecord): Context {
+  return trace === undefined ? ROOT_CONTEXT : propagator.extract(ROOT_CONTEXT, trace, defaultTextMapGetter);
+}
+
+/** https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-spans.md */
+function spanAttributes(record: RequestRecord): Attributes {
+  const { usage, session, upstreamMessageId } = record;
+  const attributes: Attributes = {
+    // Required; where gw chose no provider, it was gw that answered.
+    'gen_ai.provider.name': 'gw',
+    ...served(record),
+    'gen_ai.request.model': record.askedModel,
+    'http.response.status_code': record.status,
+    'gw.request.id': formatRequestId(record.id),
+    'gw.outcome': record.outcome,
+    'gw.cost.usd': record.costNanoUsd / 1e9,
+    'gw.cost.estimated': (record.flags & FLAGS.estimated) !== 0,
+    'gw.not_billed': (record.flags & FLAGS.not_billed) !== 0,
+  };
+  if (usage.inputTokens > 0 || usage.outputTokens > 0) {
+    attributes['gen_ai.usage.input_tokens'] = usage.inputTokens;
+    attributes['gen_ai.usage.output_tokens'] = usage.outputTokens;
+    attributes['gen_ai.usage.cache_read.input_tokens'] = usage.cachedInputTokens;
+    attributes['gen_ai.usage.cache_creation.input_tokens'] =
+      usage.cacheWriteTokens + usage.cacheWrite1hTokens;
+    if (usage.reasoningTokens > 0) attributes['gen_ai.usage.reasoning.output_tokens'] = usage.reasoningTokens;
+  }
+  if (record.flags & FLAGS.stream) attributes['gen_ai.request.stream'] = true;
+  const firstChunkMs = firstChunkOf(record);
+  if (firstChunkMs !== undefined) attributes['gen_ai.response.time_to_first_chunk'] = firstChunkMs / 1000;
+  if (upstreamMessageId !== undefined) attributes['gen_ai.response.id'] = upstreamMessageId;
+  if (session !== undefined) attributes['gen_ai.conversation.id'] = session;
+  return attributes;
+}
+
+/** Milliseconds until the first chunk of a stream; undefined for other answers, and for an error instead of a stream. */
+function firstChunkOf({ flags, status, firstByteMs }: RequestRecord): number | undefined {
+  return flags & FLAGS.stream && status < 300 && firstByteMs !== null ? firstByteMs : undefined;
 }
 
 function createInstruments(provider: MeterProvider): (record: RequestRecord) => void {
@@ -115,6 +152,11 @@ function createInstruments(provider: MeterProvider): (record: RequestRecord) => 
   const durations = meter.createHistogram('gen_ai.client.operation.duration', {
     unit: 's',
     description: 'Time from the request to the end of its answer.',
+    advice: { explicitBucketBoundaries: SECONDS },
+  });
+  const firstChunks = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
+    unit: 's',
+    description: 'Time from the request to the first chunk of its stream.',
     advice: { explicitBucketBoundaries: SECONDS },
   });
   const tokens = meter.createHistogram('gen_ai.client.token.usage', {
@@ -132,6 +174,8 @@ function createInstruments(provider: MeterProvider): (record: RequestRecord) => 
     const { usage } = record;
     const attributes = { ...served(record), 'gen_ai.request.model': record.model };
     durations.record(record.durationMs / 1000, attributes);
+    const firstChunkMs = firstChunkOf(record);
+    if (firstChunkMs !== undefined) firstChunks.record(firstChunkMs / 1000, attributes);
     if (usage.inputTokens > 0)
       tokens.record(usage.inputTokens, { ...attributes, 'gen_ai.token.type': 'input' });
     if (usage.outputTokens > 0)
@@ -155,26 +199,15 @@ function operationOf({ endpoint }: RequestRecord): string {
   return OPERATIONS[endpoint] ?? endpoint;
 }
 
-/** Warns of the first failure of an export after a success. */
-function createReport(base: string, warn: (message: string) => void): (error: Error | undefined) => void {
-  let isFailing = false;
-  return (error) => {
-    if (error && !isFailing)
-      warn(
-        `traces and metrics are not reaching ${base}: ${error.message}. Requests are not affected. To stop sending: gw config unset metrics.otlp_endpoint`,
-      );
-    isFailing = error !== undefined;
-  };
-}
-
-/** The exporter, with each result reported. */
-function reported<
+/** The exporter, with each result reported to the watch. */
+function watched<
   T extends { export(items: never, done: (result: { code: number; error?: Error }) => void): void },
->(exporter: T, report: (error: Error | undefined) => void): T {
+>(exporter: T, signal: string, watch: ExportWatch): T {
   const send: T['export'] = exporter.export.bind(exporter);
   exporter.export = (items, done) =>
     send(items, (result) => {
-      report(result.code === 0 ? undefined : (result.error ?? new Error('the export failed')));
+      if (result.code === 0) watch.succeeded(signal);
+      else watch.failed(signal, result.error);
       done(result);
     });
   return exporter;

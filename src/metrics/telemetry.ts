@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
+import type { Log } from './export-watch.ts';
 
 export interface TelemetryOptions {
   /** Address of the collector; empty: nothing is loaded, nothing is sent. */
@@ -8,7 +9,7 @@ export interface TelemetryOptions {
   instanceId: string;
   ledger: Pick<Ledger, 'onRecords'>;
   clock: Clock;
-  warn: (message: string) => void;
+  log: Log;
 }
 
 /** Says which packages to install: gw comes without them, as they take more room than all of its own. */
@@ -22,11 +23,11 @@ const FLUSH_MS = 1_000;
  * sends what is left and stops. Loads the SDK before it resolves, so that no request waits for that.
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<() => Promise<void>> {
-  const { endpoint, instanceId, ledger, clock, warn } = options;
+  const { endpoint, instanceId, ledger, clock, log } = options;
   if (endpoint === '') return async () => {};
   try {
     const { createExport } = await import('./otlp-export.ts');
-    const { observe, shutdown } = createExport({ endpoint, instanceId, warn });
+    const { observe, shutdown } = createExport({ endpoint, instanceId, log });
     ledger.onRecords((records) => records.forEach(observe));
     return () =>
       within(
@@ -37,7 +38,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<() => P
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
     const reason = isMissing ? `its SDK is not installed. See: ${MANUAL}` : messageOf(error);
-    warn(`nothing is sent to ${endpoint}: OpenTelemetry could not be loaded: ${reason}`);
+    log.warn(`nothing is sent to ${endpoint}: OpenTelemetry could not be loaded: ${reason}`);
     return async () => {};
   }
 }

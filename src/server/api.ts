@@ -5,6 +5,7 @@ import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { ClientGone } from '../gateway/intake/client-gone.ts';
+import { clientTrace } from '../gateway/intake/client-trace.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import type { Random } from '../ids.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
@@ -43,6 +44,8 @@ export interface ApiOptions {
   random: Random;
   /** gw's state directory. */
   home: string;
+  /** Whether a request's span belongs to its client's. */
+  joinsTraces: boolean;
   /** Picks up changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
   /** Reloads them after a change by this process, which `refresh` does not notice. */
@@ -102,7 +105,9 @@ export function createApi(options: ApiOptions): Api {
 
   return {
     onRequest(request, response) {
-      void answer(openExchange(gateway.nextId(), request, response, gateway.clock.monotonic()));
+      const exchange = openExchange(gateway.nextId(), request, response, gateway.clock.monotonic());
+      if (options.joinsTraces) exchange.trace = clientTrace(request.headers);
+      void answer(exchange);
     },
     onUnreadable: (error, socket) => respondUnreadable(socket, error, gateway.nextId()),
     whenIdle: () =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { RecordedNeed } from '../../store/ledger/record.ts';
+import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
 
 /** A client's HTTP request and response. */
 export interface Exchange {
@@ -10,6 +10,8 @@ export interface Exchange {
   response: ServerResponse;
   /** Monotonic milliseconds. */
   startedAt: number;
+  /** The client's span; undefined without telemetry. */
+  trace: ClientTrace | undefined;
   /** When stages ended, monotonic milliseconds; undefined where the request didn't reach them. */
   bodyAt: number | undefined;
   compressedAt: number | undefined;
@@ -43,6 +45,7 @@ export function openExchange(
     request,
     response,
     startedAt,
+    trace: undefined,
     bodyAt: undefined,
     compressedAt: undefined,
     heldAt: undefined,

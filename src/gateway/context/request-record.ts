@@ -32,6 +32,7 @@ export function recordOf(
     durationMs: now - exchange.startedAt,
     firstByteMs: fields.firstByteMs ?? null,
     origin: context.origin,
+    trace: exchange.trace,
     agent: session.agent || undefined,
     agentVersion: session.agentVersion || undefined,
     session: session.sessionId || undefined,

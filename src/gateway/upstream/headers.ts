@@ -32,6 +32,10 @@ const NOT_FORWARDED = new Set([
   'x-method-override',
   'origin',
   'referer',
+  // trace ids and baggage of the client's system are no business of a provider
+  'traceparent',
+  'tracestate',
+  'baggage',
 ]);
 
 const NOT_RETURNED = new Set([

@@ -120,6 +120,12 @@ export interface CacheMiss {
   cause: MissCause;
 }
 
+/** A client's headers of W3C Trace Context (https://www.w3.org/TR/trace-context/), as they came. */
+export interface ClientTrace {
+  traceparent: string;
+  tracestate: string;
+}
+
 /** The client and the conversation of a request, as far as they are known. */
 export interface RequestClient {
   /** The agent's name, such as `codex`; undefined: not known. */
@@ -165,6 +171,8 @@ export interface RequestRecord extends RequestClient {
   missed?: CacheMiss | undefined;
   /** Undefined: not known. */
   origin?: Origin | undefined;
+  /** The client's span, for the request's own; not stored. Undefined without telemetry. */
+  trace?: ClientTrace | undefined;
   /** Its part in the optimizer's trial. */
   trial?: Trial;
 }

@@ -1,0 +1,41 @@
+/** Where changes of state are logged. */
+export interface Log {
+  info(message: string): void;
+  warn(message: string): void;
+}
+
+/** Learns how exports end. A signal is `traces` or `metrics`. */
+export interface ExportWatch {
+  succeeded(signal: string): void;
+  failed(signal: string, error: Error | undefined): void;
+}
+
+/**
+ * Logs when a signal stops reaching the collector, and when it does again. Traces and metrics fail apart where a
+ * collector takes only one of them; a collector that is down is logged once for both.
+ */
+export function createExportWatch(base: string, log: Log): ExportWatch {
+  const reasons = new Map<string, string>();
+  return {
+    succeeded(signal) {
+      if (!reasons.delete(signal)) return;
+      const rest = [...reasons].map(([other, reason]) => `; ${other} still do not: ${reason}`);
+      log.info(`${signal} reach ${base} again${rest.join('')}`);
+    },
+    failed(signal, error) {
+      const reason = reasonOf(error);
+      const isLogged = reasons.has(signal) || [...reasons.values()].includes(reason);
+      reasons.set(signal, reason);
+      if (isLogged) return;
+      log.warn(
+        `${signal} are not reaching ${base}: ${reason}. Requests are not affected. To stop sending: gw config unset metrics.otlp_endpoint`,
+      );
+    },
+  };
+}
+
+/** The collector's HTTP status, or the error. A refused connection to `localhost` has a code and no message. */
+function reasonOf(error: (Error & { code?: number | string }) | undefined): string {
+  const { message = '', code = '' } = error ?? {};
+  return (typeof code === 'number' ? `${code} ${message}`.trim() : message || code) || 'the export failed';
+}
