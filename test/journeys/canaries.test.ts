@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { EARLIER_ROUTES, GW_ROUTES } from '../../src/server/gw-api/route-list.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
+import type { RecordedRequest } from '../support/exchange.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import type { Script } from '../support/scripts.ts';
 import { subscriptionsAt } from '../support/subscriptions.ts';
@@ -98,7 +99,11 @@ async function start() {
     subscriptions: subscriptionsAt(upstream),
     credentials: { mock: secret('provider key, stored'), anthropic: secret('provider key, of Anthropic') },
     env: { GROQ_API_KEY: secret('provider key, from the environment') },
-    settings: { 'passthrough.subscriptions': 'allow', 'passthrough.unmetered': 'allow' },
+    settings: {
+      'passthrough.subscriptions': 'allow',
+      'passthrough.unmetered': 'allow',
+      'metrics.otlp_endpoint': upstream.url.replace(/\/v1$/, ''),
+    },
     mayLog: /request failed/,
   });
   secrets['key of a project'] = gateway.key;
@@ -322,10 +327,17 @@ test('30 secrets are in nothing that gw writes, shows or sends', { timeout: LIMI
     crash: broken.text(),
   };
   await gateway.stop();
-  const sent = gateway.upstream.requests.map(({ head, body }) => `${head.raw}${body}`).join();
+  const textOf = ({ head, body }: RecordedRequest) => `${head.raw}${body}`;
+  const isTelemetry = ({ path }: RecordedRequest) => /^\/v1\/(traces|metrics)$/.test(path);
+  const sent = gateway.upstream.requests
+    .filter((each) => !isTelemetry(each))
+    .map(textOf)
+    .join();
+  const telemetry = gateway.upstream.requests.filter(isTelemetry).map(textOf).join();
+  expect(telemetry).toMatch(/gen_ai\.response\.id.*gen_ai\.client\.token\.usage/s);
   expect(SENT.filter((name) => !sent.includes(secret(name)))).toEqual([]);
   expect(JSON.stringify(ways)).toContain('[redacted]');
-  const found = Object.entries({ ...ways, ...filesOf(gateway) }).flatMap(([way, text]) =>
+  const found = Object.entries({ ...ways, ...filesOf(gateway), telemetry }).flatMap(([way, text]) =>
     leaksIn(text).map((name) => `${way}: ${name}`),
   );
   // The secrets of webhooks have to be kept, and a backup has all that the database has.
