@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
+import { readDocument } from '../../support/console-blocks.ts';
 import { admissionOf, eventsOf, NOON, recordOf, startDaemon } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import { openShop } from '../../support/simulator-shop.ts';
@@ -220,6 +221,30 @@ describe('events', () => {
     shop.clock.set(NOON + DAY_MS);
     await shop.settle(id, 100);
     expect(shop.news()).toEqual(['budget.reset']);
+  });
+
+  test('have the fields that docs/webhooks.md shows', async () => {
+    const blocks = readDocument('docs/webhooks.md').matchAll(/```json\n(.*?)```/gs);
+    const shown = new Map<string, string[]>();
+    for (const [, block = ''] of blocks) {
+      const { type, data } = JSON.parse(block) as { type: string; data: object };
+      // A delivery adds the summary of all refused requests.
+      const summary = type === 'request.blocked' ? ['count', 'first_at', 'last_at'] : [];
+      shown.set(
+        type,
+        Object.keys(data).filter((key) => !summary.includes(key)),
+      );
+    }
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    await shop.spend(100);
+    await shop.admit(100);
+    shop.clock.set(NOON + DAY_MS);
+    await shop.daemon.ledger.roll();
+    const fieldsOf = (type: string) => Object.keys(eventsOf(shop.db, type)[0]?.data ?? {});
+    expect(fieldsOf('budget.threshold_reached')).toEqual(shown.get('budget.exceeded'));
+    for (const type of ['budget.exceeded', 'budget.reset', 'request.blocked'])
+      expect(fieldsOf(type)).toEqual(shown.get(type));
   });
 
   test('are lost with the transaction of their cause', async () => {
