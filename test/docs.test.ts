@@ -91,23 +91,46 @@ function anchorsOf(text: string): string[] {
 }
 
 describe('docs/troubleshooting.md', () => {
-  const entries = [...read('docs/troubleshooting.md').matchAll(/^\| `(\w+)` \|/gm)].flatMap(
-    ([, code]) => code ?? [],
+  const statuses = new Map(
+    [...read('docs/troubleshooting.md').matchAll(/^\| `(\w+)` \| ([^|]*) \|/gm)].map(
+      ([, code = '', status = '']) => [code, status],
+    ),
   );
+  const entries = [...statuses.keys()];
   const codes = errorCodes();
 
   test('has an entry for each error code of the source, and no other', () => {
     expect(codes.length).toBeGreaterThan(70);
     expect(entries.toSorted()).toEqual(codes);
   });
+
+  test('has the statuses of the source', () => {
+    const pairs = sourceFiles().flatMap((text) =>
+      [...text.matchAll(/\bstatus: (\d{3}),[^{}]*?\bcode: '(\w+)'/g)].map(([, status = '', code = '']) => ({
+        code,
+        status,
+      })),
+    );
+    expect(pairs.length).toBeGreaterThan(40);
+    const wrong = pairs.filter(({ code, status }) => {
+      const shown = statuses.get(code) ?? status;
+      return !shown.startsWith('exit') && !shown.includes(status);
+    });
+    expect(wrong).toEqual([]);
+  });
 });
+
+/** The source, but for what has codes of its own: logs of agents, the command line. */
+function sourceFiles(): string[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.ts$/.test(file) && !/^(agents|cli|tui)\//.test(file))
+    .map((file) => readFileSync(join(SRC, file), 'utf8'));
+}
 
 /** Every code of a GwError, and of the error objects that gw writes into answers. */
 function errorCodes(): string[] {
   const codes = new Set<string>();
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => /\.ts$/.test(file));
-  for (const file of files.filter((file) => !/^(agents|cli|tui)\//.test(file))) {
-    const text = readFileSync(join(SRC, file), 'utf8');
+  for (const text of sourceFiles()) {
     const given = [...text.matchAll(/\bcode(?::| =) ([^,;\n]*)/g)].flatMap(([, value]) => value ?? []);
     const inCalls = [
       ...callsOf(text, 'badRequest').flatMap((call) => call[2] ?? []),
