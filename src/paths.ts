@@ -19,6 +19,8 @@ export interface Paths {
   connections: string;
   /** Prices that `gw prices update` has downloaded. */
   prices: string;
+  /** Folder of the bodies of requests, while `requests.keep_bodies` is on. */
+  bodies: string;
   /** Locked exclusively by the running daemon. */
   lock: string;
   /** The running daemon's pid and address. May be outdated; `lock` decides whether it runs. */
@@ -41,6 +43,7 @@ export function resolvePaths(env: Environment, platform: NodeJS.Platform = proce
     login: join(home, 'login.json'),
     connections: join(home, 'connections.json'),
     prices: join(home, 'prices.json'),
+    bodies: join(home, 'bodies'),
     lock: join(home, 'daemon.lock'),
     daemonInfo: join(home, 'daemon.json'),
     log: join(home, 'gw.log'),

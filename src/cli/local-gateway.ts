@@ -29,8 +29,10 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
   const calendar = createCalendar(settings.timezone);
   const now = () => context.clock.now();
   const scope = { project: DEFAULT_PROJECT, projectId: findProject(db, DEFAULT_PROJECT), admin: true };
+  const { bodies } = context.paths;
   const reader = createLocalReader({
     db,
+    bodies,
     scope,
     calendar,
     now,
@@ -64,6 +66,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
       const { createLocalAdmin } = await import('../reading/local/admin.ts');
       return createLocalAdmin({
         db,
+        bodies,
         scope,
         calendar,
         now,

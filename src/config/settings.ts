@@ -8,7 +8,9 @@ import {
   type Fee,
   file,
   oneOf,
+  onOrOff,
   type Share,
+  type Switch,
   share,
   text,
   tiers,
@@ -65,6 +67,7 @@ export interface Settings {
   'passthrough.subscriptions': SubscriptionRule;
   'passthrough.organization': OrganizationRule;
   'prices.url': string;
+  'requests.keep_bodies': Switch;
   'retention.requests': Retention;
   attribution: Switch;
   'log.level': LogLevel;
@@ -106,9 +109,6 @@ export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
 /** Which hosts OpenRouter may choose for requests under a budget, by their price. */
 const HOST_PRICE_RULES = ['listed', 'any'] as const;
 export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
-
-const SWITCHES = ['on', 'off'] as const;
-export type Switch = (typeof SWITCHES)[number];
 
 export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
@@ -291,6 +291,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about:
       'address of the price file that gw prices update downloads; empty: the one that genai-prices publishes',
   },
+  'requests.keep_bodies': {
+    default: () => 'off',
+    parse: onOrOff,
+    about:
+      'whether gw keeps the bodies of requests that the optimizer changed, for gw requests ID --diff: on or off; for 24 hours, readable by your user alone, not encrypted',
+  },
   'retention.requests': {
     default: () => parseRetention('90d'),
     parse: parseRetention,
@@ -298,7 +304,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   },
   attribution: {
     default: () => 'on',
-    parse: oneOf(SWITCHES),
+    parse: onOrOff,
     about: 'whether gw finds out which local program and repository a request comes from: on or off',
   },
   'log.level': {

@@ -34,6 +34,16 @@ export function oneOf<T extends string>(choices: readonly T[]): (value: unknown)
   };
 }
 
+const SWITCHES = ['on', 'off'] as const;
+export type Switch = (typeof SWITCHES)[number];
+
+/** A switch; also accepts true and false. */
+export function onOrOff(value: unknown): Switch {
+  if (value === true || value === 'true') return 'on';
+  if (value === false || value === 'false') return 'off';
+  return oneOf(SWITCHES)(value);
+}
+
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw new SettingError(`${JSON.stringify(value)} is not a text`);

@@ -174,6 +174,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await gateway.learners.close();
   await parts.polled.close();
   await parts.checkpoints.close();
+  await parts.keptBodies.settled();
   await parts.ledger.settled();
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');

@@ -132,6 +132,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     responsesSupport: createResponsesSupport(clock.now),
     memory: createItemMemories(),
     objects,
+    keptBodies: options.keptBodies,
     credentials: createCredentials(),
     redact: options.secrets.redact,
     warn,

@@ -71,7 +71,14 @@ function watchClock({ db, clock, ledger, log }: Core): () => Promise<void> {
   };
 }
 
-function maintenanceSteps({ db, clock, ledger, archive, configuration }: Core): MaintenanceStep[] {
+function maintenanceSteps({
+  db,
+  clock,
+  ledger,
+  archive,
+  configuration,
+  keptBodies,
+}: Core): MaintenanceStep[] {
   const pruning = createPruning(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
     const { ms: keepMs } = configuration.current().settings['retention.requests'];
@@ -83,6 +90,7 @@ function maintenanceSteps({ db, clock, ledger, archive, configuration }: Core): 
     prune('deliveries'),
     prune('events'),
     () => ledger.write(() => pruning.minutes(clock.now())),
+    () => keptBodies.sweep().then(() => false),
   ];
 }
 

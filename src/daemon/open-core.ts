@@ -14,6 +14,7 @@ import { registerDaemon, unregisterDaemon } from '../store/database/daemons.ts';
 import { createFileWatch, type FileWatch, lostDatabase } from '../store/database/file-watch.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
+import { createKeptBodies, type KeptBodies } from '../store/requests/kept-bodies.ts';
 import { readMembership } from '../store/team/membership.ts';
 import type { TeamAuthority } from '../team/authority.ts';
 import { createDemands, type Demands } from '../team/demands.ts';
@@ -68,6 +69,7 @@ export interface Core {
   team: { clock: TeamClock; demands: Demands };
   archive: Archive;
   checkpoints: Checkpoints;
+  keptBodies: KeptBodies;
   /** Closes the holds of daemons that died, and ends runs whose `gw run` did. */
   recover: () => Promise<void>;
 }
@@ -136,6 +138,18 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   undo.push(checkpoints.close);
   ledger.onCommit(checkpoints.committed);
   const archive = createArchive(db);
+  const keptBodies = createKeptBodies({
+    folder: paths.bodies,
+    db,
+    now: () => clock.now(),
+    isOn: () => configuration.current().settings['requests.keep_bodies'] === 'on',
+    warn,
+  });
+  configuration.onChange(({ settings }) => {
+    if (settings['requests.keep_bodies'] === 'off') void keptBodies.sweep();
+  });
+  void keptBodies.sweep();
+  undo.push(keptBodies.settled);
   const onClosed = (closed: object) => log.warn(closed, 'closed the holds of a daemon that died');
   const onEnded = (run: string) => log.warn({ run }, 'ended a run that was killed');
   const recoverAll = async () => {
@@ -145,7 +159,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   await recoverAll();
   await ledger.roll();
 
-  const store = { db, files, slot, ledger, team, archive, checkpoints, recover: recoverAll };
+  const store = { db, files, slot, ledger, team, archive, checkpoints, keptBodies, recover: recoverAll };
   return {
     instanceId,
     startedAt,

@@ -3,6 +3,7 @@ import type { Wire } from '../wire/wire.ts';
 import { admit } from './admission/admit.ts';
 import type { RoutedAttempt } from './attempt/attempt.ts';
 import { deliver } from './attempt/deliver.ts';
+import { keepBodies } from './attempt/keep-bodies.ts';
 import { nextAttempt } from './attempt/next-attempt.ts';
 import { prepareAnswer } from './attempt/prepare-answer.ts';
 import { recordGone, recordRefusal } from './attempt/refusal-record.ts';
@@ -52,7 +53,9 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     if (context.options.explain) return await explain(gateway, context, targets);
     let attempt = await firstAttempt(gateway, context, route(gateway, context, targets));
     for (;;) {
-      const result = await sendAttempt(gateway, attempt, buildRequest(gateway, attempt));
+      const request = buildRequest(gateway, attempt);
+      if (context.clientBody) keepBodies(gateway, context, attempt, request);
+      const result = await sendAttempt(gateway, attempt, request);
       const next = await nextAttempt(gateway, attempt, result);
       if (!next) {
         prepareAnswer(gateway, attempt, result);

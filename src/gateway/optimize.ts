@@ -48,8 +48,10 @@ async function compress(
   try {
     const bytes = context.request.bytes.subarray(start, end);
     const result = await gateway.compressor.compress({ bytes, form, level }, limitMs);
-    if (result) apply(context, prompt, { result, holdoutPercent: settings['optimizer.holdout'] });
-    else context.optimized = { flags: FLAGS.optimizedLate, savings: [] };
+    if (result) {
+      const keepsBody = settings['requests.keep_bodies'] === 'on';
+      apply(context, prompt, { result, holdoutPercent: settings['optimizer.holdout'], keepsBody });
+    } else context.optimized = { flags: FLAGS.optimizedLate, savings: [] };
   } catch (error) {
     gateway.warn(`the optimizer failed, and the request was sent unchanged: ${messageOf(error)}`);
   }
@@ -59,13 +61,14 @@ async function compress(
 interface Compression {
   result: CompressedRequest;
   holdoutPercent: number;
+  keepsBody: boolean;
 }
 
 /** Applies the compressed prompt to the request, unless a trial holds the request out. */
 function apply(
   context: RequestContext,
   { messages, level }: Prompt,
-  { result, holdoutPercent }: Compression,
+  { result, holdoutPercent, keepsBody }: Compression,
 ): void {
   const { edits, savings } = result;
   const trial = isOnTrial(context, result, holdoutPercent)
@@ -77,6 +80,7 @@ function apply(
     return;
   }
   if (edits.length > 0) {
+    if (keepsBody) context.clientBody = context.request.bytes;
     const bodyEdits = edits.map((edit) => moved(edit, messages.start));
     context.request = context.wire.parse(applyEdits(context.request.bytes, bodyEdits));
     context.savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);

@@ -7,6 +7,7 @@ import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { AskView } from './ask-schema.ts';
 import type { BacktestView, BudgetSuggestionView } from './backtest-schemas.ts';
+import type { RequestBodiesView } from './bodies-schema.ts';
 import type { CacheView } from './cache-schema.ts';
 import type { CallView } from './call-schema.ts';
 import type {
@@ -140,6 +141,8 @@ export interface Reader {
   requests(query: RequestsQuery): Promise<RequestView[]>;
   /** Throws GwError 404. */
   request(id: string): Promise<RequestView>;
+  /** The bodies of a request, if they are kept. Throws GwError 404 with the reason if not. */
+  requestBodies(id: string): Promise<RequestBodiesView>;
   /** Each request that matches, once, after its record is written. */
   followRequests(filter: Pick<RequestsFilter, 'project' | 'status'>): Promise<Follower<RequestView>>;
   /** What of an agent's requests tells them apart, oldest first, running ones included. */

@@ -4,6 +4,7 @@ import { formatRequestId } from '../ids.ts';
 import { NANO_PER_USD } from '../money.ts';
 import type { AskView } from '../reading/ask-schema.ts';
 import type { BacktestView, BudgetSuggestionView } from '../reading/backtest-schemas.ts';
+import type { RequestBodiesView } from '../reading/bodies-schema.ts';
 import type { CacheView } from '../reading/cache-schema.ts';
 import type { CallView } from '../reading/call-schema.ts';
 import type { Reader, RequestConditions, RequestsQuery } from '../reading/reader.ts';
@@ -99,6 +100,7 @@ export function createRemoteReader(
       get<CacheView>('/v1/gw/cache', { project_id: project, session, since: timeText(since), limit }),
     requests,
     request: (id) => get<RequestView>(`/v1/gw/requests/${encodeURIComponent(id)}`),
+    requestBodies: (id) => get<RequestBodiesView>(`/v1/gw/requests/${encodeURIComponent(id)}/bodies`),
     followRequests: (filter) => followRemote({ ask, requests, clock }, filter),
     calls: ({ agent, since, until, limit, after }) =>
       list<CallView>('/v1/gw/calls', {

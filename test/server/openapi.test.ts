@@ -9,7 +9,7 @@ import { type ApiOptions, routesOf } from '../../src/server/api.ts';
 import { GROUPINGS } from '../../src/store/reports/query.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
-import { PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
+import { COMPRESSIBLE, PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -88,7 +88,10 @@ test('every route answers as the document says, field for field', async () => {
   await once(receiver.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void receiver.close());
   const { port } = receiver.address() as AddressInfo;
-  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 5 } });
+  const gateway = await startGateway({
+    settings: { 'requests.keep_bodies': 'on', 'optimizer.holdout': 0 },
+    budget: { period: 'daily', capUsd: 5 },
+  });
   const document = await documentOf(gateway);
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -145,6 +148,9 @@ test('every route answers as the document says, field for field', async () => {
   expect(calls.data).toMatchObject([{ id, upstream_message_id: expect.any(String) }]);
   const ofUnknown = await call('GET /v1/gw/calls', {}, { query: `?agent=&since=${EARLY}&until=${LATE}` });
   expect(ofUnknown.data).toHaveLength(1);
+  const long = (await gateway.post(COMPRESSIBLE)).header('x-service-request-id');
+  await until(async () => (await ask(gateway, 'GET', `/v1/gw/requests/${long}/bodies`)).status === 200);
+  await call('GET /v1/gw/requests/{id}/bodies', { id: long });
   await call('GET /v1/gw/requests/{id}', { id });
   await call('GET /v1/requests/{id}', { id });
   await call('POST /v1/requests/{id}/feedback', { id }, { body: { good: true } });

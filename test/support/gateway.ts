@@ -63,6 +63,31 @@ export interface TestGateway extends TestHome {
 
 export const MODEL = 'mock/test-model';
 export const PLAIN = { model: MODEL, messages: [{ role: 'user' as const, content: 'Hi' }] };
+/** A request whose tool result, the third message, the optimizer shortens. */
+export const COMPRESSIBLE = {
+  model: MODEL,
+  messages: [
+    { role: 'user' as const, content: 'List the items.' },
+    {
+      role: 'assistant' as const,
+      content: null,
+      tool_calls: [{ id: 'call_1', type: 'function' as const, function: { name: 'list', arguments: '{}' } }],
+    },
+    {
+      role: 'tool' as const,
+      tool_call_id: 'call_1',
+      content: JSON.stringify(
+        Array.from({ length: 200 }, (_, id) => ({
+          id,
+          name: `item ${id}`,
+          state: 'active',
+          owner: 'team-a',
+        })),
+      ),
+    },
+    { role: 'user' as const, content: 'How many are there?' },
+  ],
+};
 export const STREAM = { ...PLAIN, stream: true as const };
 
 /**

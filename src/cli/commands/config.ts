@@ -71,6 +71,7 @@ function get(context: Context, key: string, json = false): void {
 async function set(context: Context, key: string, text: string | undefined, options: Unasked): Promise<void> {
   const value = await changeSetting(context, key, text, options);
   await announceChange(context);
+  if (key === 'requests.keep_bodies') await noteKeptBodies(context, value === 'on');
   const change =
     value === undefined ? `Reset ${key} to its default.` : `Set ${key} to ${JSON.stringify(value)}.`;
   const when = AT_START.some((k) => k === key) ? 'after: gw restart' : 'from the next request.';
@@ -84,6 +85,18 @@ async function set(context: Context, key: string, text: string | undefined, opti
   if (readSettings(context).origins[key] === 'environment') {
     note(context, `${environment} is set in the environment and overrides it.`);
   }
+}
+
+/** Says where bodies are from now on, or deletes those that are there: gw may not be running. */
+async function noteKeptBodies(context: Context, isOn: boolean): Promise<void> {
+  const { bodies } = context.paths;
+  if (isOn)
+    return note(
+      context,
+      `Bodies hold prompts. gw keeps them for 24 hours in ${bodies}, unencrypted, readable by your user alone.`,
+    );
+  const { removeBodies } = await import('../../store/requests/kept-bodies.ts');
+  await removeBodies(bodies);
 }
 
 async function unset(context: Context, key: string, options: Unasked): Promise<void> {

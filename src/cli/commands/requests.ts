@@ -1,4 +1,5 @@
 import { parseRequestId } from '../../ids.ts';
+import type { RequestBodiesView } from '../../reading/bodies-schema.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -14,6 +15,7 @@ interface Options extends ConditionOptions {
   since?: string;
   until?: string;
   limit: string;
+  diff?: boolean;
   json?: boolean;
 }
 
@@ -22,6 +24,7 @@ export const requests: SetUp = (command, context) => {
     .option('--since <time>', 'only requests since then: 15m, 1h, 7d, today, YYYY-MM-DD')
     .option('--until <time>', 'only requests before then')
     .option('-n, --limit <count>', 'maximum number, newest first', '20')
+    .option('--diff', 'show what the optimizer changed in the request (needs requests.keep_bodies)')
     .option('--json', 'print JSON')
     .action((id: string | undefined, options: Options) =>
       id === undefined ? list(context, options) : show(context, id, options),
@@ -29,6 +32,8 @@ export const requests: SetUp = (command, context) => {
 };
 
 async function list(context: Context, options: Options): Promise<void> {
+  if (options.diff)
+    throw usageError('--diff shows one request: gw requests ID --diff. For the ids: gw requests');
   const conditions = conditionsFrom(options);
   const limit = readCount(options.limit, '--limit', { min: 1, max: 10_000 });
   await withReader(context, async (reader) => {
@@ -45,13 +50,26 @@ async function list(context: Context, options: Options): Promise<void> {
   });
 }
 
-async function show(context: Context, id: string, { json }: Options): Promise<void> {
+async function show(context: Context, id: string, { diff, json }: Options): Promise<void> {
   if (parseRequestId(id) === undefined)
     throw usageError(`"${id}" is not a request id, such as req_0abc1def2gh. See: gw requests`);
   await withReader(context, async (reader) => {
+    if (diff) return showDiff(context, await reader.requestBodies(id), json);
     const request = await reader.request(id);
     const { timezone } = await reader.calendar();
     if (json) sayJson(context, request);
-    else say(context, requestDetails(request, timezone, terminalOf(context.stdout, context.env)));
+    else {
+      say(context, requestDetails(request, timezone, terminalOf(context.stdout, context.env)));
+      if (request.saved_tokens > 0)
+        note(context, `\nWhat the optimizer changed: gw requests ${request.id} --diff`);
+    }
   });
+}
+
+async function showDiff(context: Context, bodies: RequestBodiesView, json = false): Promise<void> {
+  const { compareBodies } = await import('../requests/compare-bodies.ts');
+  const { diffJson, diffText } = await import('../requests/diff-view.ts');
+  const changes = compareBodies(bodies);
+  if (json) sayJson(context, diffJson(bodies, changes));
+  else say(context, diffText(bodies, changes, terminalOf(context.stdout, context.env)));
 }

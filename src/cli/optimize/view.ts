@@ -49,15 +49,21 @@ export function summary({ tokensBefore, tokensAfter, level }: Outcome, worth: Wo
 }
 
 /** A diff of each changed message, with the transforms that changed it. */
-export function outcomeDiff({ messages }: Outcome, { palette, columns, symbols }: Terminal): string {
+export function outcomeDiff(
+  { messages }: Pick<Outcome, 'messages'>,
+  { palette, columns, symbols }: Terminal,
+  titleOf: (message: MessageOutcome) => string = ({ index, role, transforms }) =>
+    `${index} ${role}: ${transforms.join(', ')}`,
+): string {
   const styles = { '-': palette.warn, '+': palette.accent, ' ': palette.dim };
   return messages
-    .flatMap(({ index, role, transforms, before, after }) => {
+    .flatMap((message) => {
+      const { before, after } = message;
       if (before === after) return [];
       const lines = shortDiff(diffLines(before, after), MAX_DIFF_LINES).map(({ sign, text }) =>
         styles[sign](`${sign} ${shorten(clean(text), columns - 2, symbols.ellipsis)}`),
       );
-      return ['', palette.bold(clean(`${index} ${role}: ${transforms.join(', ')}`)), ...lines];
+      return ['', palette.bold(clean(titleOf(message))), ...lines];
     })
     .join('\n');
 }

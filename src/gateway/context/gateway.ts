@@ -8,6 +8,7 @@ import type { Catalog } from '../../pricing/catalog.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
+import type { KeptBodies } from '../../store/requests/kept-bodies.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemories } from '../../translation/responses-over-chat/item-memory.ts';
 import type { Approvals } from '../state/access/approvals.ts';
@@ -77,6 +78,7 @@ export interface Gateway {
   /** Items of translated answers, which clients refer to later. */
   memory: ItemMemories;
   objects: StoredObjects;
+  keptBodies: KeptBodies;
   credentials: Credentials;
   /** Takes the secrets that gw knows out of text of others. */
   redact: (text: string) => string;

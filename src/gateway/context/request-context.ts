@@ -30,6 +30,8 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   tier?: TierChoice;
   /** Estimate of the tokens that the optimizer saved. */
   savedTokens: number;
+  /** The body before the optimizer changed it; undefined where it didn't, or bodies are not kept. */
+  clientBody?: Buffer;
   /** What the optimizer did; undefined when it left the request alone. */
   optimized?: Optimized;
   /** Translates the provider's answer; undefined when the provider speaks the client's API. */

@@ -17,6 +17,7 @@ import { removeBudget, setBudget } from '../../store/budgets/budgets.ts';
 import { raiseBudget } from '../../store/budgets/raise-budget.ts';
 import type { Db } from '../../store/database/open.ts';
 import { isoTime } from '../../store/ledger/standing.ts';
+import { removeUnrecorded } from '../../store/requests/kept-bodies.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Admin } from '../admin.ts';
 import { viewAsk } from '../ask-view.ts';
@@ -33,6 +34,8 @@ export interface AdminSources {
   change: <T>(work: () => Promise<T>) => Promise<T>;
   /** Deletes what is kept of a project outside of the database. */
   forgetProject: (name: string) => Promise<void>;
+  /** The folder of kept bodies. */
+  bodies: string;
   webhooks: () => Promise<WebhookService>;
 }
 
@@ -132,6 +135,7 @@ export function createLocalAdmin(sources: AdminSources): Admin {
         if (count === 0) break;
         deleted += count;
       }
+      await removeUnrecorded(sources.bodies, db);
       // What the router has learned from the project's prompts.
       if (session === undefined) await sources.forgetProject(project);
       return deleted;

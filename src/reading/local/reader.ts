@@ -22,6 +22,8 @@ export interface LocalSources {
   calendar: Calendar;
   now: () => number;
   settings: () => Settings;
+  /** The folder of kept bodies. */
+  bodies: string;
   /** The providers that gw has, or would have if it were started. */
   registry: () => Registry | Promise<Registry>;
   catalog: () => Promise<Catalog>;
@@ -46,17 +48,11 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { readTrends } = await import('./usage.ts');
       return readTrends({ db, scope, calendar, projectId: idOf(filter.project) }, filter);
     },
-    requests: async (query) => (await import('./requests.ts')).readRequests({ db, scope }, query),
-    request: async (id) => (await import('./requests.ts')).readRequest({ db, scope }, id),
+    ...readersOfRequests(sources),
     async sessions(query) {
       const { readSessions } = await import('./sessions.ts');
       return readSessions({ db, projectId: idOf(query.project) }, query);
     },
-    async followRequests(filter) {
-      const { followMatching } = await import('./requests.ts');
-      return followMatching({ db: await sources.pollDb(), scope }, filter, now);
-    },
-    calls: async (query) => (await import('./calls.ts')).readCalls({ db, scope }, query),
     budgets: async ({ project, repo }) => {
       const all = await readBudgets(sources, idOf(project));
       return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
@@ -124,6 +120,22 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { localDashboard } = await import('./dashboard.ts');
       return localDashboard(await sources.pollDb(idOf(undefined)), calendar);
     },
+  };
+}
+
+function readersOfRequests(
+  sources: LocalSources,
+): Pick<Reader, 'requests' | 'request' | 'requestBodies' | 'followRequests' | 'calls'> {
+  const { db, scope, now } = sources;
+  return {
+    requests: async (query) => (await import('./requests.ts')).readRequests({ db, scope }, query),
+    request: async (id) => (await import('./requests.ts')).readRequest({ db, scope }, id),
+    requestBodies: async (id) => (await import('./bodies.ts')).readRequestBodies(sources, id),
+    async followRequests(filter) {
+      const { followMatching } = await import('./requests.ts');
+      return followMatching({ db: await sources.pollDb(), scope }, filter, now);
+    },
+    calls: async (query) => (await import('./calls.ts')).readCalls({ db, scope }, query),
   };
 }
 

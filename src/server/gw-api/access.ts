@@ -12,7 +12,7 @@ import { removeLearner } from '../../tiering/learner/learner-file.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 
 export interface AccessOptions {
-  gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'ledger'>;
+  gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'keptBodies' | 'ledger'>;
   db: Db;
   /** A connection of its own for what is polled. */
   pollDb: (projectId?: number) => Promise<Db>;
@@ -45,6 +45,7 @@ export function createAccess(options: AccessOptions) {
       scope: caller,
       calendar: gateway.calendar(),
       now,
+      bodies: gateway.keptBodies.folder,
       webhooks: async () => webhooks,
     };
     const reader = createLocalReader({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { badRequest } from '../../errors.ts';
 import { parseRequestId, type RequestId } from '../../ids.ts';
+import { RequestBodiesReport } from '../../reading/bodies-schema.ts';
 import { CacheReport } from '../../reading/cache-schema.ts';
 import { RecordedCall } from '../../reading/call-schema.ts';
 import {
@@ -193,6 +194,12 @@ export const READ_OPERATIONS = {
     summary: 'one request in full',
     response: RequestReport,
     run: ({ reader, parameters: { id = '' } }) => reader.request(id),
+  }),
+  'GET /v1/gw/requests/{id}/bodies': operation({
+    summary: 'the bodies of a request that the optimizer changed, where requests.keep_bodies is on',
+    admin: ['reading the bodies of requests', 'gw requests ID --diff'],
+    response: RequestBodiesReport,
+    run: ({ reader, parameters: { id = '' } }) => reader.requestBodies(id),
   }),
   'GET /v1/gw/tail': operation({
     summary: 'the requests recorded since the last call with the cursor; without one, following begins',

@@ -13,6 +13,7 @@ export const GW_ROUTES = {
   'GET /v1/gw/requests': 200,
   'DELETE /v1/gw/requests': 200,
   'GET /v1/gw/requests/{id}': 200,
+  'GET /v1/gw/requests/{id}/bodies': 200,
   'GET /v1/gw/tail': 200,
   'GET /v1/gw/calls': 200,
   'GET /v1/gw/budgets': 200,

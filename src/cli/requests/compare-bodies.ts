@@ -1,0 +1,92 @@
+import { estimateTokens } from '../../compression/prompt/estimate.ts';
+import { roleOf, textsOf } from '../../compression/prompt/message.ts';
+import type { Form } from '../../compression/turns/turns.ts';
+import { readItem } from '../../compression/turns/turns.ts';
+import { messageOf } from '../../errors.ts';
+import { isObject } from '../../json/object.ts';
+import type { RequestBodiesView } from '../../reading/bodies-schema.ts';
+import { clean } from '../../terminal/text.ts';
+import { CliError, EXIT } from '../exit.ts';
+import type { JsonObject } from '../input/jsonl.ts';
+import type { MessageOutcome } from '../optimize/measure.ts';
+
+/** A field of the body that gw set, changed or removed besides the optimizer; undefined where it is missing. */
+export interface FieldChange {
+  name: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** What gw changed in a request. */
+export interface BodyChanges {
+  /** The messages that the optimizer changed. Tokens are estimates. */
+  messages: MessageOutcome[];
+  /** How many messages the request has. */
+  messageCount: number;
+  /** Empty where the request was translated. */
+  fields: FieldChange[];
+  isTranslated: boolean;
+}
+
+/** Compares the body that the client sent with those that gw made of it. */
+export function compareBodies(bodies: RequestBodiesView): BodyChanges {
+  const { endpoint, sent_endpoint } = bodies;
+  const [client, optimized] = [objectIn(bodies, bodies.client), objectIn(bodies, bodies.optimized)];
+  const form: Form =
+    endpoint === 'messages' ? 'messages' : endpoint.startsWith('responses') ? 'responses' : 'chat';
+  const isTranslated = sent_endpoint !== endpoint;
+  const before = messagesOf(client, form);
+  return {
+    messages: changedMessages(before, messagesOf(optimized, form)),
+    messageCount: before.length,
+    fields: isTranslated ? [] : changedFields(optimized, objectIn(bodies, bodies.sent)),
+    isTranslated,
+  };
+}
+
+type IndexedMessage = [index: number, message: ReturnType<typeof readItem>[number]['message']];
+
+function messagesOf(body: JsonObject, form: Form): IndexedMessage[] {
+  const list = form === 'responses' ? body.input : body.messages;
+  return (Array.isArray(list) ? list : []).flatMap((item, index) =>
+    readItem(item, 0, form).map(({ message }): IndexedMessage => [index, message]),
+  );
+}
+
+/** The optimizer edits texts only, so both have the same messages. */
+function changedMessages(before: IndexedMessage[], after: IndexedMessage[]): MessageOutcome[] {
+  return before.flatMap(([index, message], i) => {
+    const texts = [message, after[i]?.[1] ?? message].map((each) => textsOf(each).join('\n'));
+    const [old = '', fresh = ''] = texts;
+    if (old === fresh) return [];
+    return {
+      index,
+      role: roleOf(message),
+      transforms: [],
+      before: old,
+      after: fresh,
+      tokensBefore: estimateTokens(old),
+      tokensAfter: estimateTokens(fresh),
+    };
+  });
+}
+
+function changedFields(before: JsonObject, after: JsonObject): FieldChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return names
+    .map((name) => ({ name, before: before[name], after: after[name] }))
+    .filter((each) => JSON.stringify(each.before) !== JSON.stringify(each.after));
+}
+
+/** Providers are stricter than gw about what is inside of a body. Throws CliError for what is no JSON. */
+function objectIn({ id }: RequestBodiesView, text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch (error) {
+    throw new CliError(
+      `the bodies of ${id} can't be compared, because one is not valid JSON: ${clean(messageOf(error))}. As they are: GET /v1/gw/requests/${id}/bodies`,
+      EXIT.failure,
+    );
+  }
+}

@@ -1,0 +1,16 @@
+import { z } from 'zod';
+
+export const RequestBodiesReport = z.object({
+  object: z.literal('request.bodies'),
+  id: z.string(),
+  kept_until: z.iso.datetime(),
+  endpoint: z.string().describe("the client's API, such as chat/completions"),
+  client: z.string().describe('the body as the client sent it'),
+  optimized: z.string().describe('after the optimizer'),
+  sent: z
+    .string()
+    .describe("as it was sent, after gw's other changes and in the words of the API of sent_endpoint"),
+  sent_endpoint: z.string(),
+});
+
+export type RequestBodiesView = z.infer<typeof RequestBodiesReport>;

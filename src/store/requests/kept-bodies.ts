@@ -1,0 +1,199 @@
+import { chmod, readdir, rename, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import { type RequestId, timeOfRequestId } from '../../ids.ts';
+import { makeDirectory } from '../../paths.ts';
+import type { Db } from '../database/open.ts';
+import {
+  fileOf,
+  hasFolder,
+  KEPT_MS,
+  MAX_BODIES_BYTES,
+  packBodies,
+  type RequestBodies,
+  requestOf,
+} from './kept-file.ts';
+
+/** Keeps the bodies of requests that the optimizer changed, for `gw requests ID --diff`. */
+export interface KeptBodies {
+  folder: string;
+  /** Writes them later. Whatever fails is logged, and harms no request. A request that is sent again replaces its own. */
+  keep(id: RequestId, bodies: RequestBodies): void;
+  /** Deletes what is older than 24 hours, the oldest beyond the limit, or all once the setting is off. */
+  sweep(): Promise<void>;
+  /** Resolves when everything is written. */
+  settled(): Promise<void>;
+}
+
+export interface KeptBodiesOptions {
+  folder: string;
+  db: Db;
+  now: () => number;
+  isOn: () => boolean;
+  warn: (message: string) => void;
+  /** Limit of all files together. */
+  maxBytes?: number;
+  maxFiles?: number;
+  /** Limit of the bodies that wait to be written. Beyond, the disk doesn't keep up, and requests are not kept. */
+  maxWaitingBytes?: number;
+}
+
+const MB = 1024 ** 2;
+/** Default limit of all files together. */
+export const MAX_BYTES = 512 * MB;
+/** What a scan of the folder takes 20 ms for. */
+export const MAX_FILES = 10_000;
+const SCAN_EVERY_MS = 3_600_000;
+const MIN_FREE_BYTES = 256 * MB;
+
+export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
+  const { folder, db, now, isOn, warn } = options;
+  const { maxBytes = MAX_BYTES, maxFiles = MAX_FILES, maxWaitingBytes = 2 * MAX_BODIES_BYTES } = options;
+  const isRecorded = recordLookup(db);
+  /** Bytes of each file, the oldest first. */
+  let sizes = new Map<RequestId, number>();
+  let total = 0;
+  let scannedAt = Number.NEGATIVE_INFINITY;
+  let waiting = 0;
+  let failed = false;
+  let work = Promise.resolve();
+
+  /** Logs once why nothing is kept, until something is kept again. */
+  function report(reason: string): void {
+    if (!failed) warn(`the bodies of requests are not kept (requests.keep_bodies): ${reason}`);
+    failed = true;
+  }
+
+  /** Runs one job after the other. */
+  function enqueue(job: () => Promise<void>): Promise<void> {
+    work = work.then(job).catch((error) => report(messageOf(error)));
+    return work;
+  }
+
+  async function write(id: RequestId, bodies: RequestBodies): Promise<void> {
+    if (!isOn()) return;
+    const packed = await packBodies(bodies);
+    await makeFolder(folder);
+    const file = fileOf(folder, id);
+    await checkSpace(folder);
+    await replace(file, packed);
+    // Deleted while they were written: the setting went off, or the request's record went.
+    if (!isOn() || !isRecorded(id)) return rm(file, { force: true });
+    total += packed.length - (sizes.get(id) ?? 0);
+    sizes.set(id, packed.length);
+    failed = false;
+    await trim();
+  }
+
+  async function sweep(): Promise<void> {
+    if (!isOn()) {
+      await removeBodies(folder);
+      sizes = new Map();
+      total = 0;
+      return;
+    }
+    if (now() - scannedAt >= SCAN_EVERY_MS) await scan();
+    await trim();
+  }
+
+  /** Finds the files of earlier daemons. Runs while nothing is written, as all jobs do. */
+  async function scan(): Promise<void> {
+    scannedAt = now();
+    const names = (await hasFolder(folder)) ? await readdir(folder) : [];
+    for (const name of names) if (isLeftover(name)) await rm(join(folder, name), { force: true });
+    const ids = names.flatMap((name) => requestOf(name) ?? []).sort((a, b) => a - b);
+    const found = new Map<RequestId, number>();
+    for (const id of ids) found.set(id, sizes.get(id) ?? (await sizeOf(fileOf(folder, id))));
+    sizes = found;
+    total = [...found.values()].reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Deletes what is too old, and the oldest beyond the limits. */
+  async function trim(): Promise<void> {
+    const expired = now() - KEPT_MS;
+    for (const [id, size] of sizes) {
+      if (timeOfRequestId(id) >= expired && total <= maxBytes && sizes.size <= maxFiles) continue;
+      await rm(fileOf(folder, id), { force: true });
+      sizes.delete(id);
+      total -= size;
+    }
+  }
+
+  return {
+    folder,
+    keep(id, bodies) {
+      const size = bodies.client.length + bodies.optimized.length + bodies.sent.length;
+      if (size > MAX_BODIES_BYTES) return;
+      if (waiting + size > maxWaitingBytes) return report('the disk is too slow');
+      waiting += size;
+      void enqueue(() => write(id, bodies)).then(() => {
+        waiting -= size;
+      });
+    },
+    sweep: () => enqueue(sweep),
+    settled: () => work,
+  };
+}
+
+/** Deletes all that is kept, and the folder unless somebody else has put files there. */
+export async function removeBodies(folder: string): Promise<void> {
+  // gw has written nothing through a link.
+  if (!(await hasFolder(folder).catch(() => false))) return;
+  for (const name of await readdir(folder))
+    if (requestOf(name) !== undefined || isLeftover(name)) await rm(join(folder, name), { force: true });
+  await rmdir(folder).catch(() => {});
+}
+
+/** Deletes the bodies of requests that are not on record any more. */
+export async function removeUnrecorded(folder: string, db: Db): Promise<void> {
+  if (!(await hasFolder(folder))) return;
+  const isRecorded = recordLookup(db);
+  for (const name of await readdir(folder)) {
+    const id = requestOf(name);
+    if (id !== undefined && !isRecorded(id)) await rm(fileOf(folder, id), { force: true });
+  }
+}
+
+/** Whether a request runs or is on record. */
+function recordLookup(db: Db): (id: RequestId) => boolean {
+  const find = db.prepare<{ id: RequestId }>(
+    'SELECT 1 FROM journal WHERE id = @id UNION ALL SELECT 1 FROM requests WHERE id = @id',
+  );
+  return (id) => find.get({ id }) !== undefined;
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  if (!(await hasFolder(folder))) makeDirectory(folder);
+  else if (((await stat(folder)).mode & 0o077) !== 0) await chmod(folder, 0o700);
+}
+
+/** The ledger needs the rest of the disk: without room for records, gw refuses requests. */
+async function checkSpace(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < MIN_FREE_BYTES)
+    throw new Error(`less than ${MIN_FREE_BYTES / MB} MB are free on the disk of ${folder}`);
+}
+
+const TEMPORARY = '.new';
+/** Whether a daemon that was killed left the file half written. */
+const isLeftover = (name: string) =>
+  name.endsWith(TEMPORARY) && requestOf(name.slice(0, -TEMPORARY.length)) !== undefined;
+
+/** Replaces a file at once. */
+async function replace(file: string, bytes: Buffer): Promise<void> {
+  const temporary = file + TEMPORARY;
+  try {
+    // `wx` follows no link.
+    await writeFile(temporary, bytes, { mode: 0o600, flag: 'wx' });
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+const sizeOf = (file: string) =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
