@@ -40,6 +40,7 @@ const READING = [
   'plan show -p web',
   'prices list',
   'prices list gpt-4.1',
+  'prices diff',
   'webhooks list',
   'webhooks deliveries --failed',
   'webhooks deliveries -n 2 --since 1h',

@@ -108,6 +108,39 @@ describe('gw prices update', () => {
     expect(readStoredPrices(cli.paths.prices)).toEqual({});
   });
 
+  test('takes a file of up to 8 MB, and of the models in use all but a tenth', async () => {
+    const cli = cliHome();
+    const update = async (text: string) => {
+      await offer(cli, text);
+      const { code, stderr } = await cli.run(['prices', 'update', '--json']);
+      return `${code} ${stderr}`;
+    };
+    const known = packagedPrices().reduce((sum, { models }) => sum + models.length, 0);
+    const without = (lost: number) =>
+      published((_, data) => {
+        const models = data.reduce(
+          (most, each) => (each.models.length > most.length ? each.models : most),
+          [{}],
+        );
+        const prices = { input_mtok: 1, output_mtok: 2 };
+        const fresh = Array.from({ length: lost }, (_, i) => ({
+          id: `new-${i}`,
+          match: { equals: `new-${i}` },
+          prices,
+        }));
+        models.splice(-lost, lost, ...fresh);
+      });
+    const tenth = Math.floor(known / 10);
+    const text = without(tenth);
+    const padded = text + ' '.repeat(8 * 1024 ** 2 - Buffer.byteLength(text));
+    expect(await update(padded)).toMatch(/^0 /);
+    expect(await update(`${padded} `)).toMatch(/^1 .*it is larger than 8 MB\. Nothing was changed/s);
+    expect(await update(without(tenth + 1))).toMatch(
+      new RegExp(`^1 .*it lacks ${tenth + 1} of [\\d,]+ models .* so it is damaged`, 's'),
+    );
+    expect(readStoredPrices(cli.paths.prices)).toEqual({});
+  });
+
   test('takes the file that the library itself would update from, unless another address is set', async () => {
     const update = readFileSync('src/cli/prices/update.ts', 'utf8');
     expect(update).toContain(`'${REMOTE_DATA_JSON_URL}'`);
