@@ -29,6 +29,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
     ...dollarsFact(request),
     ...optimizerFact(request.detail.optimizer),
     ...missFact(request.detail.cache_miss),
+    ...budgetFact(request.detail),
     ...limitFact(request.detail.max_output_tokens),
     ...leftOutFact(request.detail.left_out),
     ...Object.entries(request.detail)
@@ -40,6 +41,10 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
 /** Details that have a fact of their own. */
 const OWN_FACTS: ReadonlySet<string> = new Set([
   'error',
+  'budget',
+  'budget_cap_usd',
+  'budget_spent_usd',
+  'budget_held_usd',
   'max_output_tokens',
   'left_out',
   'optimizer',
@@ -125,6 +130,17 @@ function dollarsFact(request: RequestView): Fact[] {
     `settling ${back < 0 ? `added ${formatUsd(-back)}` : `gave back ${formatUsd(back)}`}`,
   ];
   return [['dollars', parts.join(', ')]];
+}
+
+/** The budget that blocked the request, as it was then. Records of 0.2.0 and before have only its name. */
+function budgetFact({ budget, ...detail }: RequestView['detail']): Fact[] {
+  if (typeof budget !== 'string') return [];
+  const { budget_cap_usd: cap, budget_spent_usd: spent, budget_held_usd: held } = detail;
+  if (typeof cap !== 'number') return [['budget', `${budget} had no room`]];
+  const [capText, spentText, heldText] = [cap, spent, held].map((usd) =>
+    formatUsd(Math.round(Number(usd) * NANO_PER_USD)),
+  );
+  return [['budget', `${budget} had no room: ${spentText} spent and ${heldText} held of ${capText}`]];
 }
 
 /** How many messages each transform changed, and why the others were left. */

@@ -582,6 +582,9 @@ describe('a request that translation makes longer', () => {
     expect(record).toMatchObject({ status: 402, outcome: 'blocked', costNanoUsd: 0 });
     expect(record?.detail).toEqual({
       budget: 'default/daily',
+      budget_cap_usd: expect.any(Number),
+      budget_spent_usd: 0,
+      budget_held_usd: 0,
       need: expect.objectContaining({ input_bound: 'bytes' }),
     });
     expect(eventsOf(gateway.db, 'request.blocked')).toMatchObject([

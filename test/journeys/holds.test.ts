@@ -90,7 +90,13 @@ describe('a refusal', () => {
     await running;
     const records = await gateway.settled(3);
     expect(records.find(({ outcome }) => outcome === 'blocked')).toMatchObject({
-      detail: { need: { input_bound: 'bytes', output_asked_tokens: 400 }, budget: 'default/daily' },
+      detail: {
+        need: { input_bound: 'bytes', output_asked_tokens: 400 },
+        budget: 'default/daily',
+        budget_cap_usd: 0.01,
+        budget_spent_usd: 0.003,
+        budget_held_usd: expect.closeTo(0.0012, 4),
+      },
     });
     expect(records.filter(({ outcome }) => outcome === 'ok')).toMatchObject([
       { detail: { need: { output_tokens: 1_000, output_asked_tokens: 1_000 } } },

@@ -21,7 +21,7 @@ interface Options extends ConditionOptions {
 
 export const requests: SetUp = (command, context) => {
   addConditions(command.argument('[id]', 'request to show in full'))
-    .option('--since <time>', 'only requests since then: 15m, 1h, 7d, today, YYYY-MM-DD')
+    .option('--since <time>', 'only requests since then: 15m, 1h, 7d, "yesterday 17:00", YYYY-MM-DD')
     .option('--until <time>', 'only requests before then')
     .option('-n, --limit <count>', 'maximum number, newest first', '20')
     .option('--diff', 'show what the optimizer changed in the request (needs requests.keep_bodies)')

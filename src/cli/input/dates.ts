@@ -13,17 +13,36 @@ export function parseDay(text: string, option: string, calendar: Calendar, now: 
   throw usageError(`${option} ${text} is not a day: use YYYY-MM-DD, today, yesterday or 7d`);
 }
 
-/** Parses a moment in the past, as UTC milliseconds: an age (`90s`, `1h`, `7d`), a day or an ISO time. */
+/**
+ * Parses a moment in the past, as UTC milliseconds: an age (`90s`, `1h`, `7d`), a day, a day with a time of the calendar's
+ * zone (`yesterday 17:00`), or an ISO time with an offset.
+ */
 export function parseSince(text: string, calendar: Calendar, now: number, option = '--since'): number {
   const ago = parseDuration(text);
   if (ago !== undefined) return now - ago;
-  if (text === 'today' || text === 'yesterday' || isDate(text)) {
-    return calendar.startOfDate(parseDay(text, option, calendar, now));
+  const [, day = '', time] =
+    /^([a-z]+|\d{4}-\d{2}-\d{2})(?:[ T]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?))?$/.exec(text) ?? [];
+  if (day === 'today' || day === 'yesterday' || isDate(day)) {
+    const date = parseDay(day, option, calendar, now);
+    return time === undefined ? calendar.startOfDate(date) : momentOf(date, time, calendar);
   }
-  const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time)) return time;
-  throw usageError(`${option} ${text} is not a time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
+  const moment = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(moment)) return moment;
+  throw usageError(
+    `${option} ${text} is not a time: use 15m, 1h, 7d, today, "yesterday 17:00", YYYY-MM-DD or an ISO time`,
+  );
 }
+
+/** When the clocks of the calendar's zone show a time. Where they skip it, the moment is as much earlier. */
+function momentOf(date: string, time: string, calendar: Calendar): number {
+  const sought = Date.parse(`${date}T${time}Z`);
+  const guess = calendar.startOfDate(date) + sought - Date.parse(`${date}T00:00Z`);
+  const shown = Date.parse(`${calendar.dateOf(guess)}T${calendar.timeOfDay(guess)}Z`);
+  // A change of the clocks since midnight.
+  return guess + Math.floor(sought / MINUTE_MS) * MINUTE_MS - shown;
+}
+
+const MINUTE_MS = 60_000;
 
 /** As `parseSince`, undefined without a text. */
 export function parseTime(

@@ -37,8 +37,7 @@ export function recordedOutcome(result: AttemptResult): RecordedOutcome {
     case 'complete': {
       if (relay.refusal) {
         const { code, status: reported, fields } = relay.refusal;
-        if (BLOCKED.has(code))
-          return { status: reported, outcome: 'blocked', detail: { budget: fields.budget_id } };
+        if (BLOCKED.has(code)) return { status: reported, outcome: 'blocked', detail: blockedDetail(fields) };
         return {
           status: reported,
           outcome: reported < 500 ? 'refused' : 'upstream_failed',
@@ -53,6 +52,16 @@ export function recordedOutcome(result: AttemptResult): RecordedOutcome {
       return { status: isWithheld(result) ? statusFor(failure.class) : status, outcome, detail };
     }
   }
+}
+
+/** As the ledger records it where a first attempt is blocked. */
+function blockedDetail({ budget_id, cap_usd, spent_usd, held_usd }: Record<string, unknown>) {
+  return {
+    budget: budget_id,
+    budget_cap_usd: cap_usd,
+    budget_spent_usd: spent_usd,
+    budget_held_usd: held_usd,
+  };
 }
 
 /** Whether a 2xx answer with an error body or no body is replaced by an error status. */

@@ -177,7 +177,7 @@ export function createAdmissions({
 
   function block(admission: Admission, full: Standing): AdmissionResult {
     const record = admission.blockedRecord();
-    record.detail = { ...record.detail, budget: budgetName(full.budget) };
+    record.detail = { ...record.detail, ...blockedDetail(full) };
     emitBlocked(admission, { needed: admission.least, small: admission.small }, full);
     writeRecord(record);
     return { kind: 'blocked', standing: full };
@@ -249,6 +249,16 @@ function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefin
   if (next.amount === 0 || next.amount <= room) return next.amount;
   const fitted = next.fitInto?.(room);
   return fitted !== undefined && fitted <= room ? fitted : undefined;
+}
+
+/** Which budget had no room, and how it stood. */
+function blockedDetail(full: Standing): Record<string, unknown> {
+  return {
+    budget: budgetName(full.budget),
+    budget_cap_usd: usdNumber(capOf(full)),
+    budget_spent_usd: usdNumber(spentOf(full)),
+    budget_held_usd: usdNumber(full.pending),
+  };
 }
 
 function blockedData(head: RequestHead, needed: NanoUsd, standing: Standing) {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createCalendar } from '../../../src/calendar.ts';
+import { parseSince } from '../../../src/cli/input/dates.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import { cliHome } from '../cli-home.ts';
@@ -33,6 +35,21 @@ async function busyHome() {
   );
   return cli;
 }
+
+test.each([
+  ['2026-01-01 12:30', '2026-01-01T11:30:00Z'],
+  ['2025-12-31T17:00:30', '2025-12-31T16:00:30Z'],
+  ['2025-12-31T17:00:00Z', '2025-12-31T17:00:00Z'],
+  ['yesterday 17:00', '2025-12-31T16:00:00Z'],
+  ['today 00:00', '2025-12-31T23:00:00Z'],
+  // The clocks are set forward and back in the night, and show 02:30 never.
+  ['2026-03-29 17:00', '2026-03-29T15:00:00Z'],
+  ['2026-03-29 02:30', '2026-03-29T00:30:00Z'],
+  ['2026-10-25 00:30', '2026-10-24T22:30:00Z'],
+  ['2026-10-25 17:00', '2026-10-25T16:00:00Z'],
+])('--since %s is %s in Paris', (text, time) => {
+  expect(parseSince(text, createCalendar('Europe/Paris'), NOON)).toBe(Date.parse(time));
+});
 
 describe('gw requests', () => {
   test('lists the newest first, marked by outcome, in 80 columns', async () => {
@@ -170,6 +187,11 @@ describe('gw requests', () => {
     ],
     [{ feedback: 0.7 }, 'feedback 0.7 of 1, as reported'],
     [
+      { budget: 'default/daily', budget_cap_usd: 5, budget_spent_usd: 4.99, budget_held_usd: 0.005 },
+      'budget default/daily had no room: $4.99 spent and $0.0050 held of $5.00',
+    ],
+    [{ budget: 'default/daily' }, 'budget default/daily had no room'],
+    [
       { shadow: { of: 'req_1', tier: 'weak', agrees: false } },
       'shadow of req_1, to compare with the cheaper tier; the answers differ',
     ],
@@ -204,6 +226,7 @@ describe('gw requests', () => {
     [['req_00000000000'], 5, 'no request req_00000000000'],
     [['nonsense'], 2, '"nonsense" is not a request id'],
     [['--status', 'sad'], 2, '--status sad is neither an HTTP status nor one of: failed, ok, blocked'],
+    [['--since', '2026-01-01 24:00'], 2, '--since 2026-01-01 24:00 is not a time'],
     [['--since', 'soon'], 2, '--since soon is not a time'],
     [['--limit', 'all'], 2, '--limit all is not a whole number'],
   ])('%j exits with %i', async (args, code, message) => {
