@@ -112,6 +112,18 @@ describe('gw requests', () => {
     expect(requests.map(({ status }) => status)).toEqual(statuses);
   });
 
+  test('names the providers that failed before another one served the request', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    const attempts = ['azure', 'azure', 'openai'].map((provider) => ({
+      provider,
+      model: 'gpt-4.1',
+      outcome: '500',
+    }));
+    await cli.record({ timeMs: NOON - MINUTE, model: 'gpt-4.1', detail: { attempts } });
+    expect((await cli.run(['requests'], { columns: 100 })).stdout).toContain('gpt-4.1 (azure failed) ');
+  });
+
   test('shows one request in full', async () => {
     const cli = await busyHome();
     const [request] = await cli.json<{ id: string }[]>(['requests', '--status', '502']);
