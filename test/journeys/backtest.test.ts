@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createCalendar } from '../../src/calendar.ts';
+import { backtest } from '../../src/store/backtest/backtest.ts';
+import { pastRequests } from '../../src/store/backtest/past-requests.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { usageOf } from '../support/chat-shapes.ts';
+import { PLAIN, startGateway } from '../support/gateway.ts';
+import { seededRandom } from '../support/random.ts';
+
+const CAP_USD = 5;
+const REQUESTS = 220;
+/** So many that holds, settlements and refusals share a millisecond. */
+const AT_ONCE = 24;
+const PLAYS = process.env.GW_LONG ? 150 : 3;
+
+/** Numbers from 0 to 1. */
+function dice(seed: string): () => number {
+  const bytes = seededRandom(seed);
+  return () => Buffer.from(bytes(4)).readUInt32LE() / 2 ** 32;
+}
+
+/** Requests of a cent to 60, which cost less than they need: many wait, and small ones fit where large ones do not. */
+async function play(seed: string, period: 'daily' | 'weekly') {
+  const random = dice(seed);
+  const gateway = await startGateway({ price: { input: 0, output: 10_000 } });
+  await gateway.setBudget({ period, capUsd: CAP_USD });
+  await gateway.setBudget({ period: 'monthly', capUsd: 10 * CAP_USD });
+  gateway.upstream.script(async (exchange) => {
+    const { max_tokens } = JSON.parse((await exchange.body).toString());
+    await delay(random() * 1.5);
+    await completion({ usage: usageOf(5, Math.ceil(random() * max_tokens)) })(exchange);
+  });
+  let left = REQUESTS;
+  const client = async () => {
+    while (left-- > 0) await gateway.post({ ...PLAIN, max_tokens: 1 + Math.floor(random() * random() * 60) });
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, client));
+  await gateway.settled(REQUESTS);
+  return gateway;
+}
+
+test.each(
+  Array.from(
+    { length: PLAYS },
+    (_, i) => [i % 2 === 0 ? ('daily' as const) : ('weekly' as const), i] as const,
+  ),
+)(
+  'a backtest of what a daemon admitted under a %s cap refuses what it refused, play %i',
+  async (period, i) => {
+    const gateway = await play(`${i}`, period);
+    const blocked = gateway.db
+      .prepare('SELECT id FROM request_log WHERE status = 402 ORDER BY id')
+      .pluck()
+      .all();
+    expect(blocked.length).toBeGreaterThan(50);
+    const calendar = createCalendar('UTC');
+    const since = calendar[period === 'daily' ? 'day' : 'week'](Date.now()).start;
+    const refused: number[] = [];
+    const { exact } = await backtest(
+      pastRequests(gateway.db, { projectId: 1, since, until: Date.now() + 1 }),
+      { projectId: 1, capNanoUsd: CAP_USD * 1_000_000_000, period, since },
+      { calendar, onBlocked: ({ id }) => refused.push(id) },
+    );
+    expect(refused.sort((a, b) => a - b)).toEqual(blocked);
+    expect(exact).toBe(true);
+    const report = await gateway.get(`/v1/gw/budgets/backtest?cap_usd=${CAP_USD}&period=${period}`);
+    expect(report.json()).toMatchObject({
+      exact: true,
+      total: { blocked_requests: blocked.length },
+    });
+  },
+);
