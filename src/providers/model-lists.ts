@@ -54,14 +54,14 @@ export function createModelLists(
     const access = accessOf(provider);
     try {
       const models = new Map((await fetchModels(provider)).map((model) => [model.id, model]));
-      entries.set(provider.name, { access, models, error: null, dueAt: clock.now() + FRESH_MS });
+      entries.set(provider.name, { access, models, error: null, dueAt: clock.monotonic() + FRESH_MS });
     } catch (error) {
       const models = entryOf(provider)?.models ?? new Map();
       entries.set(provider.name, {
         access,
         models,
         error: withoutKey(error, provider),
-        dueAt: clock.now() + RETRY_MS,
+        dueAt: clock.monotonic() + RETRY_MS,
       });
     } finally {
       running.delete(access);
@@ -70,7 +70,7 @@ export function createModelLists(
 
   function ensure(provider: Provider): Promise<void> | undefined {
     const entry = entryOf(provider);
-    if (entry && clock.now() < entry.dueAt) return undefined;
+    if (entry && clock.monotonic() < entry.dueAt) return undefined;
     let promise = running.get(accessOf(provider));
     if (!promise) {
       promise = load(provider);
