@@ -2,11 +2,15 @@ import { randomBytes } from 'node:crypto';
 
 /**
  * A request id is a safe integer, so that it can be a rowid: 41 bits of milliseconds since 2025, 5 bits of the daemon's
- * slot, 7 bits of sequence. Ids sort by time, and are unique across the daemons of a database.
+ * slot, 7 bits of sequence. Ids only rise, in the order in which requests come in, and are unique across the daemons of a
+ * database. Their milliseconds are those of the clock, unless it was once ahead: records have their own time.
  */
 export type RequestId = number;
 
-const EPOCH_MS = Date.UTC(2025, 0, 1);
+/** When ids begin. gw is younger, so a clock that shows an earlier time is not set. */
+export const EPOCH_MS = Date.UTC(2025, 0, 1);
+/** Ids don't follow a clock beyond this: those of 2094 are not safe integers. */
+const LIMIT_MS = Date.UTC(2090, 0, 1) - EPOCH_MS;
 const SLOTS = 32;
 const SEQUENCE = 128;
 const PER_MS = SLOTS * SEQUENCE;
@@ -16,16 +20,23 @@ const TEXT_LENGTH = 11;
 /** The number of daemons that can share a database. */
 export const MAX_SLOTS = SLOTS;
 
+/** Generates request ids for one daemon. */
+export interface RequestIds {
+  (): RequestId;
+  /** Later ids are greater than that of another daemon, which the clock may have led ahead. */
+  follow(id: RequestId): void;
+}
+
 /**
- * Generates request ids for one daemon. Beyond 128 ids per millisecond it runs ahead of the clock. All ids are greater
- * than `after`, so that a daemon that starts after the clock was set back doesn't reuse ids of its slot.
+ * Generates request ids. Beyond 128 ids per millisecond they run ahead of the clock. All are greater than `after`, the
+ * highest id so far, even after the clock was set back.
  */
-export function createRequestIds(slot: number, now: () => number, after: RequestId = 0): () => RequestId {
+export function createRequestIds(slot: number, now: () => number, after: RequestId = 0): RequestIds {
   let lastMs = Math.floor(after / PER_MS);
   let sequence = after > 0 ? SEQUENCE - 1 : 0;
-  return () => {
+  const next = () => {
     const ms = now() - EPOCH_MS;
-    if (ms > lastMs) {
+    if (ms > lastMs && ms <= LIMIT_MS) {
       lastMs = ms;
       sequence = 0;
     } else if (++sequence === SEQUENCE) {
@@ -34,14 +45,21 @@ export function createRequestIds(slot: number, now: () => number, after: Request
     }
     return lastMs * PER_MS + slot * SEQUENCE + sequence;
   };
+  const follow = (id: RequestId) => {
+    const ms = Math.floor(id / PER_MS);
+    if (ms < lastMs) return;
+    lastMs = ms;
+    sequence = SEQUENCE - 1;
+  };
+  return Object.assign(next, { follow });
 }
 
-/** The arrival time of a request, UTC milliseconds. */
+/** The time that an id was made of, UTC milliseconds: that of the request, or later if the clock was once ahead. */
 export function timeOfRequestId(id: RequestId): number {
   return Math.floor(id / PER_MS) + EPOCH_MS;
 }
 
-/** The smallest request id of a time: `id >= requestIdAt(t)` selects requests from `t` on. */
+/** An id that those of all requests from a time on are not below: a bound for an index, beside the record's own time. */
 export function requestIdAt(timeMs: number): RequestId {
   return Math.max(0, Math.floor(timeMs) - EPOCH_MS) * PER_MS;
 }

@@ -54,8 +54,16 @@ describe('createRequestIds()', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test('stays within safe integers until the year 2090', () => {
-    expect(Number.isSafeInteger(createRequestIds(31, () => Date.UTC(2090, 0, 1))())).toBe(true);
+  test('stays within safe integers until the year 2090, and follows no clock beyond', () => {
+    let now = Date.UTC(2090, 0, 1);
+    const next = createRequestIds(31, () => now);
+    const ids = [next()];
+    now = Date.UTC(2150, 0, 1);
+    ids.push(next(), next());
+    expect(ids.every(Number.isSafeInteger)).toBe(true);
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+    const [before, after] = ids.map(timeOfRequestId);
+    expect(after).toBe(before);
   });
 });
 

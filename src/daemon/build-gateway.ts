@@ -24,13 +24,12 @@ import { createSettleRetry } from '../gateway/state/settle-retry.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
 import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
 import { createInputCounter } from '../gateway/upstream/input-counter.ts';
-import { createRequestIds } from '../ids.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import { SUBSCRIPTIONS } from '../providers/subscriptions.ts';
 import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
-import { lastRequestId } from '../store/database/daemons.ts';
+import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
 import { modelsFingerprint } from '../tiering/learner/tier-models.ts';
@@ -97,7 +96,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
   return {
     clock,
     calendar,
-    nextId: createRequestIds(slot, () => clock.now(), lastRequestId(db)),
+    nextId: createStoredIds(db, { slot, now: () => clock.now(), onOthersWrote: ledger.onOthersWrote }),
     settings,
     authenticator,
     keyRates: createKeyRates(() => clock.monotonic()),

@@ -6,8 +6,8 @@ const JUMP_MS = 60_000;
 
 export interface ClockWatchOptions {
   clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** When the newest record came in, by the clock of an earlier run. */
-  lastRecordAt: number;
+  /** The latest time that an earlier process has seen, UTC milliseconds. */
+  clockWas: number;
   onJump: (jump: ClockJump) => void;
 }
 
@@ -15,13 +15,13 @@ export interface ClockWatchOptions {
  * Returns a check that compares the system's clock with the time that has passed. A computer that slept seems to have
  * jumped forward: the monotonic clock may stand still meanwhile.
  */
-export function createClockWatch({ clock, lastRecordAt, onJump }: ClockWatchOptions): () => void {
+export function createClockWatch({ clock, clockWas, onJump }: ClockWatchOptions): () => void {
   const offset = () => clock.now() - clock.monotonic();
   let last = offset();
-  if (lastRecordAt - clock.now() > JUMP_MS) onJump({ at: clock.now(), ms: clock.now() - lastRecordAt });
+  if (clockWas - clock.now() > JUMP_MS) onJump({ at: clock.now(), ms: clock.now() - clockWas });
   return () => {
     const ms = offset() - last;
     last += ms;
-    if (Math.abs(ms) > JUMP_MS) onJump({ at: clock.now(), ms });
+    if (Math.abs(ms) > JUMP_MS) onJump({ at: clock.now(), ms: Math.round(ms) });
   };
 }

@@ -1,11 +1,9 @@
 import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { messageOf } from '../errors.ts';
-import { timeOfRequestId } from '../ids.ts';
 import { startArchiver } from '../store/archive/archiver.ts';
 import { type ClockJump, recordClockJump } from '../store/database/clock-jumps.ts';
-import { lastRequestId } from '../store/database/daemons.ts';
-import { createPruning } from '../store/database/retention.ts';
+import { confirmedTime, createPruning } from '../store/database/retention.ts';
 import { createClockWatch } from './clock-watch.ts';
 import { judgeOptimizer } from './judge-optimizer.ts';
 import { type MaintenanceStep, startMaintenance } from './maintain.ts';
@@ -54,11 +52,11 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
 }
 
 /** Returns the check for jumps of the clock, which puts them into the log and the database. */
-function watchClock({ db, clock, ledger, log }: Core): () => Promise<void> {
+function watchClock({ db, clock, clockWas, ledger, log }: Core): () => Promise<void> {
   const jumps: ClockJump[] = [];
   const check = createClockWatch({
     clock,
-    lastRecordAt: timeOfRequestId(lastRequestId(db)),
+    clockWas,
     onJump: (jump) => void jumps.push(jump),
   });
   return async () => {
@@ -82,14 +80,14 @@ function maintenanceSteps({
   const pruning = createPruning(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
     const { ms: keepMs } = configuration.current().settings['retention.requests'];
-    return keepMs !== undefined && ledger.write(() => pruning[kind](clock.now(), keepMs));
+    return keepMs !== undefined && ledger.write(() => pruning[kind](confirmedTime(db, clock.now()), keepMs));
   };
   return [
     () => ledger.writeApart(() => archive.sumNextHour(clock.now() - SUM_AFTER_MS)),
     prune('requests'),
     prune('deliveries'),
     prune('events'),
-    () => ledger.write(() => pruning.minutes(clock.now())),
+    () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
     () => keptBodies.sweep().then(() => false),
   ];
 }

@@ -1,5 +1,6 @@
 import { openSettingsFile } from '../config/save.ts';
 import { formatUsd } from '../money.ts';
+import { confirmedTime } from '../store/database/retention.ts';
 import { outcomeOf } from '../store/optimizer/outcome.ts';
 import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
 import type { Core } from './open-core.ts';
@@ -10,7 +11,7 @@ const KEEP_MS = 60 * 86_400_000;
 /** Switches the optimizer off for each project whose bill it has raised with certainty. */
 export async function judgeOptimizer(core: Core): Promise<void> {
   const { db, ledger, clock, configuration, paths, warn } = core;
-  await ledger.write(() => forgetTrials(db, clock.now() - KEEP_MS));
+  await ledger.write(() => forgetTrials(db, confirmedTime(db, clock.now()) - KEEP_MS));
   for (const { id, name } of await projectsOnTrial(db)) {
     const { settings } = configuration.current();
     const level = settings['optimizer.projects'][name] ?? settings['optimizer.level'];

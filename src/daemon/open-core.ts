@@ -13,6 +13,7 @@ import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkp
 import { registerDaemon, unregisterDaemon } from '../store/database/daemons.ts';
 import { createFileWatch, type FileWatch, lostDatabase } from '../store/database/file-watch.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
+import { latestTime } from '../store/database/set-back.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { createKeptBodies, type KeptBodies } from '../store/requests/kept-bodies.ts';
 import { readMembership } from '../store/team/membership.ts';
@@ -52,6 +53,8 @@ export interface Core {
   instanceId: string;
   /** UTC milliseconds. */
   startedAt: number;
+  /** The latest time that an earlier process on this database has seen, UTC milliseconds. */
+  clockWas: number;
   paths: Paths;
   clock: Clock;
   random: Random;
@@ -101,6 +104,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
     lockPath: paths.lock,
   });
   undo.push(() => db.close());
+  const clockWas = latestTime(db);
   const own = { instanceId, lockPath: paths.lock };
   const slot = registerDaemon(db, { ...own, pid: process.pid, startedAt });
   undo.push(() => unregisterDaemon(db, instanceId));
@@ -163,6 +167,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   return {
     instanceId,
     startedAt,
+    clockWas,
     paths,
     clock,
     random,

@@ -12,6 +12,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { Clock } from '../clock.ts';
 import { formatRequestId, timeOfRequestId } from '../ids.ts';
 import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
 import { VERSION } from '../version.ts';
@@ -20,6 +21,7 @@ import { createExportWatch, type ExportWatch, type Log } from './export-watch.ts
 export interface ExportOptions {
   endpoint: string;
   instanceId: string;
+  clock: Pick<Clock, 'now'>;
   log: Log;
 }
 
@@ -57,7 +59,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
  * certificates, sampling and queue sizes from the standard OTEL_* variables; its queue of spans is bounded, and drops
  * what is newest once it is full. Nothing of a prompt or an answer is in a record.
  */
-export function createExport({ endpoint, instanceId, log }: ExportOptions): OtlpExport {
+export function createExport({ endpoint, instanceId, clock, log }: ExportOptions): OtlpExport {
   const resource = resourceFromAttributes({
     'service.name': 'gw',
     'service.version': VERSION,
@@ -79,7 +81,7 @@ export function createExport({ endpoint, instanceId, log }: ExportOptions): Otlp
       }),
     ],
   });
-  const addSpan = createSpans(tracing);
+  const addSpan = createSpans(tracing, clock);
   const addMetrics = createInstruments(metering);
   return {
     observe(record) {
@@ -92,10 +94,14 @@ export function createExport({ endpoint, instanceId, log }: ExportOptions): Otlp
   };
 }
 
-function createSpans(provider: BasicTracerProvider): (record: RequestRecord) => void {
+function createSpans(
+  provider: BasicTracerProvider,
+  clock: Pick<Clock, 'now'>,
+): (record: RequestRecord) => void {
   const tracer = provider.getTracer('gw', VERSION);
   return (record) => {
-    const startTime = timeOfRequestId(record.id);
+    // Ids are ahead of a clock that was once wrong.
+    const startTime = Math.min(timeOfRequestId(record.id), clock.now() - record.durationMs);
     const name = `${operationOf(record)} ${record.askedModel}`;
     const attributes = spanAttributes(record);
     const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, startTime, attributes }, parentOf(record));

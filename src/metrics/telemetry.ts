@@ -27,7 +27,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<() => P
   if (endpoint === '') return async () => {};
   try {
     const { createExport } = await import('./otlp-export.ts');
-    const { observe, shutdown } = createExport({ endpoint, instanceId, log });
+    const { observe, shutdown } = createExport({ endpoint, instanceId, clock, log });
     ledger.onRecords((records) => records.forEach(observe));
     return () =>
       within(

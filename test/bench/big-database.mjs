@@ -1,9 +1,9 @@
 // A database with many requests over three years, as a daemon would have left it: what lists and reports are timed on.
 import { existsSync } from 'node:fs';
 import { requestIdAt } from '../../dist/ids.js';
-import { bucketOf } from '../../dist/store/archive/usage-bucket.js';
 import { createUsageSums } from '../../dist/store/archive/usage-sums.js';
 import { openDatabase } from '../../dist/store/database/open.js';
+import { bucketOf } from '../../dist/store/database/usage-bucket.js';
 
 export const DAY_MS = 86_400_000;
 // The first year that a request id can be of.

@@ -92,7 +92,13 @@ export function cliHome({ timezone = 'Europe/Paris' } = {}): CliHome {
     },
     async record(...records) {
       const db = await openDatabase(paths.database);
-      const ledger = createLedger({ db, clock, calendar: () => createCalendar(timezone), slot: 0 });
+      const recordedAt = Math.max(clock.now(), ...records.map(({ timeMs }) => timeMs));
+      const ledger = createLedger({
+        db,
+        clock: { ...clock, now: () => recordedAt },
+        calendar: () => createCalendar(timezone),
+        slot: 0,
+      });
       await Promise.all(
         records.map((record, i) => ledger.record({ ...recordAt(record.timeMs, i), ...record })),
       );

@@ -7,10 +7,10 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR = 3_600_000;
 
-function watched(lastRecordAt = 0) {
+function watched(clockWas = 0) {
   const clock = createVirtualClock();
   const jumps: ClockJump[] = [];
-  const check = createClockWatch({ clock, lastRecordAt, onJump: (jump) => jumps.push(jump) });
+  const check = createClockWatch({ clock, clockWas, onJump: (jump) => jumps.push(jump) });
   return { clock, jumps, check };
 }
 

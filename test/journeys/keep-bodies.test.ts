@@ -218,7 +218,7 @@ describe('the folder of kept bodies', () => {
   /** A store whose first requests came in now. */
   async function store(limits: { maxBytes?: number; maxFiles?: number } = {}) {
     const home = cliHome();
-    await home.record(...[0, 1, 2, 3].map((i) => ({ timeMs: NOW, id: requestIdAt(NOW + i) })));
+    await home.record(...[0, 1, 2, 3].map((i) => ({ timeMs: NOW + i, id: requestIdAt(NOW + i) })));
     const db = await home.open();
     const folder = join(home.paths.home, 'bodies');
     const warnings: string[] = [];

@@ -2,6 +2,7 @@ import type { Calendar } from '../../src/calendar.ts';
 import { timeOfRequestId } from '../../src/ids.ts';
 import type { AskState } from '../../src/store/ledger/asks/ask-rows.ts';
 import type { BudgetPeriod, OnLimit } from '../../src/store/ledger/terms.ts';
+import { spread } from './simulator-windows.ts';
 
 /** What a request is of: what it is counted by besides its project. */
 export interface Client {
@@ -52,6 +53,10 @@ export interface OracleBudget {
   live: boolean;
   thresholdMarks: Mark[];
   exceededMarks: Mark[];
+  /** What its periods were charged of later ones, by their starts. */
+  early: Map<number, number>;
+  /** The period that gives the future back, at its end, what it has no room for. */
+  earlyStart: number | undefined;
 }
 
 type OracleSettings = Pick<
@@ -61,6 +66,8 @@ type OracleSettings = Pick<
 
 export interface OracleRequest {
   id: number;
+  /** When it came in. */
+  at: number;
   projectId: number;
   slot: number;
   amount: number;
@@ -96,6 +103,7 @@ export interface Question {
   state: AskState;
   budget: OracleBudget;
   allowed: number | null;
+  createdAt: number;
   expiresAt: number;
 }
 
@@ -118,9 +126,14 @@ export type ExpectedAgain =
   | { kind: 'resolved_before' };
 
 const MINUTE_MS = 60_000;
+const STEP_MS = 30_000;
+
+const moneyOf = ({ amount, actual }: Entry): number => actual ?? amount;
 
 export class Oracle {
-  now = 0;
+  now: number;
+  /** The latest time that has been seen, in steps of half a minute. */
+  private reached = 0;
   calendar: Calendar;
   budgets: OracleBudget[] = [];
   entries: Entry[] = [];
@@ -128,12 +141,118 @@ export class Oracle {
   /** The events that are due, as `type budget` (with `+k` for skipped boundaries). */
   events: string[] = [];
   /** Records of refused requests and others that held nothing. */
-  otherRecords: ({ id: number; projectId: number; cost: number } & Client)[] = [];
+  otherRecords: ({ id: number; at: number; projectId: number; cost: number } & Client)[] = [];
   questions: Question[] = [];
   private queued = new Set<string>();
 
-  constructor(calendar: Calendar) {
+  constructor(calendar: Calendar, now: number) {
     this.calendar = calendar;
+    this.now = now;
+    this.enter();
+  }
+
+  /** When a request came in: by its id, unless that is ahead of the clock. */
+  private arrivalOf(id: number): number {
+    return Math.min(timeOfRequestId(id), this.now);
+  }
+
+  addRecord(record: { id: number; projectId: number; cost: number } & Client): void {
+    this.otherRecords.push({ ...record, at: this.arrivalOf(record.id) });
+  }
+
+  /**
+   * Somebody looks at the clock, after it was moved. More than a minute back: nothing stays in the future. Forward: periods
+   * that were charged for later ones hand on, at their end, what they had no room for.
+   */
+  enter(): void {
+    const isBack = this.now < this.reached - MINUTE_MS;
+    if (isBack) this.comeBack();
+    for (const budget of this.budgets) this.handOn(budget);
+    const step = this.now - (this.now % STEP_MS);
+    this.reached = isBack ? step : Math.max(this.reached, step);
+  }
+
+  private comeBack(): void {
+    const { now } = this;
+    for (const record of [...this.requests, ...this.otherRecords]) record.at = Math.min(record.at, now);
+    for (const question of this.questions) {
+      const ms = Math.max(0, question.createdAt - now);
+      question.createdAt -= ms;
+      question.expiresAt -= ms;
+    }
+    for (const budget of this.budgets) {
+      const late = this.entries.filter((e) => e.budget === budget && e.start > now);
+      budget.thresholdMarks = budget.thresholdMarks.filter(({ start }) => start <= now);
+      budget.exceededMarks = budget.exceededMarks.filter(({ start }) => start <= now);
+      if (budget.period === 'rolling') this.spread(budget, late);
+      else this.charge(budget, late);
+    }
+  }
+
+  /** The period that it is now is charged what later ones have spent and hold. */
+  private charge(budget: OracleBudget, late: Entry[]): void {
+    const start = this.spanStart(budget.period);
+    const amount = late.reduce((sum, entry) => sum + moneyOf(entry), 0);
+    for (const entry of late) entry.start = start;
+    for (const at of budget.early.keys()) if (at > this.now) budget.early.delete(at);
+    if (budget.currentStart > this.now) budget.currentStart = start;
+    if (amount === 0) return;
+    budget.early.set(start, (budget.early.get(start) ?? 0) + amount);
+    budget.earlyStart = start;
+  }
+
+  /** The window that it is now is filled up, then those after it, so that none has to grant what was spent before. */
+  private spread(budget: OracleBudget, late: Entry[]): void {
+    const { cap, windowMs } = budget;
+    const paid = late.filter(({ actual }) => actual !== null);
+    const held = late
+      .filter(({ actual }) => actual === null)
+      .sort((a, b) => Number(a.requestId) - Number(b.requestId));
+    this.entries = this.entries.filter((entry) => !paid.includes(entry));
+    const others = this.entries.filter((e) => e.budget === budget && !held.includes(e));
+    const used = others
+      .filter((e) => e.actual === null || e.start + MINUTE_MS > this.now - windowMs)
+      .reduce((sum, entry) => sum + moneyOf(entry), 0);
+    const last = Math.max(0, ...late.filter((entry) => moneyOf(entry) > 0).map(({ start }) => start));
+    const parts = spread(
+      { cap, windowMs, now: this.now, used, last },
+      paid.reduce((sum, entry) => sum + moneyOf(entry), 0),
+      held.map(({ amount }) => amount),
+    );
+    for (const { start, amount } of parts.paid)
+      this.entries.push({ budget, start, requestId: null, amount, actual: amount });
+    for (const [i, entry] of held.entries()) entry.start = parts.held[i] ?? 0;
+  }
+
+  /** Spend before holds, and of these the newest first, as a whole. */
+  private handOn(budget: OracleBudget): void {
+    const { earlyStart: from, cap, period } = budget;
+    if (from === undefined) return;
+    const to = this.spanStart(period);
+    if (to <= from) return;
+    let periods = 0;
+    for (let at = from; at < to; periods++) at = this.span(period, at).end;
+    const own = this.entries.filter((e) => e.budget === budget && e.start === from);
+    const early = budget.early.get(from) ?? 0;
+    const total = own.reduce((sum, entry) => sum + moneyOf(entry), 0);
+    const excess = Math.min(early, total - periods * cap);
+    budget.earlyStart = excess > 0 ? to : undefined;
+    if (excess <= 0) return;
+    let moved = 0;
+    for (const entry of own.filter(({ actual }) => actual !== null)) {
+      const part = Math.min(Number(entry.actual), excess - moved);
+      entry.actual = Number(entry.actual) - part;
+      moved += part;
+    }
+    if (moved > 0) this.entries.push({ budget, start: to, requestId: null, amount: moved, actual: moved });
+    const held = own.filter(({ actual }) => actual === null);
+    for (const entry of held.sort((a, b) => Number(b.requestId) - Number(a.requestId))) {
+      if (moved >= excess) break;
+      entry.start = to;
+      moved += entry.amount;
+    }
+    budget.early.set(from, Math.max(0, early - moved));
+    budget.early.set(to, (budget.early.get(to) ?? 0) + moved);
   }
 
   beginBatch(): void {
@@ -158,7 +277,7 @@ export class Oracle {
 
   private hold(ask: Ask, amount: number, budgets: OracleBudget[], allowed?: number): Expected {
     const room = Math.min(...budgets.map((b) => this.roomOf(b)));
-    this.requests.push({ ...ask, amount, open: true, cost: 0, allowed });
+    this.requests.push({ ...ask, at: this.arrivalOf(ask.id), amount, open: true, cost: 0, allowed });
     for (const b of budgets) this.reserve(b, ask.id, amount);
     const spentOfCap = Math.max(0, ...budgets.map((b) => this.posted(b) / Math.max(1, b.cap)));
     const remaining = budgets.length > 0 ? room - amount : null;
@@ -182,7 +301,7 @@ export class Oracle {
   private block(ask: Ask, full: OracleBudget): Expected {
     const { id, projectId, repo, key, session, small } = ask;
     this.tellBlocked(full, small);
-    this.otherRecords.push({ id, projectId, cost: 0, repo, key, session });
+    this.addRecord({ id, projectId, cost: 0, repo, key, session });
     return { kind: 'blocked' };
   }
 
@@ -202,7 +321,10 @@ export class Oracle {
     );
     const again = this.questionOf(ask.id);
     if (again) Object.assign(again, { state: 'open', budget: full });
-    else this.questions.push({ ask, state: 'open', budget: full, allowed: null, expiresAt: ask.waitsUntil });
+    else {
+      const [createdAt, expiresAt] = [this.now, ask.waitsUntil];
+      this.questions.push({ ask, state: 'open', budget: full, allowed: null, createdAt, expiresAt });
+    }
     this.events.push(`request.approval_requested ${nameOf(full)}`);
     return { kind: 'ask' };
   }
@@ -405,7 +527,7 @@ export class Oracle {
     }
     // Those that have requests in the period are members at once.
     for (const r of [...this.requests, ...this.otherRecords]) {
-      if (r.projectId === projectId && timeOfRequestId(r.id) >= since) this.memberOf(budget, r);
+      if (r.projectId === projectId && r.at >= since) this.memberOf(budget, r);
     }
     for (const member of this.budgets.filter((b) => b.live && b.parent === budget))
       this.countPast(member, since);
@@ -417,11 +539,11 @@ export class Oracle {
       r.projectId === budget.projectId && countsClient(budget, r);
     const start = this.startFor(budget);
     const spent = [...this.requests.filter((r) => !r.open), ...this.otherRecords]
-      .filter((r) => counts(r) && timeOfRequestId(r.id) >= since)
+      .filter((r) => counts(r) && r.at >= since)
       .reduce((sum, r) => sum + r.cost, 0);
     if (spent > 0) this.entries.push({ budget, start, requestId: null, amount: spent, actual: spent });
     for (const r of this.requests) {
-      if (r.open && counts(r) && timeOfRequestId(r.id) >= since) this.reserve(budget, r.id, r.amount);
+      if (r.open && counts(r) && r.at >= since) this.reserve(budget, r.id, r.amount);
     }
     this.announce(budget, start);
   }
@@ -618,6 +740,8 @@ function newBudget(settings: OracleSettings, currentStart: number): OracleBudget
     live: true,
     thresholdMarks: [],
     exceededMarks: [],
+    early: new Map(),
+    earlyStart: undefined,
   };
 }
 

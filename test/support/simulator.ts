@@ -6,8 +6,9 @@ import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { type Calendar, createCalendar } from '../../src/calendar.ts';
 import type { Clock } from '../../src/clock.ts';
-import { createRequestIds, type Random, type RequestId } from '../../src/ids.ts';
+import type { Random, RequestId } from '../../src/ids.ts';
 import { createArchive } from '../../src/store/archive/archive.ts';
+import { createStoredIds } from '../../src/store/database/daemons.ts';
 import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import type { Admission } from '../../src/store/ledger/admission.ts';
 import { createLedger, type Ledger } from '../../src/store/ledger/ledger.ts';
@@ -109,10 +110,12 @@ export function startDaemon(db: Db, world: World, slot: number): SimulatedDaemon
     random: countedRandom(`daemon ${world.started}`),
   });
   const archive = createArchive(db);
+  const { onOthersWrote } = ledger;
+  const nextId = createStoredIds(db, { slot, now: () => world.clock.now(), onOthersWrote });
   return {
     slot,
     ledger,
-    nextId: createRequestIds(slot, () => world.clock.now()),
+    nextId,
     async takeOver() {
       for (let isMore = true; isMore; ) {
         const batch = ledger.writeApart(() => archive.takeOver(world.clock.now()));

@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import { createCalendar } from '../../calendar.ts';
-import { timeOfRequestId } from '../../ids.ts';
 import { type ClockJump, lastClockJump } from '../../store/database/clock-jumps.ts';
-import { listRequests } from '../../store/requests/request-log.ts';
+import { latestTime } from '../../store/database/set-back.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
@@ -13,15 +12,15 @@ const TOLERANCE_MS = 5 * 60_000;
 /** How long a jump of the clock is reported. */
 const REPORTED_MS = 30 * 86_400_000;
 
-/** Checks that the clock was not set back, which would keep budgets in a period that has ended, and reports jumps. */
+/** Checks that the clock was not set back, and reports jumps that a daemon or a command has noticed. */
 export async function checkClock(context: Context): Promise<Finding> {
   const now = context.clock.now();
   const released = statSync(context.program).mtimeMs;
-  const { last, jump } = await withStore(context, async (db) => ({
-    last: (await listRequests(db, { limit: 1 }))[0],
+  const { reached, jump } = await withStore(context, async (db) => ({
+    reached: latestTime(db),
     jump: lastClockJump(db),
   }));
-  const latest = Math.max(last ? timeOfRequestId(last.id) : 0, released);
+  const latest = Math.max(reached, released);
   if (latest - now > TOLERANCE_MS) {
     return broken(
       'clock',

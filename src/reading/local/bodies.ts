@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { type GwError, messageOf, notFound } from '../../errors.ts';
-import { parseRequestId, timeOfRequestId } from '../../ids.ts';
+import { parseRequestId } from '../../ids.ts';
 import type { Db } from '../../store/database/open.ts';
 import { MAX_BYTES, MAX_FILES } from '../../store/requests/kept-bodies.ts';
 import { KEPT_MS, MAX_BODIES_BYTES, readBodies } from '../../store/requests/kept-file.ts';
@@ -23,7 +23,7 @@ const MB = 1024 ** 2;
 export async function readRequestBodies(source: Source, id: string): Promise<RequestBodiesView> {
   const request = await readRequest(source, id);
   const requestId = parseRequestId(request.id) ?? 0;
-  const keptUntil = timeOfRequestId(requestId) + KEPT_MS;
+  const keptUntil = Date.parse(request.created_at) + KEPT_MS;
   if (source.settings()['requests.keep_bodies'] === 'off')
     throw notKept(
       request,

@@ -1,4 +1,3 @@
-import { timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 
@@ -21,14 +20,14 @@ export function readKeyUsage(db: Db): ReadonlyMap<number, KeyUsage> {
   const rows = db
     .prepare<[], Row>(
       `SELECT u.key_id AS id, sum(u.cost_nano_usd) AS spent, max(u.bucket) AS lastBucket,
-       max(coalesce((SELECT max(id) FROM journal j WHERE j.key_id = u.key_id), 0),
-         coalesce((SELECT max(id) FROM requests r WHERE r.key_id = u.key_id), 0)) AS lastRequest
+       coalesce((SELECT at FROM journal j WHERE j.key_id = u.key_id ORDER BY id DESC LIMIT 1),
+         (SELECT at FROM requests r WHERE r.key_id = u.key_id ORDER BY id DESC LIMIT 1)) AS lastRequest
        FROM usage u WHERE u.source = 0 AND u.key_id > 0 GROUP BY u.key_id`,
     )
     .all();
   return new Map(
     rows.map(({ id, spent, lastBucket, lastRequest }) => {
-      const lastUsedAt = lastRequest ? timeOfRequestId(lastRequest) : lastBucket;
+      const lastUsedAt = lastRequest ?? lastBucket;
       return [id, { lastUsedAt, spentNanoUsd: spent }];
     }),
   );

@@ -147,8 +147,8 @@ export async function rotateKey(
         'id',
       );
     db.prepare(
-      `UPDATE keys SET old_hash = hash, old_until = ?, hash = ?, hint = ?, expires_at = ? WHERE id = ?`,
-    ).run(now + overlapMs, hashKey(key), key.slice(-4), expires, id);
+      `UPDATE keys SET old_hash = hash, old_until = ?, hash = ?, hint = ?, expires_at = ?, rotated_at = ? WHERE id = ?`,
+    ).run(now + overlapMs, hashKey(key), key.slice(-4), expires, now, id);
     return liveKey(db, id);
   });
   return { key, row };

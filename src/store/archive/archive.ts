@@ -1,4 +1,3 @@
-import { requestIdAt } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 import { createRollups } from './rollups.ts';
 import { createUsageSums, type UsageSums } from './usage-sums.ts';
@@ -19,7 +18,7 @@ const ROWS = 256;
 export const SEARCH_MS = 60_000;
 
 /** The columns of both tables. */
-const COLUMNS = `id, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, status, outcome, flags, source,
+const COLUMNS = `id, ahead_ms, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, status, outcome, flags, source,
   input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, saved_tokens, missed_tokens,
   miss_cause, cost_nano_usd, saved_nano_usd, missed_nano_usd, hold_nano_usd, need_input_tokens, need_input_bound,
   need_output_tokens, output_asked_tokens, need_input_nano_usd, need_output_nano_usd, need_fees_nano_usd,
@@ -27,7 +26,7 @@ const COLUMNS = `id, project_id, key_id, endpoint_id, provider_id, model_id, ask
   settled_ms, process_id, repo_id, agent_id, agent_version_id, session_id`;
 const DETAILS = 'upstream_message_id, upstream_request_id, detail';
 
-const ENDED = '(state = 1 OR (state = 2 AND id < @searchedUntil))';
+const ENDED = '(state = 1 OR (state = 2 AND at < @searchedUntil))';
 const TAKEN = `${ENDED} AND id <= @last`;
 
 export function createArchive(db: Db): Archive {
@@ -49,7 +48,7 @@ export function createArchive(db: Db): Archive {
   const rollups = createRollups(db, { sums, where: TAKEN });
   return {
     takeOver(now) {
-      const searchedUntil = requestIdAt(now - SEARCH_MS);
+      const searchedUntil = now - SEARCH_MS;
       const last = selectLast.get({ searchedUntil });
       if (last === null || last === undefined) return false;
       const rows = { searchedUntil, last };

@@ -1,5 +1,4 @@
 import { notFound } from '../../errors.ts';
-import { requestIdAt } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 import { inTransaction } from '../database/write.ts';
 import { createArchive, SEARCH_MS } from './archive.ts';
@@ -37,12 +36,12 @@ export function deleteRecords(db: Db, { projectId, session, before }: RecordsToD
       session === undefined ? '' : `AND session_id IN (SELECT value FROM json_each(@sessions))`;
     const ids = db
       .prepare<object, number>(
-        `SELECT id FROM requests WHERE project_id = @projectId AND id < @until ${ofSession} LIMIT ${ROWS}`,
+        `SELECT id FROM requests WHERE project_id = @projectId AND at < @until ${ofSession} LIMIT ${ROWS}`,
       )
       .pluck()
       .all({
         projectId,
-        until: requestIdAt(before),
+        until: before,
         sessions: JSON.stringify(sessions.map(({ id }) => id)),
       });
     keepLastId(db);

@@ -1,7 +1,7 @@
-import { timeOfRequestId } from '../../ids.ts';
+import { oldestRecordAt } from '../database/daemons.ts';
 import type { Db } from '../database/open.ts';
+import { bucketOf } from '../database/usage-bucket.ts';
 import { SOURCES } from '../ledger/record.ts';
-import { bucketOf } from './usage-bucket.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -10,8 +10,7 @@ const HOUR_MS = 3_600_000;
  * only.
  */
 export function readForgottenUsage(db: Db): (session: string, at: number) => boolean {
-  const oldest = db.prepare<[], number | null>('SELECT min(id) FROM request_log').pluck().get();
-  const until = oldest ? timeOfRequestId(oldest) : Number.MAX_SAFE_INTEGER;
+  const until = oldestRecordAt(db) ?? Number.MAX_SAFE_INTEGER;
   const found = db
     .prepare<[number, number], { session: string; bucket: number }>(
       `SELECT DISTINCT s.external_id AS session, h.bucket FROM hourly_usage h JOIN sessions s ON s.id = h.session_id

@@ -2,10 +2,10 @@ import type { NanoUsd } from '../../money.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { createNames } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
+import { bucketOf } from '../database/usage-bucket.ts';
 import { inTransaction } from '../database/write.ts';
 import { SOURCES } from '../ledger/record.ts';
 import { createUsageRows, DIMS } from './rollups.ts';
-import { bucketOf } from './usage-bucket.ts';
 import { COUNTERS, type Counter } from './usage-sums.ts';
 
 /** A model call that an agent logged and that did not come through gw. */

@@ -1,7 +1,6 @@
-import { timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
+import { bucketOf } from '../database/usage-bucket.ts';
 import { BILLED_NANO_USD, FLAGS, OUTCOMES, SOURCES } from '../ledger/record.ts';
-import { bucketOf } from './usage-bucket.ts';
 import { ADD_COUNTERS, COUNTERS, type Counter, type UsageSums } from './usage-sums.ts';
 
 /** What usage is told apart by: the columns of `usage_dims`. */
@@ -29,16 +28,16 @@ const FIGURES: Partial<Record<Counter, string>> = {
 };
 /** SQL for a record as a row of usage: its dimensions and its figures. */
 export const FIGURES_OF_RECORD = [
-  'id / 4096 + 1735689600000 AS bucket',
+  'at AS bucket',
   ...DIMS,
   ...COUNTERS.map((name) => `${FIGURES[name] ?? name} AS ${name}`),
 ].join(', ');
 const SUMS = COUNTERS.map((name) => `sum(${FIGURES[name] ?? name}) AS ${name}`).join(', ');
 
 /** Usage is read by quarters of an hour, which buckets are made of. */
-const QUARTER = 4_096 * 900_000;
+const QUARTER_MS = 900_000;
 
-type Group = Record<(typeof DIMS)[number] | Counter | 'id', number>;
+type Group = Record<(typeof DIMS)[number] | Counter | 'at', number>;
 
 /** Adds journal rows to the rollups, within a write transaction. */
 export interface Rollups {
@@ -76,8 +75,8 @@ export function createUsageRows(db: Db): UsageRows {
 
 export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where: string }): Rollups {
   const select = db.prepare<[Record<string, number>], Group>(
-    `SELECT min(id) AS id, ${DIMS.join(', ')}, ${SUMS} FROM journal WHERE ${where}
-     GROUP BY id / ${QUARTER}, ${DIMS.join(', ')}`,
+    `SELECT min(at) AS at, ${DIMS.join(', ')}, ${SUMS} FROM journal WHERE ${where}
+     GROUP BY at / ${QUARTER_MS}, ${DIMS.join(', ')}`,
   );
   const rows = createUsageRows(db);
   const updateSessions = db.prepare<[Record<string, number>]>(
@@ -88,22 +87,21 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
      first_at = iif(first_at = 0, j.first, first_at), last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
      FROM (SELECT session_id AS session, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, min(id) / 4096 + 1735689600000 AS first,
-       max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo
+       sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, min(at) AS first, max(at) AS last,
+       max(repo_id) AS repo
        FROM journal WHERE session_id <> 0 AND ${where} GROUP BY session_id) j WHERE sessions.id = j.session`,
   );
   return {
     add(parameters) {
       const summedUntil = sums.until();
       for (const group of select.all(parameters)) {
-        const time = timeOfRequestId(group.id);
         const counts = COUNTERS.map((name) => group[name]);
         rows.add(
-          time,
+          group.at,
           DIMS.map((name) => group[name]),
           counts,
         );
-        const bucket = bucketOf(time);
+        const bucket = bucketOf(group.at);
         // The request ran for long, or its daemon died long ago.
         if (bucket < summedUntil && group.source === SOURCES.gw)
           sums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);

@@ -1,5 +1,4 @@
 import type { Calendar } from '../../calendar.ts';
-import { timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { PastRequest } from './past-requests.ts';
 import { createSimulatedBudget, type SimulatedTerms } from './simulated-budget.ts';
@@ -126,7 +125,7 @@ export async function backtest(
     }
     const last = page.at(-1);
     // Later pages hold no request that was asked for before the last one here came in.
-    if (last) play(timeOfRequestId(last.id));
+    if (last) play(last.startedAt);
   }
   play(Number.POSITIVE_INFINITY);
   for (const period of periods) period.spentNanoUsd = budget.spentIn(period.start);

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { type RequestId, requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { type RequestId, requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { IS_BILLED, OUTCOMES, SOURCES } from '../ledger/record.ts';
 
@@ -10,6 +11,8 @@ export interface PastRequest {
   keyId: number;
   agentId: number;
   sessionId: number;
+  /** When it came in. UTC milliseconds. */
+  startedAt: number;
   /** When it was held, or refused. UTC milliseconds. */
   askedAt: number;
   settledAt: number;
@@ -24,6 +27,7 @@ export interface PastRequest {
 
 interface Row {
   id: RequestId;
+  startedAt: number;
   keyId: number;
   agentId: number;
   sessionId: number;
@@ -37,7 +41,7 @@ interface Row {
 }
 
 const PAGE = 2_000;
-const COLUMNS = `id, key_id AS keyId, agent_id AS agentId, session_id AS sessionId, outcome,
+const COLUMNS = `id, at AS startedAt, key_id AS keyId, agent_id AS agentId, session_id AS sessionId, outcome,
   need_input_nano_usd + need_output_nano_usd + need_fees_nano_usd AS need, need_input_bound AS bound,
   hold_nano_usd AS hold, cost_nano_usd AS cost, held_us AS heldUs, coalesce(settled_ms, duration_ms) AS endedMs`;
 
@@ -49,16 +53,15 @@ export async function* pastRequests(
   db: Db,
   { projectId, since, until }: { projectId: number; since: number; until: number },
 ): AsyncGenerator<PastRequest[]> {
-  const where = `project_id = @projectId AND id > @after AND id < @to AND source = ${SOURCES.gw} AND ${IS_BILLED}
+  const where = `project_id = @projectId AND id > @after AND id < ${idsBefore(until)} AND at >= @since AND at < @until AND source = ${SOURCES.gw} AND ${IS_BILLED}
     AND (outcome = ${OUTCOMES.blocked} OR held_us IS NOT NULL OR hold_nano_usd > 0 OR cost_nano_usd > 0)`;
   const select = db.prepare<[Record<string, number>], Row>(
     `SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
      UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})
      ORDER BY id LIMIT ${PAGE}`,
   );
-  const to = requestIdAt(until);
   for (let after = requestIdAt(since) - 1; ; ) {
-    const rows = select.all({ projectId, after, to });
+    const rows = select.all({ projectId, after, since: Math.ceil(since), until: Math.ceil(until) });
     yield rows.map(pastRequest);
     const last = rows.at(-1);
     if (rows.length < PAGE || !last) return;
@@ -68,7 +71,7 @@ export async function* pastRequests(
 }
 
 function pastRequest(row: Row): PastRequest {
-  const startedAt = timeOfRequestId(row.id);
+  const { startedAt } = row;
   const settledAt = startedAt + row.endedMs;
   const wasBlocked = row.outcome === OUTCOMES.blocked;
   const heldAt = row.heldUs === null ? startedAt : Math.round(startedAt + row.heldUs / 1_000);
@@ -78,6 +81,7 @@ function pastRequest(row: Row): PastRequest {
     keyId: row.keyId,
     agentId: row.agentId,
     sessionId: row.sessionId,
+    startedAt,
     askedAt: wasBlocked ? settledAt : heldAt,
     settledAt,
     needNanoUsd: isNeedKnown ? row.need : Math.max(row.hold, row.cost),

@@ -6,6 +6,7 @@ import type { Project } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { type Balances, createBalances } from '../ledger/balances.ts';
+import { createTimeline } from '../ledger/clock/timeline.ts';
 import { createEvents } from '../ledger/events.ts';
 import { distinct, type Standing } from '../ledger/standing.ts';
 import { budgetName, type EachKind, type OnLimit, spanOf } from '../ledger/terms.ts';
@@ -200,6 +201,7 @@ export function checkTerms({
 }
 
 export function openBalances(db: Db, calendar: Calendar, now: number) {
+  createTimeline(db, () => calendar).enter(now, true);
   const balances = createBalances({
     db,
     calendar: () => calendar,

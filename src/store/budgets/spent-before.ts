@@ -1,5 +1,7 @@
 import { requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import { oldestRecordAt } from '../database/daemons.ts';
+import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import type { Charge } from '../ledger/account.ts';
 import { IS_BILLED, SOURCES } from '../ledger/record.ts';
@@ -64,15 +66,12 @@ export function spentSince(
   if (period !== 'rolling') return sum('usage', 'bucket', since);
   // A window starts within an hour. If that hour's records may have been pruned, the whole hour counts.
   const hour = since - (since % HOUR_MS);
-  const oldest = db.prepare('SELECT min(id) FROM request_log').pluck().get() as number | null;
-  if (oldest === null || oldest > requestIdAt(since)) return sum('usage', 'bucket', hour);
-  sum(
-    `(SELECT * FROM request_log WHERE ${IS_BILLED})`,
-    'id',
-    requestIdAt(since),
-    requestIdAt(hour + HOUR_MS),
-  );
-  return sum('usage', 'bucket', hour + HOUR_MS);
+  const oldest = oldestRecordAt(db);
+  if (oldest === undefined || oldest > since) return sum('usage', 'bucket', hour);
+  const until = hour + HOUR_MS;
+  const inHour = `id >= ${requestIdAt(since)} AND id < ${idsBefore(until)}`;
+  sum(`(SELECT * FROM request_log WHERE ${IS_BILLED} AND ${inHour})`, 'at', since, until);
+  return sum('usage', 'bucket', until);
 }
 
 /** The sessions, agents or keys of running requests. */
@@ -80,10 +79,10 @@ export function runningValues(db: Db, counted: CountedRequests, each: EachKind):
   const { where, parameters } = conditionsOf(counted);
   return db
     .prepare<[Parameters], string>(
-      `SELECT DISTINCT ${VALUES[each]} FROM journal WHERE state = 0 AND ${IS_BILLED} AND id >= @from AND ${where}`,
+      `SELECT DISTINCT ${VALUES[each]} FROM journal WHERE state = 0 AND ${IS_BILLED} AND at >= @from AND ${where}`,
     )
     .pluck()
-    .all({ ...parameters, from: requestIdAt(counted.since) });
+    .all({ ...parameters, from: counted.since });
 }
 
 /** Charges open holds to a new budget too, so that they settle in it. Returns what they hold. */
@@ -92,9 +91,9 @@ export function chargeOpenHolds(db: Db, counted: CountedRequests, [budgetId, sta
   const amounts = db
     .prepare<[Parameters], number>(
       `UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
-       WHERE state = 0 AND ${IS_BILLED} AND id >= @from AND ${where} RETURNING hold_nano_usd`,
+       WHERE state = 0 AND ${IS_BILLED} AND at >= @from AND ${where} RETURNING hold_nano_usd`,
     )
     .pluck()
-    .all({ ...parameters, budgetId, start, from: requestIdAt(counted.since) });
+    .all({ ...parameters, budgetId, start, from: counted.since });
   return amounts.reduce((sum, amount) => sum + amount, 0);
 }

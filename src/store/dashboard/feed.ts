@@ -1,4 +1,4 @@
-import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { requestIdAt } from '../../ids.ts';
 import { newestFrom } from '../database/newest.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
@@ -35,7 +35,7 @@ export interface FeedFilter {
   text: string;
 }
 
-interface Row extends Omit<FeedRow, 'timeMs' | 'outcome' | 'flags'> {
+interface Row extends Omit<FeedRow, 'outcome' | 'flags'> {
   outcome: number;
   flags: number;
 }
@@ -70,7 +70,7 @@ export function createFeedReader(db: Db): (filter: FeedFilter) => FeedRow[] {
 
 function prepare(db: Db, kind: FeedKind) {
   return db.prepare<{ text: string }, Row>(
-    `SELECT r.id, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
+    `SELECT r.id, r.at AS timeMs, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
      r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
      r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
      FROM (SELECT * FROM request_log WHERE id >= ${newestFrom(MAX_SEARCHED)}
@@ -83,7 +83,6 @@ function prepare(db: Db, kind: FeedKind) {
 function read({ outcome, flags, ...row }: Row): FeedRow {
   return {
     ...row,
-    timeMs: timeOfRequestId(row.id),
     outcome: OUTCOME_NAMES[outcome] ?? 'ok',
     flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
   };
@@ -92,12 +91,12 @@ function read({ outcome, flags, ...row }: Row): FeedRow {
 /** Reads the 95th percentile of the durations of the newest requests since a time; null without any. */
 export function createLatencyReader(db: Db): (since: number) => number | null {
   const select = db
-    .prepare<[number], number>(
-      `SELECT duration_ms FROM request_log WHERE id >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`,
+    .prepare<[number, number], number>(
+      `SELECT duration_ms FROM request_log WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`,
     )
     .pluck();
   return (since) => {
-    const durations = select.all(requestIdAt(since)).sort((a, b) => a - b);
+    const durations = select.all(requestIdAt(since), since).sort((a, b) => a - b);
     return durations[Math.ceil(durations.length * 0.95) - 1] ?? null;
   };
 }

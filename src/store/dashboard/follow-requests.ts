@@ -17,8 +17,10 @@ export interface RequestFollower {
  */
 export function createRequestFollower(db: Db, startMs: number): RequestFollower {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-  const selectNew = db.prepare<[number], number>('SELECT id FROM request_log WHERE id >= ?').pluck();
-  const selectHeld = db.prepare<[number], number>('SELECT id FROM open_holds WHERE id < ?').pluck();
+  const selectNew = db
+    .prepare<[number, number], number>('SELECT id FROM request_log WHERE id >= ? AND at >= ?')
+    .pluck();
+  const selectHeld = db.prepare<[number], number>('SELECT id FROM open_holds WHERE at < ?').pluck();
   const exists = db.prepare<[number], number>('SELECT 1 FROM request_log WHERE id = ?').pluck();
   let version: number | undefined;
   let openHolds: RequestId[] = [];
@@ -26,10 +28,10 @@ export function createRequestFollower(db: Db, startMs: number): RequestFollower 
   let previous = new Set<RequestId>();
 
   const poll = db.transaction((now: number): RequestId[] => {
-    const from = requestIdAt(now - MAX_UNHELD_MS);
-    const recent = selectNew.all(from);
-    const settled = openHolds.filter((id) => id < from && exists.get(id) !== undefined);
-    openHolds = selectHeld.all(requestIdAt(now));
+    const from = now - MAX_UNHELD_MS;
+    const recent = selectNew.all(requestIdAt(from), from);
+    const settled = openHolds.filter((id) => !recent.includes(id) && exists.get(id) !== undefined);
+    openHolds = selectHeld.all(now);
     const ids = [...settled, ...recent];
     const added = ids.filter((id) => !previous.has(id));
     previous = new Set(ids);

@@ -17,14 +17,14 @@ const MAX_SEARCHED = 20_000;
 
 /** Reads the misses of the newest requests since a time, the dearest cause first. */
 export function createMissesReader(db: Db): (since: number) => CauseMisses[] {
-  const select = db.prepare<[number], Omit<CauseMisses, 'cause'> & { cause: number }>(
+  const select = db.prepare<[number, number], Omit<CauseMisses, 'cause'> & { cause: number }>(
     `SELECT miss_cause AS cause, count(*) AS requests, sum(missed_tokens) AS missedTokens,
      sum(missed_nano_usd) AS missedNanoUsd FROM request_log
-     WHERE id >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND missed_tokens > 0 AND source = ${SOURCES.gw}
+     WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND missed_tokens > 0 AND source = ${SOURCES.gw}
      GROUP BY miss_cause ORDER BY missedNanoUsd DESC, missedTokens DESC`,
   );
   return (since) =>
     select
-      .all(requestIdAt(since))
+      .all(requestIdAt(since), since)
       .map(({ cause, ...rest }) => ({ cause: CAUSES[cause] ?? 'unknown', ...rest }));
 }

@@ -1,4 +1,4 @@
-import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { requestIdAt } from '../../ids.ts';
 import { newestFrom } from '../database/newest.ts';
 import type { Db } from '../database/open.ts';
 import { OUTCOMES, SOURCES } from '../ledger/record.ts';
@@ -23,7 +23,7 @@ export interface ProviderHealth {
 }
 
 interface Row {
-  id: number;
+  timeMs: number;
   provider: string;
   status: number;
   outcome: number;
@@ -41,10 +41,10 @@ const REQUEST_FAULTS: readonly number[] = [400, 404, 405, 413, 415, 422];
 
 /** Reads the health of all providers that were called within the last hour, or that are blocked. */
 export function createProviderHealthReader(db: Db): (now: number, projectId?: number) => ProviderHealth[] {
-  const select = db.prepare<{ from: number; project: number }, Row>(
-    `SELECT r.id, v.name AS provider, r.status, r.outcome, r.first_byte_ms AS firstByteMs,
+  const select = db.prepare<{ first: number; from: number; project: number }, Row>(
+    `SELECT r.at AS timeMs, v.name AS provider, r.status, r.outcome, r.first_byte_ms AS firstByteMs,
      json_extract(r.detail, '$.error') AS error, json_extract(r.detail, '$.attempts') AS attempts
-     FROM (SELECT * FROM request_log WHERE id >= @from AND id >= ${newestFrom(MAX_READ)}
+     FROM (SELECT * FROM request_log WHERE id >= @first AND at >= @from AND id >= ${newestFrom(MAX_READ)}
        AND source = ${SOURCES.gw} AND provider_id <> 0
        AND (@project = 0 OR project_id = @project) ORDER BY id DESC LIMIT ${MAX_READ}) r
      JOIN names v ON v.id = r.provider_id ORDER BY r.id DESC`,
@@ -60,7 +60,8 @@ export function createProviderHealthReader(db: Db): (now: number, projectId?: nu
       byName.set(name, known);
       return known;
     };
-    for (const row of select.all({ from: requestIdAt(now - HOUR_MS), project })) addRequest(of, row);
+    const from = now - HOUR_MS;
+    for (const row of select.all({ first: requestIdAt(from), from, project })) addRequest(of, row);
     const state = selectState.get();
     if (state) addBlocks(of, state, now);
     return [...byName.values()].map(finish).sort((a, b) => (a.provider < b.provider ? -1 : 1));
@@ -83,7 +84,7 @@ function newHealth(provider: string): Gathered {
 
 /** Rows come newest first, so the first of a kind is the last that happened. */
 function addRequest(of: (name: string) => Gathered, row: Row): void {
-  const timeMs = timeOfRequestId(row.id);
+  const { timeMs } = row;
   const tried = attemptsIn(row.attempts);
   tried.slice(0, -1).forEach(({ provider, outcome }, i) => {
     const { health } = of(provider);

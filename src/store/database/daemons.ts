@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
-import { MAX_SLOTS, type RequestId } from '../../ids.ts';
+import { createRequestIds, MAX_SLOTS, type RequestId, type RequestIds } from '../../ids.ts';
 import { stampDatabase } from './file-watch.ts';
 import { isLockFree } from './lock.ts';
 import type { Db } from './open.ts';
@@ -55,11 +55,42 @@ export function findDaemonRow(db: Db, instanceId: string): (DaemonRow & { starte
 }
 
 /** The highest stored request id; 0 without any. New ids are higher, even after the clock was set back (ids.ts). */
-export function lastRequestId(db: Db): RequestId {
+export const lastRequestId = (db: Db): RequestId => prepareLastRequestId(db)();
+
+function prepareLastRequestId(db: Db): () => RequestId {
   const last = db.prepare<[], RequestId | null>(
     "SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM journal UNION ALL SELECT max(request_id) FROM asks UNION ALL SELECT value FROM meta WHERE key = 'last_request_id')",
   );
-  return last.pluck().get() ?? 0;
+  last.pluck();
+  return () => last.get() ?? 0;
+}
+
+/** The ids for the requests of one daemon: greater than those of others, wherever the clock had led them. */
+export function createStoredIds(
+  db: Db,
+  options: { slot: number; now: () => number; onOthersWrote: (listener: () => void) => void },
+): RequestIds {
+  const lastId = prepareLastRequestId(db);
+  const nextId = createRequestIds(options.slot, options.now, lastId());
+  options.onOthersWrote(() => nextId.follow(lastId()));
+  return nextId;
+}
+
+/** When the newest request came in by the clock of its time; 0 without any. */
+export function lastRecordAt(db: Db): number {
+  const select = db.prepare<[number, number], number>(
+    'SELECT at FROM journal WHERE id = ? UNION ALL SELECT at FROM requests WHERE id = ?',
+  );
+  const id = lastRequestId(db);
+  return select.pluck().get(id, id) ?? 0;
+}
+
+/** When the oldest kept record came in; undefined without any. */
+export function oldestRecordAt(db: Db): number | undefined {
+  const select = db.prepare<[], number>(
+    'SELECT at FROM request_log WHERE id = (SELECT min(id) FROM request_log)',
+  );
+  return select.pluck().get();
 }
 
 /** The registered daemons that are dead, as seen by the daemon `own.instanceId`, which holds `own.lockPath`. */

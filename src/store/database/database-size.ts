@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { oldestRecordAt } from './daemons.ts';
+import { idsBefore } from './id-range.ts';
 
 /** The size of a database, in bytes, by what takes the space. */
 export interface DatabaseSize {
@@ -20,7 +21,6 @@ export interface DatabaseSize {
 export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T): T {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   try {
-    const oldest = db.prepare<[], number | null>('SELECT min(id) FROM request_log').pluck().get() ?? null;
     return use({
       tables: db
         .prepare<[], { name: string; bytes: number }>(
@@ -30,9 +30,14 @@ export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T)
         .all(),
       freeBytes: pragma(db, 'freelist_count') * pragma(db, 'page_size'),
       walBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
-      oldestRequestAt: oldest === null ? null : timeOfRequestId(oldest),
+      oldestRequestAt: oldestRecordAt(db) ?? null,
       requestsBefore: (timeMs) =>
-        Number(db.prepare('SELECT count(*) FROM request_log WHERE id < ?').pluck().get(requestIdAt(timeMs))),
+        Number(
+          db
+            .prepare(`SELECT count(*) FROM request_log WHERE id < ${idsBefore(timeMs)} AND at < ?`)
+            .pluck()
+            .get(timeMs),
+        ),
     });
   } finally {
     db.close();

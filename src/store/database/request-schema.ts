@@ -1,7 +1,13 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
-/** Contains the time at which the request came in (ids.ts). */
+/** In the order in which requests came in (ids.ts). */
 const requestId = { id: integer().primaryKey() };
+
+/**
+ * How far the id is ahead of the clock, because the clock was once wrong. Beside it there is a generated column `at`: when
+ * the request came in.
+ */
+const aheadMs = { aheadMs: integer('ahead_ms').notNull().default(0) };
 
 /** The columns of a request that its journal row and its archived row share. */
 const requestColumns = {
@@ -71,10 +77,11 @@ export const journal = sqliteTable('journal', {
   upstreamMessageId: text('upstream_message_id'),
   upstreamRequestId: text('upstream_request_id'),
   detail: text(),
+  ...aheadMs,
 });
 
 /** Ended requests. */
-export const requests = sqliteTable('requests', { ...requestId, ...requestColumns }, (table) => [
+export const requests = sqliteTable('requests', { ...requestId, ...requestColumns, ...aheadMs }, (table) => [
   index('requests_of_project').on(table.projectId, table.id),
   index('requests_of_key').on(table.keyId, table.id),
   index('requests_of_model').on(table.modelId, table.id),

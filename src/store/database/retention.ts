@@ -1,4 +1,3 @@
-import { requestIdAt } from '../../ids.ts';
 import type { Db } from './open.ts';
 
 /** Rows deleted in one step: about a millisecond (measured: 4 us a row). */
@@ -27,9 +26,29 @@ export interface Pruning {
   minutes(now: number): boolean;
 }
 
+/**
+ * The time to delete by: one that the clock showed a day ago or earlier, and has gone on from. So nothing is deleted because
+ * the clock is ahead, unless it stays ahead for a day. The first call goes by the clock. Call it within a write transaction.
+ */
+export function confirmedTime(db: Db, time: number): number {
+  const now = Math.trunc(time);
+  const get = db.prepare<[string], number>('SELECT value FROM meta WHERE key = ?').pluck();
+  const set = db.prepare<[string, number]>('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
+  const seen = get.get('retention_seen');
+  const confirmed = Math.min(get.get('retention_confirmed') ?? now, now);
+  if (seen !== undefined && now >= seen && now < seen + DAY_MS) return confirmed;
+  // What a clock that was set back had shown confirms nothing.
+  const next = seen === undefined || now < seen ? confirmed : seen;
+  set.run('retention_seen', now);
+  set.run('retention_confirmed', next);
+  return next;
+}
+
 export function createPruning(db: Db): Pruning {
+  // Requests are in the order of their times, whatever their ids are of.
   const requests = db.prepare<[number]>(
-    `DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < ? ORDER BY id LIMIT ${ROWS})
+    `DELETE FROM requests WHERE id IN (
+       SELECT id FROM (SELECT id, at FROM requests ORDER BY id LIMIT ${ROWS}) WHERE at < ?)
      AND id < (SELECT max(id) FROM requests)`,
   );
   const details = db.prepare(
@@ -56,7 +75,7 @@ export function createPruning(db: Db): Pruning {
   const beforeEvents = (now: number, keepMs: number) => now - Math.max(keepMs, EVENTS_MS);
   return {
     requests(now, keepMs) {
-      const pruned = requests.run(requestIdAt(now - keepMs));
+      const pruned = requests.run(now - keepMs);
       details.run();
       return isFull(pruned);
     },

@@ -47,6 +47,7 @@ export const keys = sqliteTable(
     /** The hash before the last rotation; it works until `old_until`. */
     oldHash: blob('old_hash', { mode: 'buffer' }),
     oldUntil: integer('old_until'),
+    rotatedAt: integer('rotated_at'),
   },
   (table) => [uniqueIndex('keys_old_hash').on(table.oldHash)],
 );
@@ -87,7 +88,7 @@ export const budgets = sqliteTable(
     alertPercent: integer('alert_percent').notNull(),
     /** Incremented when the cap, the alert or the window changes. */
     capVersion: integer('cap_version').notNull(),
-    /** The start of the running period; it never moves back. */
+    /** The start of the running period. It moves back with a clock that was once in the future. */
     currentStart: integer('current_start').notNull(),
     createdAt: integer('created_at').notNull(),
     removedAt: integer('removed_at'),
@@ -111,8 +112,11 @@ export const budgets = sqliteTable(
     onLimit: text('on_limit', { enum: ['block', 'ask'] })
       .notNull()
       .default('block'),
+    /** The period whose early spend is carried over at its end, as far as it had no room for it; null: there is none. */
+    earlyStart: integer('early_start'),
   },
   (t) => [
+    index('budgets_early').on(t.earlyStart),
     uniqueIndex('budgets_of_team').on(t.teamBudgetId),
     uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
     index('budgets_of_project').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
@@ -130,6 +134,7 @@ export const budgetRaises = sqliteTable(
       .references(() => budgets.id),
     amountNanoUsd: integer('amount_nano_usd').notNull(),
     until: integer().notNull(),
+    createdAt: integer('created_at').notNull().default(0),
   },
   (table) => [index('budget_raises_of_budget').on(table.budgetId)],
 );
@@ -183,6 +188,8 @@ export const budgetPeriods = sqliteTable(
     rolling: integer().notNull().default(0),
     /** The highest alert that `threshold_version` has had; 0: the only one, or none. */
     thresholdPercent: integer('threshold_percent').notNull().default(0),
+    /** What periods that began in the future had spent and held when this one took it over. */
+    earlyNanoUsd: integer('early_nano_usd').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.budgetId, table.start] }),

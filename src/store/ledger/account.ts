@@ -163,7 +163,7 @@ export class Account {
     this.#changed.clear();
   }
 
-  /** Enters the running period. After a clock moved back, the budget stays in the period that it had reached. */
+  /** Enters the running period. Over seconds that a clock moved back, the budget stays in the period that it had reached. */
   #roll(): void {
     const { budget } = this;
     const { rows, now, team } = this.#context;

@@ -87,8 +87,8 @@ export function prepareFullest(db: Db): BalanceRows['fullest'] {
 /** Prepares the copy of the raises of a cap for each to a member. */
 export function prepareCopyRaises(db: Db) {
   return db.prepare<[{ id: number; parentId: number }]>(
-    `INSERT INTO budget_raises (budget_id, amount_nano_usd, until)
-     SELECT @id, amount_nano_usd, until FROM budget_raises WHERE budget_id = @parentId`,
+    `INSERT INTO budget_raises (budget_id, amount_nano_usd, until, created_at)
+     SELECT @id, amount_nano_usd, until, created_at FROM budget_raises WHERE budget_id = @parentId`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { type RequestId, timeOfRequestId } from '../../ids.ts';
+import { EPOCH_MS, type RequestId, timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Origin } from '../../origin.ts';
 import type { Names } from '../database/names.ts';
@@ -92,7 +92,7 @@ export function createJournal(options: JournalOptions): Journal {
   const statements = prepare(db);
   const { replace, replaceNeed, updateOrigin, select, selectSlot } = statements;
   const { insert, update } = createRowWriter(options, statements);
-  const writeTrial = createTrialWriter(db);
+  const writeTrial = createTrialWriter(db, options.now);
   /** The rows that this process has added. */
   const cache = new Map<RequestId, Hold>();
 
@@ -146,6 +146,12 @@ export function createJournal(options: JournalOptions): Journal {
   };
 }
 
+/** When a request came in; not after the running batch, as an id may be, unless the clock is not set. */
+function arrivalOf(id: RequestId, now: number): number {
+  const time = timeOfRequestId(id);
+  return now < EPOCH_MS ? time : Math.min(time, Math.trunc(now));
+}
+
 /** Writes the columns of a row: those that are known with the hold, and those of the end. */
 function createRowWriter({ names, sessions, now }: JournalOptions, statements: ReturnType<typeof prepare>) {
   function insert(
@@ -159,6 +165,7 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
     const repoId = head.origin ? names.idOf(head.origin.repo) : 0;
     statements.insert.run(
       head.id,
+      timeOfRequestId(head.id) - arrivalOf(head.id, now()),
       slot,
       head.projectId,
       head.keyId,
@@ -175,7 +182,13 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
       repoId,
       agentId,
       agentVersionId,
-      head.session === undefined ? 0 : sessions.idOf(head.session, head, { agentId, agentVersionId, repoId }),
+      head.session === undefined
+        ? 0
+        : sessions.idOf(
+            head.session,
+            { at: arrivalOf(head.id, now()), projectId: head.projectId },
+            { agentId, agentVersionId, repoId },
+          ),
     );
   }
 
@@ -213,7 +226,7 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
       micros(timings?.sent),
       record.firstByteMs === null ? null : Math.round(record.firstByteMs),
       Math.round(record.durationMs),
-      sinceArrival(record.id),
+      Math.trunc(now()),
       origin ? names.idOf(origin.process) : 0,
       origin ? names.idOf(origin.repo) : 0,
       record.upstreamMessageId ?? null,
@@ -262,6 +275,7 @@ function needColumns(need: RecordedNeed): (number | null)[] {
 /** The columns that are written with the hold, in the order of `insert`. */
 const OPENED = [
   'id',
+  'ahead_ms',
   'slot',
   'project_id',
   'key_id',
@@ -309,7 +323,7 @@ const SETTLED_COLUMNS = [
   'sent_us = ?',
   'first_byte_ms = ?',
   'duration_ms = ?',
-  'settled_ms = ?',
+  'settled_ms = max(0, ? - at)',
   'process_id = ?',
   'repo_id = ?',
   'upstream_message_id = ?',

@@ -14,6 +14,7 @@ import {
 import { createAskRows } from './asks/ask-rows.ts';
 import { createBalances } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
+import { createTimeline } from './clock/timeline.ts';
 import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createJournal } from './journal.ts';
@@ -70,6 +71,8 @@ export interface Ledger {
   standings(projectId: number): Promise<Standing[]>;
   /** Calls the listener after each transaction that wrote events. */
   onEvents(listener: () => void): void;
+  /** Calls the listener in a transaction that finds rows of another writer, or the clock set back. */
+  onOthersWrote(listener: () => void): void;
   /** Calls the listener after each transaction. */
   onCommit(listener: () => void): void;
   /** Calls the listener after each transaction with the records that it wrote. */
@@ -116,6 +119,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add, team, asks });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle, asks: askRows });
   const watch = createChangeWatch(db, clock);
+  const timeline = createTimeline(db, calendar);
   const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
 
   function forget(): void {
@@ -134,7 +138,11 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   const { submit, submitLate, settled, flush, pause } = createGroupCommit(db, clock, {
     begin(now) {
-      if (!watch.isUnchanged()) forget();
+      const othersWrote = !watch.isUnchanged();
+      if (timeline.enter(now, othersWrote) || othersWrote) {
+        forget();
+        listeners.noteOthers();
+      }
       batchAt = now;
       balances.begin(now);
     },
@@ -143,6 +151,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       watch.note();
     },
     end(committed) {
+      if (!committed) timeline.forget();
       names.settle(committed);
       sessions.settle(committed);
       if (!committed || hasOtherWrites) forget();
@@ -193,9 +202,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     writeBudgets: (command) => submit(() => apart(command)),
     writeApart: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
-    onEvents: listeners.onEvents,
-    onCommit: listeners.onCommit,
-    onRecords: listeners.onRecords,
+    ...listeners.on,
     settled,
     flush,
     pause,
@@ -210,14 +217,21 @@ function balancesHooks(team: TeamHooks | undefined) {
 /** Who is told of a batch once it is committed. */
 function createListeners() {
   const ofEvents: (() => void)[] = [];
+  const ofOthers: (() => void)[] = [];
   const ofCommits: (() => void)[] = [];
   const ofRecords: ((records: readonly RequestRecord[]) => void)[] = [];
   let hasEvents = false;
   let records: RequestRecord[] = [];
   return {
-    onEvents: (listener: () => void) => void ofEvents.push(listener),
-    onCommit: (listener: () => void) => void ofCommits.push(listener),
-    onRecords: (listener: (records: readonly RequestRecord[]) => void) => void ofRecords.push(listener),
+    on: {
+      onEvents: (listener: () => void) => void ofEvents.push(listener),
+      onOthersWrote: (listener: () => void) => void ofOthers.push(listener),
+      onCommit: (listener: () => void) => void ofCommits.push(listener),
+      onRecords: (listener: (records: readonly RequestRecord[]) => void) => void ofRecords.push(listener),
+    },
+    noteOthers() {
+      for (const listener of ofOthers) listener();
+    },
     noteEvent() {
       hasEvents = true;
     },

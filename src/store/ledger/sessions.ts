@@ -1,9 +1,9 @@
-import { type RequestId, timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 
 /** The first request of a session. */
 interface FirstRequest {
-  id: RequestId;
+  /** When it came in, UTC milliseconds. */
+  at: number;
   projectId: number;
 }
 
@@ -40,8 +40,7 @@ export function createSessions(db: Db): Sessions {
   /** Sessions of the running transaction. */
   const uncommitted = new Map<string, number>();
   return {
-    idOf(externalId, { id: requestId, projectId }, { agentId, agentVersionId, repoId }) {
-      const at = timeOfRequestId(requestId);
+    idOf(externalId, { at, projectId }, { agentId, agentVersionId, repoId }) {
       const text = externalId.slice(0, MAX_LENGTH);
       const key = `${projectId} ${agentId} ${text}`;
       const cached = cache.get(key) ?? uncommitted.get(key);

@@ -42,8 +42,8 @@ export function listSessions(db: Db, { id, projectId, agent, since, limit }: Ses
   const select = db.prepare<[Record<string, string | number | null>], Session>(
     `WITH j AS MATERIALIZED (SELECT session_id, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, min(id) / 4096 + 1735689600000 AS first,
-       max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo FROM journal
+       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, min(at) AS first, max(at) AS last,
+       max(repo_id) AS repo FROM journal
        WHERE state > 0 AND source = ${SOURCES.gw} AND session_id <> 0 GROUP BY session_id),
      found AS (SELECT id FROM (SELECT s.id FROM sessions s
          WHERE ${WHERE} AND s.last_at > 0 AND (@since IS NULL OR s.last_at >= @since) ORDER BY s.last_at DESC LIMIT @limit)

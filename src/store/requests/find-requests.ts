@@ -1,4 +1,5 @@
 import { type RequestId, requestIdAt } from '../../ids.ts';
+import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
 
@@ -87,8 +88,8 @@ function sharedConditions(db: Db, filter: RequestFilter): string[] {
     ...named('agent_id', filter.agent),
     ...named('repo_id', filter.repo),
     ...(filter.session === undefined ? [] : [sessionCondition(db, filter.session)]),
-    ...compared('>=', since === undefined ? undefined : requestIdAt(since)),
-    ...compared('<', until === undefined ? undefined : requestIdAt(until)),
+    ...(since === undefined ? [] : [`id >= ${requestIdAt(since)} AND at >= ${Math.ceil(since)}`]),
+    ...(until === undefined ? [] : [`id < ${idsBefore(until)} AND at < ${Math.ceil(until)}`]),
     ...compared('>', after),
     ...compared('<', before),
   ];

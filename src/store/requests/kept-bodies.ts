@@ -1,7 +1,7 @@
 import { chmod, readdir, rename, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import { type RequestId, timeOfRequestId } from '../../ids.ts';
+import type { RequestId } from '../../ids.ts';
 import { makeDirectory } from '../../paths.ts';
 import type { Db } from '../database/open.ts';
 import {
@@ -49,7 +49,7 @@ const MIN_FREE_BYTES = 256 * MB;
 export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
   const { folder, db, now, isOn, warn } = options;
   const { maxBytes = MAX_BYTES, maxFiles = MAX_FILES, maxWaitingBytes = 2 * MAX_BODIES_BYTES } = options;
-  const isRecorded = recordLookup(db);
+  const arrivalOf = arrivalLookup(db);
   /** Bytes of each file, the oldest first. */
   let sizes = new Map<RequestId, number>();
   let total = 0;
@@ -78,7 +78,7 @@ export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
     await checkSpace(folder);
     await replace(file, packed);
     // Deleted while they were written: the setting went off, or the request's record went.
-    if (!isOn() || !isRecorded(id)) return rm(file, { force: true });
+    if (!isOn() || arrivalOf(id) === undefined) return rm(file, { force: true });
     total += packed.length - (sizes.get(id) ?? 0);
     sizes.set(id, packed.length);
     failed = false;
@@ -92,7 +92,7 @@ export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
       total = 0;
       return;
     }
-    if (now() - scannedAt >= SCAN_EVERY_MS) await scan();
+    if (Math.abs(now() - scannedAt) >= SCAN_EVERY_MS) await scan();
     await trim();
   }
 
@@ -112,7 +112,8 @@ export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
   async function trim(): Promise<void> {
     const expired = now() - KEPT_MS;
     for (const [id, size] of sizes) {
-      if (timeOfRequestId(id) >= expired && total <= maxBytes && sizes.size <= maxFiles) continue;
+      // Requests are in the order of their times.
+      if (total <= maxBytes && sizes.size <= maxFiles && (arrivalOf(id) ?? 0) >= expired) return;
       await rm(fileOf(folder, id), { force: true });
       sizes.delete(id);
       total -= size;
@@ -147,19 +148,21 @@ export async function removeBodies(folder: string): Promise<void> {
 /** Deletes the bodies of requests that are not on record any more. */
 export async function removeUnrecorded(folder: string, db: Db): Promise<void> {
   if (!(await hasFolder(folder))) return;
-  const isRecorded = recordLookup(db);
+  const arrivalOf = arrivalLookup(db);
   for (const name of await readdir(folder)) {
     const id = requestOf(name);
-    if (id !== undefined && !isRecorded(id)) await rm(fileOf(folder, id), { force: true });
+    if (id !== undefined && arrivalOf(id) === undefined) await rm(fileOf(folder, id), { force: true });
   }
 }
 
-/** Whether a request runs or is on record. */
-function recordLookup(db: Db): (id: RequestId) => boolean {
-  const find = db.prepare<{ id: RequestId }>(
-    'SELECT 1 FROM journal WHERE id = @id UNION ALL SELECT 1 FROM requests WHERE id = @id',
-  );
-  return (id) => find.get({ id }) !== undefined;
+/** When a request came in; undefined if it is not on record. */
+function arrivalLookup(db: Db): (id: RequestId) => number | undefined {
+  const find = db
+    .prepare<{ id: RequestId }, number>(
+      'SELECT at FROM journal WHERE id = @id UNION ALL SELECT at FROM requests WHERE id = @id',
+    )
+    .pluck();
+  return (id) => find.get({ id });
 }
 
 async function makeFolder(folder: string): Promise<void> {

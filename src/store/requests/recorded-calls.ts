@@ -1,4 +1,5 @@
-import { type RequestId, requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { type RequestId, requestIdAt } from '../../ids.ts';
+import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
 
@@ -27,7 +28,7 @@ export interface CallFilter {
   limit: number;
 }
 
-interface Row extends Omit<RecordedCall, 'startedAt' | 'endedAt'> {
+interface Row extends Omit<RecordedCall, 'endedAt'> {
   /** Null while it runs. */
   durationMs: number | null;
 }
@@ -40,9 +41,9 @@ export function listCalls(db: Db, filter: CallFilter): RecordedCall[] {
   // Requests of unknown programs are not in the index. SQLite would read all of the span instead of using it.
   const [index, isIndexed] =
     agentId === 0 ? ['', 'TRUE'] : ['INDEXED BY requests_of_agent', 'r.agent_id <> 0'];
-  const where = `r.agent_id = ${agentId} AND ${isIndexed} AND r.source = ${SOURCES.gw} AND r.id > @after AND r.id >= @from AND r.id < @to
+  const where = `r.agent_id = ${agentId} AND ${isIndexed} AND r.source = ${SOURCES.gw} AND r.id > @after AND r.id >= @from AND r.at >= @since AND r.id < ${idsBefore(until)} AND r.at < @until
     AND (@projectId IS NULL OR r.project_id = @projectId)`;
-  const columns = `r.id, coalesce(s.external_id, '') AS session, r.input_tokens AS inputTokens,
+  const columns = `r.id, r.at AS startedAt, coalesce(s.external_id, '') AS session, r.input_tokens AS inputTokens,
     r.output_tokens AS outputTokens`;
   const rows = db
     .prepare<[Record<string, number | null>], Row>(
@@ -60,12 +61,12 @@ export function listCalls(db: Db, filter: CallFilter): RecordedCall[] {
     .all({
       after,
       from: requestIdAt(since),
-      to: requestIdAt(until),
+      since: Math.ceil(since),
+      until: Math.ceil(until),
       projectId: projectId ?? null,
       limit,
     });
   return rows.map(({ durationMs, ...row }) => {
-    const startedAt = timeOfRequestId(row.id);
-    return { ...row, startedAt, endedAt: durationMs === null ? null : startedAt + durationMs };
+    return { ...row, endedAt: durationMs === null ? null : row.startedAt + durationMs };
   });
 }

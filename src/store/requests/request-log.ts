@@ -1,4 +1,4 @@
-import { type RequestId, timeOfRequestId } from '../../ids.ts';
+import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
@@ -57,7 +57,7 @@ export interface Timings {
   sent: number | null;
 }
 
-type Derived = 'timeMs' | 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'detail';
+type Derived = 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'detail';
 
 interface Row extends Omit<LoggedRequest, Derived>, NeedColumns, MissColumns {
   outcome: number;
@@ -71,7 +71,7 @@ interface Row extends Omit<LoggedRequest, Derived>, NeedColumns, MissColumns {
   detail: string | null;
 }
 
-const SELECT = `SELECT r.id, p.name AS project, coalesce(k.hint, '') AS keyHint, e.name AS endpoint, v.name AS provider,
+const SELECT = `SELECT r.id, r.at AS timeMs, p.name AS project, coalesce(k.hint, '') AS keyHint, e.name AS endpoint, v.name AS provider,
   m.name AS model, a.name AS askedModel, r.status, r.outcome, r.flags, r.input_tokens AS inputTokens,
   r.cached_input_tokens AS cachedInputTokens, r.cache_write_tokens AS cacheWriteTokens,
   r.output_tokens AS outputTokens, r.reasoning_tokens AS reasoningTokens, r.saved_tokens AS savedTokens,
@@ -105,13 +105,12 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
 }
 
 function read(row: Row): LoggedRequest {
-  const timeMs = timeOfRequestId(row.id);
+  const { timeMs } = row;
   const { outcome, flags, source, bodyUs, compressedUs, heldUs, sentUs, settledMs, detail, ...rest } = row;
   const recorded = detail === null ? undefined : (JSON.parse(detail) as Record<string, unknown>);
   const ms = (us: number | null) => (us === null ? null : us / 1_000);
   return {
     ...withoutMiss(withoutNeed(rest)),
-    timeMs,
     outcome: OUTCOME_NAMES[outcome] ?? 'ok',
     flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
     source: SOURCE_NAMES[source] ?? 'gw',

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
-import { bucketOf } from '../../../src/store/archive/usage-bucket.ts';
 import type { Db } from '../../../src/store/database/open.ts';
+import { bucketOf } from '../../../src/store/database/usage-bucket.ts';
 import {
   FLAGS,
   isFailure,

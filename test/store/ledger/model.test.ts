@@ -82,6 +82,8 @@ const PROJECTS = 3;
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Africa/Cairo', 'Pacific/Auckland'];
+/** The first days of request ids (ids.ts). */
+const EARLIEST = Date.UTC(2025, 0, 3);
 const STARTS = ['2026-05-12T12:00Z', '2026-03-08T04:30Z', '2026-10-31T22:59Z', '2026-12-31T23:59:58Z'];
 
 const project = fc.integer({ min: 1, max: PROJECTS });
@@ -340,7 +342,7 @@ const batchOf = (commands: fc.Arbitrary<Command>) =>
             ),
           );
           expected.push(undefined);
-          model.otherRecords.push({
+          model.addRecord({
             id,
             projectId: command.project,
             cost: command.cost,
@@ -375,13 +377,15 @@ const settleLate = step(
   async (model, real, { daemon: place, pick, percent }) => {
     const choices = model.requests.filter((r) => r.open);
     if (choices.length === 0) return;
-    const { id, projectId, amount, slot } = at(choices, pick);
+    const request = at(choices, pick);
+    const { id, projectId, amount, slot } = request;
     // Mostly the daemon that has admitted it: another does not know the hold.
     const index = place % 4 === 0 ? place % real.daemons.length : slot;
     const { ledger } = at(real.daemons, index);
     const cost = Math.floor((amount * percent) / 100);
     takeOver(real, id, index);
-    const record = recordOf(id, { projectId, costNanoUsd: cost, ...originOf(real, id) });
+    const of = { ...originOf(real, id), ...clientOf(request) };
+    const record = recordOf(id, { projectId, costNanoUsd: cost, ...of });
     const late = ledger.settleLate(record);
     if (late) {
       real.late.set(index, [...(real.late.get(index) ?? []), { id, cost, committed: late.committed }]);
@@ -630,29 +634,38 @@ const remove = step(
   },
 );
 
-function setClock(model: Oracle, { world, callers }: Real, now: number): void {
-  world.clock.set(now);
+/** Moves the clock, forward or back, and lets one daemon or the command line find out: what they do next is in turn. */
+async function setClock(model: Oracle, real: Real, time: number, first = 1): Promise<void> {
+  const now = Math.max(time, EARLIEST);
+  real.world.clock.set(now);
   model.now = now;
+  model.enter();
   // The archive does not wait for a longer search.
-  for (const [id, caller] of callers) if (now - timeOfRequestId(id) >= 60 * SECOND) caller.tell = undefined;
+  const arrivals = new Map([...model.requests, ...model.otherRecords].map(({ id, at }) => [id, at]));
+  for (const [id, caller] of real.callers)
+    if (now - (arrivals.get(id) ?? timeOfRequestId(id)) >= 60 * SECOND) caller.tell = undefined;
+  if (first % 4 > 0) return rollAt(model, real, first);
+  await listBudgets(real.admin, [1], { calendar: real.world.calendar, now });
+  model.touch(1);
 }
 
-const tick = step(
-  'move the clock by',
-  fc.oneof(
-    fc.integer({ min: 0, max: 90 * SECOND }),
-    fc.integer({ min: 0, max: 30 * HOUR }),
-    fc.integer({ min: -30 * HOUR, max: 0 }),
-    fc.constantFrom(24 * HOUR, 40 * 24 * HOUR, 400 * 24 * HOUR),
-  ),
-  async (model, real, ms) => setClock(model, real, real.world.clock.now() + ms),
+const jumps = fc.oneof(
+  fc.integer({ min: 0, max: 90 * SECOND }),
+  fc.integer({ min: -3 * 60 * SECOND, max: 0 }),
+  fc.integer({ min: 0, max: 30 * HOUR }),
+  fc.integer({ min: -30 * HOUR, max: 0 }),
+  fc.constantFrom(...[1, 24, 7 * 24, 40 * 24, 400 * 24].flatMap((hours) => [hours * HOUR, -hours * HOUR])),
+);
+
+const tick = step('move the clock by', fc.tuple(jumps, fc.nat()), async (model, real, [ms, first]) =>
+  setClock(model, real, real.world.clock.now() + ms, first),
 );
 
 const midnight = step('move the clock to midnight and', fc.constantFrom(-1, 0, 1), async (model, real, ms) =>
   setClock(model, real, real.world.calendar.day(real.world.clock.now()).end + ms),
 );
 
-const roll = step('roll', fc.nat(), async (model, real, pick) => {
+async function rollAt(model: Oracle, real: Real, pick: number): Promise<void> {
   const { ledger, sumNextHour, takeOver } = at(real.daemons, pick);
   const committed = commitLate(model, real, pick);
   const rolled = ledger.roll();
@@ -664,7 +677,9 @@ const roll = step('roll', fc.nat(), async (model, real, pick) => {
   await archived;
   await expectSettled(committed);
   model.rollAll();
-});
+}
+
+const roll = step('roll', fc.nat(), rollAt);
 
 /**
  * kill -9 and a new start in the same slot; another daemon, or the new one, closes what is open. A late settlement that
@@ -895,6 +910,22 @@ const askSteps = [
   midnight,
 ];
 
+/** Caps that a few requests fill, so that what was spent in the future leaves no room now, or for periods to come. */
+const setSmall = setOf({
+  ...setValues,
+  project: fc.constant(1),
+  repo: fc.constant(''),
+  cap: fc.integer({ min: 0, max: 120 }),
+  onLimit: fc.constant<OnLimit>('block'),
+});
+const leap = step(
+  'move the clock by days',
+  fc.tuple(fc.constantFrom(1, 1, 2, 9, -1, -1, -2, -9), fc.nat()),
+  async (model, real, [days, first]) =>
+    setClock(model, real, real.world.clock.now() + days * 24 * HOUR, first),
+);
+const clockSteps = [asked, asked, asked, asked, leap, leap, leap, tick, crash, settleLate, list, setSmall];
+
 /** Replaces a part of a daemon by a defect. */
 type Break = (daemon: SimulatedDaemon, db: Db) => SimulatedDaemon;
 
@@ -912,6 +943,11 @@ const ASKING: History = {
   commands: askSteps,
 };
 
+const CLOCK: History = {
+  budgets: fc.array(setSmall, { minLength: 1, maxLength: 3 }),
+  commands: clockSteps,
+};
+
 function model(daemons: number, breakIt: Break = whole, history = GENERAL) {
   return fc.asyncProperty(
     fc.constantFrom(...STARTS),
@@ -921,7 +957,7 @@ function model(daemons: number, breakIt: Break = whole, history = GENERAL) {
     async (start, timezone, budgets, commands) => {
       const real = await open(daemons, start, timezone, breakIt);
       try {
-        const setup = () => ({ model: new Oracle(real.world.calendar), real });
+        const setup = () => ({ model: new Oracle(real.world.calendar, real.world.clock.now()), real });
         await fc.asyncModelRun(setup, [...budgets, ...commands]);
       } finally {
         for (const { ledger } of real.daemons) ledger.pause();
@@ -955,6 +991,55 @@ describe('the ledger does what its plainest description does', () => {
     async () => {
       await fc.assert(model(1, whole, ASKING), runs(0.03));
       await fc.assert(model(2, whole, ASKING), runs(0.01));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  test(
+    'with a clock that is often wrong',
+    async () => {
+      await fc.assert(model(1, whole, CLOCK), runs(0.04));
+      await fc.assert(model(2, whole, CLOCK), runs(0.01));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  const afterRoll = (sql: string): Break => {
+    return (daemon, db) => ({
+      ...daemon,
+      ledger: {
+        ...daemon.ledger,
+        async roll() {
+          const rolled = daemon.ledger.roll();
+          daemon.ledger.flush();
+          await rolled;
+          db.prepare(sql).run();
+        },
+      },
+    });
+  };
+
+  // The same faults in a moment, and in one kind of period: clock.test.ts.
+  test.runIf(process.env.GW_LONG).each<[string, Break]>([
+    [
+      'stays in a period that began in the future',
+      afterRoll("UPDATE meta SET value = 0 WHERE key = 'clock_latest'"),
+    ],
+    [
+      'grants again what was spent early',
+      afterRoll('UPDATE budgets SET early_start = NULL WHERE early_start IS NOT NULL'),
+    ],
+    ['forgets how much was spent early', afterRoll('UPDATE budget_periods SET early_nano_usd = 0')],
+    [
+      'dates windows to come to the present',
+      afterRoll(`UPDATE budget_periods SET posted_nano_usd = 0 WHERE rolling = 1
+       AND start > (SELECT value FROM meta WHERE key = 'clock_latest') + 60000`),
+    ],
+  ])(
+    'and a ledger fails that %s',
+    async (_, breakIt) => {
+      const history = model(1, breakIt, CLOCK);
+      await expect(fc.assert(history, { ...runs(2), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );

@@ -17,7 +17,8 @@ async function withRequests() {
   const db = await memoryDatabase();
   addProjects(db, 2);
   const { key } = await createKey(db, { projectId: 1, now: NOON });
-  const { ledger } = startDaemon(db, createWorld(), 0);
+  const world = createWorld({ startMs: NOON + 3_600_000 });
+  const { ledger } = startDaemon(db, world, 0);
   const ids = [0, 1, 2, 3].map((minutes) => requestIdAt(NOON + minutes * 60_000));
   const [a = 0, b = 0, c = 0, d = 0] = ids;
   await Promise.all([

@@ -1,0 +1,8 @@
+import { requestIdAt } from '../../ids.ts';
+
+/**
+ * SQL for an id that the ids of all requests before a time, UTC milliseconds, are below: a bound for an index, beside the
+ * condition on `at`. Ids are ahead of the clock by less than a minute, or by what it was once wrong.
+ */
+export const idsBefore = (timeMs: number): string =>
+  `${requestIdAt(timeMs)} + 4096 * (60000 + coalesce((SELECT value FROM meta WHERE key = 'ids_ahead_ms'), 0))`;
