@@ -63,7 +63,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     requests: ['database', 'ledger'],
     router: ['database', 'ledger'],
     dashboard: ['database', 'ledger', 'requests'],
-    team: ['accounts', 'database', 'ledger'],
+    team: ['accounts', 'archive', 'database', 'ledger'],
   },
   reading: {
     '': [],

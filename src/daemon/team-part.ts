@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path';
 import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { messageOf } from '../errors.ts';
+import { archiveAll } from '../store/archive/archiver.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
 import { type Membership, noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
 import type { TeamAuthority } from '../team/authority.ts';
-import type { SyncAgent } from '../team/sync-agent.ts';
 import type { BootOptions, Core } from './open-core.ts';
 
 /** What a daemon does for its team. Nothing of it is loaded without a membership. */
@@ -19,6 +19,13 @@ export interface TeamPartOptions extends Core, Pick<BootOptions, 'openTeam'> {
   onAnswer: () => void;
 }
 
+/** What a member does while it is one. */
+interface Member {
+  stop(options: { isLeaving: boolean }): Promise<void>;
+  /** Returns all money as requests end, and leaves. Throws if the team can't be told. */
+  leave(): Promise<void>;
+}
+
 const LOCK_EVERY_MS = 250;
 const OPEN_EVERY_MS = 5_000;
 
@@ -26,7 +33,7 @@ const OPEN_EVERY_MS = 5_000;
 export function createTeamPart(options: TeamPartOptions): TeamPart {
   const { db, clock, ledger, paths, log, configuration } = options;
   let isLeaving = false;
-  let agent: Promise<SyncAgent | undefined> | undefined;
+  let agent: Promise<Member | undefined> | undefined;
   /** Whom the agent speaks for. */
   let gatewayId: number | undefined;
   let ending: Promise<void> | undefined;
@@ -112,10 +119,11 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   };
 }
 
-async function open(options: TeamPartOptions, membership: Membership): Promise<SyncAgent> {
+async function open(options: TeamPartOptions, membership: Membership): Promise<Member> {
   const { db, ledger, clock, paths, log, random, team, onAnswer, openTeam = openPostgres } = options;
-  const [{ createSyncAgent }, { fingerprintOf }] = await Promise.all([
+  const [{ createSyncAgent }, { createUsagePush, pushLastUsage }, { fingerprintOf }] = await Promise.all([
     import('../team/sync-agent.ts'),
+    import('../team/usage-push.ts'),
     import('../team/fingerprint.ts'),
   ]);
   if (membership.fingerprint !== fingerprintOf(paths.database)) {
@@ -123,20 +131,34 @@ async function open(options: TeamPartOptions, membership: Membership): Promise<S
     throw new Error(COPIED);
   }
   const authority = await openTeam(readSecrets(paths.credentials)[TEAM_URL] ?? '');
+  const identity = { gateway: membership.gatewayId, token: membership.token };
+  const common = { db, ledger, clock, random, authority, identity, log };
+  const pushOptions = { ...common, onRefused: () => agent.syncNow() };
+  const pushLast = async () => {
+    await archiveAll(options);
+    await pushLastUsage(pushOptions);
+  };
   const agent = createSyncAgent({
-    db,
-    ledger,
-    clock,
-    random,
-    authority,
-    identity: { gateway: membership.gatewayId, token: membership.token },
-    log,
+    ...common,
     onAnswer,
+    onLeaving: pushLast,
     teamClock: team.clock,
     demands: team.demands,
   });
+  const usage = createUsagePush(pushOptions);
   agent.start();
-  return agent;
+  usage.start();
+  return {
+    async stop({ isLeaving }) {
+      await usage.stop();
+      if (isLeaving) await pushLast();
+      await agent.stop({ isLeaving });
+    },
+    async leave() {
+      await usage.stop();
+      await agent.leave();
+    },
+  };
 }
 
 async function openPostgres(url: string): Promise<TeamAuthority> {

@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../money.ts';
+import type { TEAM_FIGURES, TeamUsageBatch } from '../store/team/usage.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
 
 /** The budget of a team, as an admin set it. */
@@ -45,51 +46,33 @@ export interface GatewayIdentity {
   token: string;
 }
 
-/** The figures of one hour. Sent anew, with a higher version, whenever they change. */
-export interface UsageHour {
-  /** Start of the hour, UTC ms. */
-  bucket: number;
-  project: string;
-  provider: string;
-  model: string;
-  keyLabel: string;
-  version: number;
-  figures: UsageFigures;
+export const TEAM_GROUPINGS = ['project', 'model', 'member', 'gateway', 'key', 'day'] as const;
+export type TeamGrouping = (typeof TEAM_GROUPINGS)[number];
+
+/** Whose usage, over inclusive days of the team's time zone, YYYY-MM-DD. */
+export interface TeamUsageQuery {
+  groupBy: TeamGrouping;
+  from: string;
+  to: string;
 }
 
-export interface UsageFigures {
-  requests: number;
-  blockedRequests: number;
-  failedRequests: number;
-  unpricedRequests: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
-  reasoningTokens: number;
-  savedTokens: number;
-  costNanoUsd: NanoUsd;
-  savedNanoUsd: NanoUsd;
-}
-
-/** Sums of a day. `member`, `gateway` and `keyLabel` are null where the reader may not see them. */
-export interface UsageRow {
-  /** YYYY-MM-DD in the team's time zone. */
-  day: string;
-  project: string;
-  provider: string;
-  model: string;
+/** Sums by one thing. */
+export interface TeamUsageSum {
+  key: string;
+  /** The member's login role; null: of several. */
   member: string | null;
-  gateway: string | null;
-  keyLabel: string | null;
-  figures: UsageFigures;
+  figures: Record<(typeof TEAM_FIGURES)[number], number>;
 }
 
-/** A span of time, UTC ms; `to` is exclusive. */
-export interface Span {
-  from: number;
-  to: number;
+export interface TeamUsage {
+  /** `own`: only of gateways that the asking role has joined, since it may not see the others. */
+  scope: 'team' | 'own';
+  /** In no order. */
+  sums: TeamUsageSum[];
 }
+
+/** How the authority took usage; the others are as for a sync. */
+export type PushAnswer = 'ok' | 'stale' | 'fenced' | 'left' | 'forgotten';
 
 /** One event for one webhook, claimed by this gateway until `claimEnds`. */
 export interface ClaimedDelivery {
@@ -145,8 +128,8 @@ export interface TeamAuthority {
   /** Frees all that the gateway still holds. Make its local limits 0 durably before. */
   leave(identity: GatewayIdentity, nonce: string): Promise<'ok' | 'fenced'>;
   sync(token: string, message: SyncMessage): Promise<SyncAnswer | SyncRefusal>;
-  /** The number of rows that were new or newer than what the authority had. */
-  pushUsage(identity: GatewayIdentity, rows: readonly UsageHour[]): Promise<number>;
+  /** Replaces this gateway's usage of the buckets that the batch names. */
+  pushUsage(identity: GatewayIdentity, nonce: string, batch: TeamUsageBatch): Promise<PushAnswer>;
   budgets(): Promise<TeamConfig>;
   keys(sinceVersion: number): Promise<TeamKeys>;
   /** The next delivery that nobody has in hand; undefined: none is due. Needs the courier's right. */
@@ -162,10 +145,8 @@ export interface TeamAuthority {
     claimed: Pick<ClaimedDelivery, 'delivery' | 'claim'>,
     reason: string,
   ): Promise<boolean>;
-  /** By day, project, provider and model: of the whole team. */
-  teamUsage(span: Span): Promise<UsageRow[]>;
-  /** As `teamUsage` and by gateway and key: of the gateways that this member joined. */
-  myUsage(span: Span): Promise<UsageRow[]>;
+  /** By member, gateway or key: of the whole team where the role is an admin's, else of its own gateways. */
+  usage(query: TeamUsageQuery): Promise<TeamUsage>;
   close(): Promise<void>;
 }
 
@@ -231,7 +212,6 @@ export interface TeamAdmin {
   forget(gateway: number, options?: { release?: boolean }): Promise<NanoUsd>;
   /** Ends the freeze after a failover; `freeze` begins one. */
   recover(options?: { freeze?: boolean }): Promise<void>;
-  allUsage(span: Span): Promise<UsageRow[]>;
   createKey(
     key: Pick<TeamKey, 'hash' | 'hint' | 'label' | 'project' | 'expiresAt' | 'models' | 'rpm'>,
   ): Promise<number>;

@@ -13,6 +13,7 @@ import {
   setNextNonce,
 } from '../store/team/membership.ts';
 import { applyTeamBudgets } from '../store/team/team-budgets.ts';
+import { resendTeamUsage } from '../store/team/usage.ts';
 import type { GatewayIdentity, TeamAuthority } from './authority.ts';
 import type { Demands } from './demands.ts';
 import { createPace } from './policy.ts';
@@ -32,6 +33,8 @@ export interface SyncAgentOptions {
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Room may have come: those who wait try again. */
   onAnswer: () => void;
+  /** This gateway leaves: the last moment at which the authority listens. */
+  onLeaving?: () => Promise<void>;
 }
 
 /** Asks the authority for what requests will need, ahead of it where that can be foreseen. */
@@ -39,6 +42,7 @@ export interface SyncAgent {
   start(): void;
   /** Stops after the sync that runs, and returns all money if this gateway leaves. */
   stop(options?: { isLeaving?: boolean }): Promise<void>;
+  syncNow(): void;
   /** Returns all money as requests end, and leaves the team. Throws if the authority can't be told. */
   leave(): Promise<void>;
 }
@@ -51,6 +55,7 @@ const LEAVE_TRIES = 120;
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one conversation
 export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer } = options;
+  const { onLeaving = async () => {} } = options;
   const books = createSyncBooks({ db, clock, teamClock, demands });
   let seq = 0;
   /** The nonce that the authority knows; undefined: not introduced yet. */
@@ -133,7 +138,10 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     const before = readMembership(db);
     await ledger.writeBudgets(() => {
       const isOther = noteAnswer(db, { incarnation, frozen, offsetMs, now: clock.now() });
-      if (isOther) books.forgetHeard();
+      if (isOther) {
+        books.forgetHeard();
+        resendTeamUsage(db);
+      }
       books.apply(rows, answer);
     });
     if (before?.unreachableSince)
@@ -209,12 +217,14 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
       if (isLeaving && !wasStopped) await returnAll(1);
       await authority.close();
     },
+    syncNow: () => schedule(0),
     async leave() {
       await halt();
       try {
         nonce ??= await introduce();
         if (!(await returnAll(LEAVE_TRIES)))
           throw new Error(readMembership(db)?.failure ?? 'requests still run that hold money of the team');
+        await onLeaving();
         if ((await authority.leave(identity, nonce)) !== 'ok')
           throw new Error('another copy of this state directory speaks for this gateway');
         await ledger.writeBudgets(() => removeMembership(db, clock.now()));

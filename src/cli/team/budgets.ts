@@ -1,4 +1,5 @@
 import { formatUsd, usdNumber } from '../../money.ts';
+import { budgetName } from '../../store/ledger/terms.ts';
 import type { TeamBudgetStanding } from '../../team/authority.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
@@ -80,9 +81,8 @@ function readOffline(text: string): number | null {
   return readAmount(amount);
 }
 
-function nameOf({ project, period }: Pick<TeamBudgetStanding, 'project' | 'period'>): string {
-  return `team/${project === '' ? '' : `${project}/`}${period}`;
-}
+const nameOf = ({ project, period }: Pick<TeamBudgetStanding, 'project' | 'period'>) =>
+  budgetName({ projectName: '', period, scopeKind: 'team', scopeValue: project });
 
 const outOf = ({ allocatedNanoUsd, spentNanoUsd }: TeamBudgetStanding) =>
   Math.max(0, allocatedNanoUsd - spentNanoUsd);

@@ -1,6 +1,7 @@
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets, TEAM_URL } from '../../config/secrets.ts';
 import { systemRandom } from '../../ids.ts';
+import { createArchive } from '../../store/archive/archive.ts';
 import type { Db } from '../../store/database/open.ts';
 import { inTransaction } from '../../store/database/write.ts';
 import { readMembership, removeMembership, startLeaving } from '../../store/team/membership.ts';
@@ -57,22 +58,30 @@ async function leaveHere(context: Context, db: Db): Promise<void> {
   const { clock, paths } = context;
   const membership = readMembership(db);
   if (!membership) return;
-  const [{ createPostgresAuthority }, { createSyncAgent }] = await Promise.all([
+  const [{ createPostgresAuthority }, { createSyncAgent }, { pushLastUsage }] = await Promise.all([
     import('../../team/postgres/authority.ts'),
     import('../../team/sync-agent.ts'),
+    import('../../team/usage-push.ts'),
   ]);
+  const archive = createArchive(db);
+  while (inTransaction(db, () => archive.takeOver(clock.now())));
   const teamClock = createTeamClock(clock, membership.offsetMs);
-  const agent = createSyncAgent({
+  const write = async <T>(command: () => T) => inTransaction(db, command);
+  const common = {
     db,
-    ledger: { writeBudgets: async (command) => inTransaction(db, command), settled: async () => {} },
+    ledger: { writeBudgets: write, writeApart: write, settled: async () => {} },
     clock,
-    teamClock,
-    random: systemRandom,
     authority: createPostgresAuthority(readSecrets(paths.credentials)[TEAM_URL] ?? ''),
     identity: { gateway: membership.gatewayId, token: membership.token },
-    demands: createDemands(clock, teamClock),
     log: { info() {}, warn() {} },
+  };
+  const agent = createSyncAgent({
+    ...common,
+    teamClock,
+    random: systemRandom,
+    demands: createDemands(clock, teamClock),
     onAnswer() {},
+    onLeaving: () => pushLastUsage({ ...common, onRefused() {} }),
   });
   await agent.leave();
 }

@@ -79,6 +79,11 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
      GROUP BY at / ${QUARTER_MS}, ${DIMS.join(', ')}`,
   );
   const rows = createUsageRows(db);
+  // A member of a team sends its figures there.
+  const markForTeam = db.prepare<[number]>(
+    `INSERT INTO team_usage_dirty (bucket) SELECT ? FROM team_membership WHERE TRUE
+     ON CONFLICT DO UPDATE SET version = version + 1`,
+  );
   const updateSessions = db.prepare<[Record<string, number>]>(
     `UPDATE sessions SET requests = requests + j.n, blocked_requests = blocked_requests + j.blocked,
      input_tokens = input_tokens + j.input, cached_input_tokens = cached_input_tokens + j.cached,
@@ -94,6 +99,7 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
   return {
     add(parameters) {
       const summedUntil = sums.until();
+      const buckets = new Set<number>();
       for (const group of select.all(parameters)) {
         const counts = COUNTERS.map((name) => group[name]);
         rows.add(
@@ -102,10 +108,12 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
           counts,
         );
         const bucket = bucketOf(group.at);
+        if (group.source === SOURCES.gw) buckets.add(bucket);
         // The request ran for long, or its daemon died long ago.
         if (bucket < summedUntil && group.source === SOURCES.gw)
           sums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);
       }
+      for (const bucket of buckets) markForTeam.run(bucket);
       updateSessions.run(parameters);
     },
   };

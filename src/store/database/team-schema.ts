@@ -29,6 +29,14 @@ export const teamMembership = sqliteTable('team_membership', {
   frozen: integer().notNull().default(0),
   /** It returns all money and then leaves. */
   leaving: integer().notNull().default(0),
+  /** Number of the last message with usage. */
+  usageSeq: integer('usage_seq').notNull().default(0),
+});
+
+/** Buckets of usage that the team's database has to hear of. A change of one while it is sent raises its version. */
+export const teamUsageDirty = sqliteTable('team_usage_dirty', {
+  bucket: integer().primaryKey(),
+  version: integer().notNull().default(1),
 });
 
 /** What this gateway may spend of a team budget in a period, and what the authority has heard of it last. */

@@ -28,11 +28,13 @@ export interface Membership {
   frozen: number;
   /** 1: it returns all money and then leaves. */
   leaving: number;
+  /** Number of the last message with usage. */
+  usageSeq: number;
 }
 
 const COLUMNS = `gateway_id AS gatewayId, name, team_name AS teamName, token, nonce, next_nonce AS nextNonce, fingerprint,
   incarnation, timezone, config_version AS configVersion, courier, joined_at AS joinedAt, offset_ms AS offsetMs,
-  synced_at AS syncedAt, unreachable_since AS unreachableSince, failure, frozen, leaving`;
+  synced_at AS syncedAt, unreachable_since AS unreachableSince, failure, frozen, leaving, usage_seq AS usageSeq`;
 
 export function readMembership(db: Db): Membership | undefined {
   return db.prepare<[], Membership>(`SELECT ${COLUMNS} FROM team_membership`).get();
@@ -80,7 +82,7 @@ export function removeMembership(db: Db, now: number): void {
       `UPDATE budgets SET removed_at = coalesce(removed_at, ?), team_budget_id = NULL, cap_nano_usd = 0
        WHERE team_budget_id IS NOT NULL`,
     ).run(now);
-    for (const table of ['team_membership', 'team_limits', 'team_standings'])
+    for (const table of ['team_membership', 'team_limits', 'team_standings', 'team_usage_dirty'])
       db.prepare(`DELETE FROM ${table}`).run();
   });
 }

@@ -1,5 +1,5 @@
 import type { TeamAdmin, TeamConfig, TeamKeys, TeamMember, TeamStatus, TeamWebhook } from '../authority.ts';
-import { callsOf, readUsage } from './authority.ts';
+import { callsOf } from './authority.ts';
 import { createConnection, parseTeamUrl } from './connect.ts';
 
 /** What an admin's role may do. Throws GwError 400 for a bad URL. */
@@ -29,7 +29,6 @@ export function createPostgresAdmin(url: string): TeamAdmin {
     members: () => call<TeamMember[]>('members'),
     forget: (gateway, { release = false } = {}) => call<number>('forget', gateway, release),
     recover: ({ freeze = false } = {}) => call<void>('recover', freeze),
-    allUsage: (span) => readUsage(connection, 'all_usage', span),
     createKey: ({ hash, hint, label, project, expiresAt, models, rpm }) =>
       call<number>('create_key', hash, hint, label, project, expiresAt, models, rpm),
     keys: async () => (await call<TeamKeys>('team_keys', 0)).keys,

@@ -1,12 +1,15 @@
+import { GwError } from '../../errors.ts';
+import { TEAM_FIGURES, type TeamUsageRow } from '../../store/team/usage.ts';
 import type {
   ClaimedDelivery,
   GatewayIdentity,
+  PushAnswer,
   TeamAuthority,
   TeamConfig,
   TeamKeys,
-  UsageFigures,
-  UsageHour,
-  UsageRow,
+  TeamUsage,
+  TeamUsageQuery,
+  TeamUsageSum,
 } from '../authority.ts';
 import type { SyncAnswer, SyncRefusal } from '../protocol.ts';
 import { createConnection, parseTeamUrl, type TeamConnection } from './connect.ts';
@@ -34,69 +37,52 @@ export function createPostgresAuthority(url: string): TeamAuthority {
     leave: (identity, nonce) => asGateway('leave', identity, nonce),
     sync: (token, { gateway, nonce, seq, rows }) =>
       call<SyncAnswer | SyncRefusal>('sync', gateway, token, nonce, seq, JSON.stringify(rows)),
-    pushUsage: (identity, rows) =>
-      asGateway<number>('push_usage', identity, JSON.stringify(rows.map(usageHourRow))),
+    pushUsage: (identity, nonce, { seq, buckets, rows }) =>
+      asGateway<PushAnswer>(
+        ...(['push_usage', identity, nonce, seq] as const),
+        buckets.map(({ bucket }) => bucket),
+        JSON.stringify(rows.map(usageRow)),
+      ),
     budgets: () => call<TeamConfig>('team_budgets'),
     keys: (sinceVersion) => call<TeamKeys>('team_keys', sinceVersion),
     claimEvent: async (identity) =>
       (await asGateway<ClaimedDelivery | null>('claim_event', identity)) ?? undefined,
     delivered: (identity, { delivery, claim }) => asGateway('delivered', identity, delivery, claim),
     failed: (identity, { delivery, claim }, reason) => asGateway('failed', identity, delivery, claim, reason),
-    teamUsage: (span) => readUsage(connection, 'team_usage', span),
-    myUsage: (span) => readUsage(connection, 'my_usage', span),
+    usage: (query) => readUsage(connection, query),
     close: () => connection.close(),
   };
 }
 
-/** Columns of the figures. */
-const FIGURES: readonly (readonly [column: string, figure: keyof UsageFigures])[] = [
-  ['requests', 'requests'],
-  ['blocked_requests', 'blockedRequests'],
-  ['failed_requests', 'failedRequests'],
-  ['unpriced_requests', 'unpricedRequests'],
-  ['input_tokens', 'inputTokens'],
-  ['cached_input_tokens', 'cachedInputTokens'],
-  ['cache_write_tokens', 'cacheWriteTokens'],
-  ['output_tokens', 'outputTokens'],
-  ['reasoning_tokens', 'reasoningTokens'],
-  ['saved_tokens', 'savedTokens'],
-  ['cost', 'costNanoUsd'],
-  ['saved', 'savedNanoUsd'],
-];
+/** Where the columns there have other names. */
+const COLUMNS: Record<string, string> = { key: 'key_label', cost_nano_usd: 'cost', saved_nano_usd: 'saved' };
 
-function usageHourRow({ bucket, project, provider, model, keyLabel, version, figures }: UsageHour) {
-  const columns = FIGURES.map(([column, figure]) => [column, figures[figure]]);
-  return { bucket, project, provider, model, key_label: keyLabel, version, ...Object.fromEntries(columns) };
+function usageRow(row: TeamUsageRow) {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [COLUMNS[name] ?? name, value]));
 }
 
-interface UsageSum {
-  day: string;
-  project: string;
-  provider: string;
-  model: string;
-  member: string | null;
-  gateway: string | null;
-  key_label: string | null;
-  [figure: string]: string | number | null;
+async function readUsage(connection: TeamConnection, query: TeamUsageQuery): Promise<TeamUsage> {
+  const isForAll = ['day', 'project', 'model'].includes(query.groupBy);
+  try {
+    return { scope: 'team', sums: await sumsOf(connection, isForAll ? 'team_usage' : 'all_usage', query) };
+  } catch (error) {
+    if (isForAll || !(error instanceof GwError && error.code === 'team_forbidden')) throw error;
+    return { scope: 'own', sums: await sumsOf(connection, 'my_usage', query) };
+  }
 }
 
-export async function readUsage(
+async function sumsOf(
   { place, query }: TeamConnection,
   name: 'team_usage' | 'my_usage' | 'all_usage',
-  { from, to }: { from: number; to: number },
-): Promise<UsageRow[]> {
-  const rows = await query<UsageSum>(`SELECT * FROM ${place.schema}.${name}($1, $2)`, [from, to]);
-  return rows.map(({ day, project, provider, model, member, gateway, key_label, ...sums }) => ({
-    day,
-    project,
-    provider,
-    model,
+  { groupBy, from, to }: TeamUsageQuery,
+): Promise<TeamUsageSum[]> {
+  type Row = { key: string; member: string | null } & Record<string, number>;
+  const rows = await query<Row>(`SELECT * FROM ${place.schema}.${name}($1, $2, $3)`, [groupBy, from, to]);
+  return rows.map(({ key, member, ...sums }) => ({
+    key,
     member,
-    gateway,
-    keyLabel: key_label,
-    figures: Object.fromEntries(FIGURES.map(([column, figure]) => [figure, sums[column]])) as Record<
-      keyof UsageFigures,
-      number
-    >,
+    figures: Object.fromEntries(
+      TEAM_FIGURES.map((figure) => [figure, sums[COLUMNS[figure] ?? figure]]),
+    ) as TeamUsageSum['figures'],
   }));
 }

@@ -1,4 +1,5 @@
 import { addMembership } from '../../../src/store/team/membership.ts';
+import type { TeamUsageBatch } from '../../../src/store/team/usage.ts';
 import type { TeamAuthority, TeamBudgetStanding } from '../../../src/team/authority.ts';
 import { fingerprintOf } from '../../../src/team/fingerprint.ts';
 import type { TestHome } from '../../support/home.ts';
@@ -14,6 +15,8 @@ export interface ModelTeam {
   isDown: boolean;
   /** How often it was asked to sync. */
   syncs: number;
+  /** The usage that it was told. */
+  batches: TeamUsageBatch[];
   setCap(capNanoUsd: number): void;
   join(home: TestHome, id: number): void;
   openTeam(url: string): Promise<TeamAuthority>;
@@ -44,6 +47,7 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
     model,
     isDown: false,
     syncs: 0,
+    batches: [],
     setCap(cap) {
       budget.cap = cap;
       version++;
@@ -76,6 +80,11 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
               : { ...answer, config: version, sync_after_ms: answer.sync_after_ms / 20 };
           }),
         budgets: () => reached(() => ({ name: 'acme', timezone: 'UTC', version, budgets: [terms()] })),
+        pushUsage: (_identity, _nonce, batch) =>
+          reached(() => {
+            team.batches.push(batch);
+            return 'ok' as const;
+          }),
         close: () => Promise.resolve(),
         // What the sync agent does not ask for.
       } as Partial<TeamAuthority> as TeamAuthority;

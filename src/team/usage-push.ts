@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Db } from '../store/database/open.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import { readMembership } from '../store/team/membership.ts';
+import { hasTeamUsage, noteTeamUsage, takeTeamUsage } from '../store/team/usage.ts';
+import type { GatewayIdentity, TeamAuthority } from './authority.ts';
+
+export interface UsagePushOptions {
+  db: Db;
+  ledger: Pick<Ledger, 'writeApart'>;
+  clock: Clock;
+  authority: Pick<TeamAuthority, 'pushUsage'>;
+  identity: GatewayIdentity;
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** The authority refused: the next sync finds out why, and what to do. */
+  onRefused: () => void;
+}
+
+/** Tells the team what was used, by the hour. */
+export interface UsagePush {
+  start(): void;
+  /** Waits for the message under way. */
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 60_000;
+/** Between two messages of one that has much to tell, so that a sync gets through. */
+const PAUSE_MS = 250;
+/** A gateway that leaves or stops waits for no more messages than these: hours are sent after the next start. */
+const LAST_BATCHES = 20;
+
+/** Sends a minute's changes each minute; after a time offline, what has gathered, a bounded message at a time. */
+export function createUsagePush(options: UsagePushOptions): UsagePush {
+  const { clock, log } = options;
+  let isStopped = true;
+  let failure: string | undefined;
+  let cancel = () => {};
+  let running: Promise<void> = Promise.resolve();
+
+  function schedule(ms: number): void {
+    if (!isStopped)
+      cancel = clock.after(ms, () => {
+        running = run();
+      });
+  }
+
+  async function run(): Promise<void> {
+    let pause = EVERY_MS;
+    try {
+      if (await pushUsageOnce(options)) pause = PAUSE_MS;
+      if (failure !== undefined) log.info({}, 'the team hears of usage again');
+      failure = undefined;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (failure !== reason) log.warn({ reason }, 'could not send usage to the team; it is sent later');
+      failure = reason;
+    }
+    schedule(pause);
+  }
+
+  return {
+    start() {
+      isStopped = false;
+      schedule(EVERY_MS / 10);
+    },
+    async stop() {
+      isStopped = true;
+      cancel();
+      await running;
+    },
+  };
+}
+
+/** Sends what the team has not heard yet, before this gateway is away. Failures are left to the next start. */
+export async function pushLastUsage(options: UsagePushOptions): Promise<void> {
+  try {
+    for (let i = 0; i < LAST_BATCHES && (await pushUsageOnce(options)); i++);
+  } catch (error) {
+    options.log.warn({ reason: messageOf(error) }, 'could not send the last usage to the team');
+  }
+}
+
+/** Sends one message. Returns whether there may be more to tell. Throws if the team can't be told. */
+export async function pushUsageOnce(options: UsagePushOptions): Promise<boolean> {
+  const { db, ledger, authority, identity, onRefused } = options;
+  const membership = readMembership(db);
+  // Until the authority knows this daemon, it would take it for another one.
+  if (!membership || membership.nextNonce !== null || membership.gatewayId !== identity.gateway) return false;
+  if (!hasTeamUsage(db)) return false;
+  const batch = await ledger.writeApart(() => takeTeamUsage(db, membership));
+  if (!batch) return false;
+  const answer = await authority.pushUsage(identity, membership.nonce, batch);
+  if (answer !== 'ok') {
+    onRefused();
+    throw new Error(`the team refused this gateway's usage: ${answer}`);
+  }
+  // Only now: a daemon that dies before sends the same hours again.
+  await ledger.writeApart(() => noteTeamUsage(db, batch));
+  return true;
+}
