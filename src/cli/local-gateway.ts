@@ -1,8 +1,10 @@
 import { createCalendar } from '../calendar.ts';
+import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { createLocalReader } from '../reading/local/reader.ts';
 import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
 import { findProject } from '../store/accounts/projects.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
+import { noTeam, readMembership } from '../store/team/membership.ts';
 import type { Context } from './context.ts';
 import { readSettings } from './settings.ts';
 import type { GatewayAccess } from './with-gateway.ts';
@@ -21,6 +23,13 @@ export function withLocalGateway<T>(
       for (const each of polled) each.close();
     }
   });
+}
+
+/** The team's database, as an admin that GW_TEAM_URL names or as this gateway. Throws GwError 409 without a team. */
+function teamUrl({ env, paths }: Context, db: Db): string {
+  if (env.GW_TEAM_URL) return env.GW_TEAM_URL;
+  if (!readMembership(db)) throw noTeam();
+  return readSecrets(paths.credentials)[TEAM_URL] ?? '';
 }
 
 /** `polled` gets the connections to close. Modules load when they are first needed. */
@@ -58,6 +67,16 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
     async webhooks() {
       const { localService, policyOf } = await import('./webhooks/local-service.ts');
       return localService(context, db, policyOf(settings));
+    },
+    async teamUsage(query) {
+      const { askTeamUsage } = await import('../team/ask-usage.ts');
+      const { createPostgresAuthority } = await import('../team/postgres/authority.ts');
+      const authority = createPostgresAuthority(teamUrl(context, db));
+      try {
+        return await askTeamUsage(authority, query);
+      } finally {
+        await authority.close();
+      }
     },
   });
   return {

@@ -57,8 +57,10 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const address = { host, port };
   const webhooks = buildWebhooks({ ...core, address });
   const polled = createPolledConnection(core.paths.database);
+  const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
   const api = createApi({
     gateway,
+    teamUsage: team.usage,
     db,
     lists,
     webhooks: webhooks.service,
@@ -87,7 +89,6 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     saveConversations,
     checkCertificate,
   });
-  const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
   const { dispatcher } = webhooks;
   const stopTelemetry = await startTelemetry({ ...core, endpoint: settings['metrics.otlp_endpoint'] });
   const parts = { ...core, gateway, polled, dispatcher, stopJobs, saveState, stopTelemetry };

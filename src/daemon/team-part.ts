@@ -5,14 +5,17 @@ import { archiveAll } from '../store/archive/archiver.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
 import { type Membership, noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
+import type { AskTeamUsage } from '../store/team/usage-query.ts';
 import type { TeamAuthority } from '../team/authority.ts';
 import type { BootOptions, Core } from './open-core.ts';
+import { createTeamUsage } from './team-usage.ts';
 
 /** What a daemon does for its team. Nothing of it is loaded without a membership. */
 export interface TeamPart {
   start(): void;
   /** Stops syncing. `isLeaving` returns all money to the team. */
   stop(options: { isLeaving: boolean }): Promise<void>;
+  usage: AskTeamUsage;
 }
 
 export interface TeamPartOptions extends Core, Pick<BootOptions, 'openTeam'> {
@@ -31,7 +34,8 @@ const OPEN_EVERY_MS = 5_000;
 
 /** Starts the sync agent when this gateway joins a team, and ends it when it leaves. */
 export function createTeamPart(options: TeamPartOptions): TeamPart {
-  const { db, clock, ledger, paths, log, configuration } = options;
+  const { db, clock, ledger, paths, log, configuration, openTeam = openPostgres } = options;
+  const usage = createTeamUsage({ ...options, openTeam });
   let isLeaving = false;
   let agent: Promise<Member | undefined> | undefined;
   /** Whom the agent speaks for. */
@@ -114,8 +118,9 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     },
     async stop({ isLeaving }) {
       isStopped = true;
-      await end(isLeaving);
+      await Promise.all([end(isLeaving), usage.close()]);
     },
+    usage: usage.ask,
   };
 }
 

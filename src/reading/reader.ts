@@ -3,6 +3,7 @@ import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { GroupBy, Grouping, UsageSource } from '../store/reports/query.ts';
+import type { TeamUsageQuery } from '../store/team/usage-query.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { AskView } from './ask-schema.ts';
@@ -21,6 +22,7 @@ import type {
   RequestView,
   SessionView,
   StatusView,
+  TeamUsageView,
   TeamView,
   UsageTrendsView,
   UsageView,
@@ -167,6 +169,8 @@ export interface Reader {
   providers(): Promise<ProvidersView>;
   status(): Promise<StatusView>;
   team(): Promise<TeamView>;
+  /** From the team's database. Throws GwError 409 without a team, 503 where the database can't be asked. */
+  teamUsage(query: TeamUsageQuery): Promise<TeamUsageView>;
   distrustedBounds(): Promise<DistrustedBoundView[]>;
   webhooks(filter: { project?: string | undefined }): Promise<EndpointView[]>;
   deliveries(query: DeliveryQuery): Promise<DeliveryView[]>;

@@ -17,6 +17,8 @@ export { Key, NewKey, RotatedKey } from './key-schemas.ts';
 export {
   Session,
   type SessionView,
+  TeamUsageReport,
+  type TeamUsageView,
   Usage,
   UsageReport,
   UsageTrends,

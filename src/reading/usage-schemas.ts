@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { GROUP_BYS, type GroupBy } from '../store/reports/query.ts';
+import { TEAM_GROUPINGS } from '../store/team/usage-query.ts';
 
 export const time = z.iso.datetime().describe('UTC');
 export const count = z.number().int().min(0);
@@ -56,6 +57,34 @@ export const UsageReport = z.object({
   total: z.object({ ...figures, ...nanoFigures }),
 });
 
+const { missed_tokens: _tokens, missed_usd: _usd, ...teamFigures } = figures;
+const { missed_nano_usd: _nano, ...teamNanoFigures } = nanoFigures;
+
+export const TeamUsageReport = z.object({
+  object: z.literal('team_usage'),
+  team: z.string(),
+  scope: z
+    .enum(['team', 'own'])
+    .describe("own: only of the gateways that this one's role has joined, as it may not see the others"),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  timezone: z.string().describe("the team's"),
+  group_by: z.enum(TEAM_GROUPINGS),
+  data: z.array(
+    z.object({
+      day: z.iso.date().optional(),
+      model: z.string().optional(),
+      project_id: z.string().optional(),
+      member: z.string().optional().describe('the role in PostgreSQL that joined the gateway'),
+      gateway: z.string().optional(),
+      key: z.string().optional().describe('label or id of a key'),
+      ...teamFigures,
+      ...teamNanoFigures,
+    }),
+  ),
+  total: z.object({ ...teamFigures, ...teamNanoFigures }),
+});
+
 export const UsageTrends = z.object({
   object: z.literal('usage_trends'),
   data: z
@@ -85,5 +114,6 @@ export const Session = z.object({
 
 export type UsageView = z.infer<typeof UsageReport>;
 export type UsageViewRow = UsageView['data'][number];
+export type TeamUsageView = z.infer<typeof TeamUsageReport>;
 export type UsageTrendsView = z.infer<typeof UsageTrends>;
 export type SessionView = z.infer<typeof Session>;

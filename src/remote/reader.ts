@@ -19,6 +19,7 @@ import type {
   RequestView,
   SessionView,
   StatusView,
+  TeamUsageView,
   TeamView,
   UsageTrendsView,
   UsageView,
@@ -118,6 +119,8 @@ export function createRemoteReader(
     providers: () => get<ProvidersView>('/v1/gw/providers'),
     status: () => get<StatusView>('/v1/gw/status'),
     team: () => get<TeamView>('/v1/gw/team'),
+    teamUsage: ({ groupBy, from, to }) =>
+      get<TeamUsageView>('/v1/gw/team/usage', { group_by: groupBy, from, to }),
     distrustedBounds: () => list<DistrustedBoundView>('/v1/gw/bounds'),
     webhooks: ({ project }) => list<EndpointView>('/v1/webhooks', { project_id: project }),
     deliveries: ({ project, webhook, status, since, limit }) =>

@@ -11,6 +11,7 @@ import type { Random } from '../ids.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Registry } from '../providers/registry.ts';
 import type { Db } from '../store/database/open.ts';
+import type { AskTeamUsage } from '../store/team/usage-query.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';
 import { completionsWire } from '../wire/apis/completions.ts';
@@ -41,6 +42,8 @@ export interface ApiOptions {
   /** A connection of its own for what is polled. */
   pollDb: (projectId?: number) => Promise<Db>;
   registry: () => Registry;
+  /** Asks the team's database. */
+  teamUsage: AskTeamUsage;
   random: Random;
   /** gw's state directory. */
   home: string;

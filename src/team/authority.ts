@@ -1,5 +1,6 @@
 import type { NanoUsd } from '../money.ts';
-import type { TEAM_FIGURES, TeamUsageBatch } from '../store/team/usage.ts';
+import type { TeamUsageBatch } from '../store/team/usage.ts';
+import type { TeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
 
 /** The budget of a team, as an admin set it. */
@@ -44,31 +45,6 @@ export interface GatewayIdentity {
   gateway: number;
   /** 256 random bits; the authority stores its SHA-256. */
   token: string;
-}
-
-export const TEAM_GROUPINGS = ['project', 'model', 'member', 'gateway', 'key', 'day'] as const;
-export type TeamGrouping = (typeof TEAM_GROUPINGS)[number];
-
-/** Whose usage, over inclusive days of the team's time zone, YYYY-MM-DD. */
-export interface TeamUsageQuery {
-  groupBy: TeamGrouping;
-  from: string;
-  to: string;
-}
-
-/** Sums by one thing. */
-export interface TeamUsageSum {
-  key: string;
-  /** The member's login role; null: of several. */
-  member: string | null;
-  figures: Record<(typeof TEAM_FIGURES)[number], number>;
-}
-
-export interface TeamUsage {
-  /** `own`: only of gateways that the asking role has joined, since it may not see the others. */
-  scope: 'team' | 'own';
-  /** In no order. */
-  sums: TeamUsageSum[];
 }
 
 /** How the authority took usage; the others are as for a sync. */

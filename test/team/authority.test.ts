@@ -1,12 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { TEAM_FIGURES } from '../../src/store/team/usage.ts';
-import type {
-  GatewayIdentity,
-  TeamAdmin,
-  TeamAuthority,
-  TeamGrouping,
-  TeamUsageSum,
-} from '../../src/team/authority.ts';
+import { TEAM_FIGURES, type TeamGrouping, type TeamUsageSum } from '../../src/store/team/usage-query.ts';
+import type { GatewayIdentity, TeamAdmin, TeamAuthority } from '../../src/team/authority.ts';
 import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
 import { createPostgresAuthority } from '../../src/team/postgres/authority.ts';
 import { installTeam } from '../../src/team/postgres/install.ts';

@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
+import { TEAM_URL } from '../../src/config/secrets.ts';
+import type { TeamUsageView } from '../../src/reading/schemas.ts';
 import { createArchive } from '../../src/store/archive/archive.ts';
 import type { Db } from '../../src/store/database/open.ts';
 import { inTransaction } from '../../src/store/database/write.ts';
 import { usageReport } from '../../src/store/reports/usage-report.ts';
 import { readMembership } from '../../src/store/team/membership.ts';
 import type { TeamUsageBatch } from '../../src/store/team/usage.ts';
-import type { TeamAuthority, TeamGrouping } from '../../src/team/authority.ts';
+import type { TeamGrouping } from '../../src/store/team/usage-query.ts';
+import type { TeamAuthority } from '../../src/team/authority.ts';
 import { createPostgresAuthority } from '../../src/team/postgres/authority.ts';
 import { pushUsageOnce } from '../../src/team/usage-push.ts';
-import { type CliHome, cliHome } from '../cli/cli-home.ts';
+import { type CliHome, cliHome, commandLineOf } from '../cli/cli-home.ts';
+import { PLAIN, startGateway, until } from '../support/gateway.ts';
+import { prepareHome } from '../support/home.ts';
 import { postgresMissing } from '../support/postgres.ts';
 import { seededRandom } from '../support/random.ts';
 import { breakFunction, startTeam, type TeamServer } from './team-server.ts';
@@ -209,6 +214,120 @@ describe.skipIf(missing)("a team's usage", () => {
     await laptop.authority.hello({ gateway, token }, { old: nonce, next: nonce });
     expect(await laptop.push()).toBe(true);
     expect(await laptop.push()).toBe(false);
+  });
+
+  describe('gw usage --team', () => {
+    const usage = ['usage', '--team'];
+
+    test('shows sums of all gateways by one thing, over days of the team', async () => {
+      const [laptop, ci] = [await member('laptop'), await member('ci', 'bob')];
+      for (const each of [laptop, ci]) {
+        await each.use({ hour: 1, costNanoUsd: 2e9 });
+        await each.use({ hour: 26, costNanoUsd: 1e9, model: 'big' });
+        await each.pushAll();
+        each.cli.clock.advance(26 * HOUR_MS);
+      }
+      const { cli } = laptop;
+      cli.env.GW_TEAM_URL = team.url('boss');
+      const days = await cli.json<TeamUsageView>([...usage, '--from', '7d']);
+      expect(days).toMatchObject({ object: 'team_usage', team: 'acme', scope: 'team', timezone: 'UTC' });
+      expect(days.data.map(({ cost_usd }) => cost_usd)).toEqual([4, 2]);
+      expect(days.total).toMatchObject({ requests: 4, cost_usd: 6, cost_nano_usd: 6e9 });
+      const last = String(days.data[1]?.day);
+      expect((await cli.json<TeamUsageView>([...usage, '--from', last, '--to', last])).total.cost_usd).toBe(
+        2,
+      );
+      const by = async (groupBy: string) =>
+        (await cli.json<TeamUsageView>([...usage, '-g', groupBy])).data.map(({ cost_usd, ...row }) => [
+          row.model ?? row.project_id ?? row.gateway ?? row.key ?? row.member,
+          row.member,
+          cost_usd,
+        ]);
+      expect(await by('model')).toEqual([
+        ['openai/m', undefined, 4],
+        ['openai/big', undefined, 2],
+      ]);
+      expect(await by('project')).toEqual([['default', undefined, 6]]);
+      expect(await by('member')).toEqual([
+        ['ann', 'ann', 3],
+        ['bob', 'bob', 3],
+      ]);
+      expect(await by('gateway')).toEqual([
+        ['ci', 'bob', 3],
+        ['laptop', 'ann', 3],
+      ]);
+      expect(await by('key')).toEqual([
+        ['unknown', 'ann', 3],
+        ['unknown', 'bob', 3],
+      ]);
+      const table = await cli.run([...usage, '-g', 'key']);
+      expect(table.stdout).toContain('Usage by key and member');
+      expect(table.stdout).toMatch(/team acme[\s\S]*unknown +bob +2 [\s\S]*\$3\.00[\s\S]*total .*\$6\.00/);
+      expect((await cli.run([...usage, '-g', 'member', '--csv'])).stdout).toMatch(
+        /^member,requests,.*\nann,2,.*\nbob,2,/,
+      );
+      delete cli.env.GW_TEAM_URL;
+      const own = await cli.run([...usage, '-g', 'member']);
+      expect(own).toMatchObject({ code: 0, stderr: expect.stringContaining('GW_TEAM_URL=') });
+      expect(own.stdout).not.toContain('bob');
+    });
+
+    test.each([
+      [['-g', 'agent'], '--group-by agent does not go with --team: use project, model'],
+      [['-g', 'key,model'], '--group-by key,model does not go with --team'],
+      [['-m', 'gpt-4'], '--model does not go with --team'],
+      [['--source', 'all'], '--source does not go with --team'],
+      [['--month', '2026-13'], 'is not a month'],
+    ])('%j: refused', async (options, says) => {
+      expect(await cliHome().run([...usage, ...options])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(says),
+      });
+    });
+
+    test('says that there is no team, and that --group-by member is for one', async () => {
+      const cli = cliHome();
+      expect(await cli.run(usage)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('gw team join URL'),
+      });
+      expect(await cli.run(['usage', '-g', 'member'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('gw usage --team -g member'),
+      });
+    });
+
+    test('asks through the daemon too, for admin keys; says when PostgreSQL is away', async () => {
+      const cli = cliHome({ timezone: 'UTC' });
+      await prepareHome(cli.paths.home, { upstreamUrl: 'http://127.0.0.1:1' });
+      expect((await cli.run(['team', 'join', team.url('ann'), '--name', 'laptop'])).code).toBe(0);
+      const gateway = await startGateway({
+        home: cli.paths.home,
+        credentials: { mock: 'provider-key', [TEAM_URL]: team.url('ann') },
+        price: { input: 0, output: 10 },
+        settings: {},
+      });
+      await until(() => readMembership(gateway.db)?.syncedAt != null);
+      expect((await gateway.post({ ...PLAIN, max_tokens: 100 })).status).toBe(200);
+      await gateway.committed();
+      const remote = commandLineOf(gateway, 'remotely', cli.clock);
+      expect((await remote.json<TeamUsageView>(usage)).data).toEqual([]);
+      const asProject = { authorization: `Bearer ${gateway.key}` };
+      expect(await gateway.get('/v1/gw/team/usage', asProject)).toMatchObject({ status: 403 });
+      await gateway.stop();
+      const [sum] = (await boss().usage({ ...SPAN, groupBy: 'gateway' })).sums;
+      expect(sum).toMatchObject({ key: 'laptop', figures: { requests: 1 } });
+      const down = await startGateway({
+        home: cli.paths.home,
+        credentials: { mock: 'provider-key', [TEAM_URL]: 'postgres://ann@127.0.0.1:1/x' },
+        mayLog: /can't sync/,
+      });
+      for (const how of ['locally', 'remotely'] as const)
+        expect(await commandLineOf(down, how, cli.clock).run(usage)).toMatchObject({
+          code: 3,
+          stderr: expect.stringContaining("can't be reached"),
+        });
+    });
   });
 });
 test.runIf(missing)(`skipped: ${missing}`, () => {});

@@ -1,5 +1,4 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { addDays, type Calendar, datesOfMonth } from '../../calendar.ts';
 import type { Reader, UsageFilter } from '../../reading/reader.ts';
 import type { UsageView } from '../../reading/schemas.ts';
 import {
@@ -11,29 +10,18 @@ import {
   USAGE_SOURCES,
   type UsageSource,
 } from '../../store/reports/query.ts';
+import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage-query.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { parseDay } from '../input/dates.ts';
-import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
+import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { usageCsv } from '../usage/csv.ts';
+import { daysOf, type UsageOptions } from '../usage/options.ts';
 import { rowsOf } from '../usage/rows.ts';
 import { type UsageCharts, usageTable } from '../usage/table.ts';
+import { runTeam } from '../usage/team.ts';
 import { withReader } from '../with-gateway.ts';
-
-interface Options extends ConditionOptions {
-  groupBy: GroupBy;
-  source?: UsageSource;
-  from?: string;
-  to?: string;
-  month?: string | true;
-  json?: boolean;
-  csv?: boolean;
-  ascii?: boolean;
-}
-
-const DEFAULT_DAYS = 30;
 
 export const usage: SetUp = (command, context) => {
   addConditions(command)
@@ -43,6 +31,7 @@ export const usage: SetUp = (command, context) => {
         .argParser(readGroupBy)
         .default('day'),
     )
+    .option('--team', "the whole team's usage, from its database; by member and gateway too")
     .addOption(
       new Option('--source <source>', 'what came through gw, was imported (gw import), or both')
         .choices(USAGE_SOURCES)
@@ -54,16 +43,20 @@ export const usage: SetUp = (command, context) => {
     .addOption(new Option('--json', 'print JSON, as GET /v1/usage returns it').conflicts('csv'))
     .option('--csv', 'print CSV')
     .option('--ascii', 'no block characters')
-    .action((options: Options) => run(context, options));
+    .action((options: UsageOptions) => run(context, options));
 };
 
-async function run(context: Context, options: Options): Promise<void> {
+async function run(context: Context, options: UsageOptions): Promise<void> {
+  if (options.team) return runTeam(context, options);
+  const { groupBy } = options;
+  if (!isLocal(groupBy))
+    throw usageError(`--group-by ${groupBy} is for a team: gw usage --team -g ${groupBy}`);
   await withReader(context, async (reader) => {
     const days = daysOf(options, await reader.calendar(), context.clock.now());
     const filter = {
       ...conditionsFrom(options),
       ...days,
-      groupBy: options.groupBy,
+      groupBy,
       source: sourceOf(options),
     };
     const report = await reader.usage(filter);
@@ -97,30 +90,18 @@ async function readCharts(reader: Reader, filter: UsageFilter, { data }: UsageVi
 }
 
 /** gw's own usage isn't asked for by name: older versions know no sources. */
-function sourceOf({ source, status }: Options): UsageSource | undefined {
+function sourceOf({ source, status }: UsageOptions): UsageSource | undefined {
   if (source === 'gw') return undefined;
   if (status !== undefined) throw usageError('--status is for what came through gw: imported usage has none');
   return source;
 }
 
-function readGroupBy(text: string): GroupBy {
-  const groupBy = GROUP_BYS.find((each) => each === text.replaceAll(' ', ''));
+const isLocal = (groupBy: GroupBy | TeamGrouping): groupBy is GroupBy =>
+  GROUP_BYS.some((each) => each === groupBy);
+
+function readGroupBy(text: string): GroupBy | TeamGrouping {
+  const choices: readonly (GroupBy | TeamGrouping)[] = [...GROUP_BYS, ...TEAM_GROUPINGS];
+  const groupBy = choices.find((each) => each === text.replaceAll(' ', ''));
   if (groupBy) return groupBy;
   throw new InvalidArgumentError(`Allowed choices are ${GROUP_CHOICES}.`);
-}
-
-/** The inclusive days of the report: by default the last 30. */
-function daysOf({ from, to, month }: Options, calendar: Calendar, now: number): { from: string; to: string } {
-  if (month !== undefined) {
-    if (from !== undefined || to !== undefined)
-      throw usageError('--month is for a whole month: use it without --from and --to');
-    const dates = datesOfMonth(month === true ? calendar.dateOf(now).slice(0, 7) : month);
-    if (dates) return dates;
-    throw usageError(`--month ${month} is not a month: use YYYY-MM, such as 2026-01`);
-  }
-  const last = to === undefined ? calendar.dateOf(now) : parseDay(to, '--to', calendar, now);
-  const first =
-    from === undefined ? addDays(last, 1 - DEFAULT_DAYS) : parseDay(from, '--from', calendar, now);
-  if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
-  return { from: first, to: last };
 }

@@ -20,6 +20,8 @@ export interface UsageCharts {
   trends?: ReadonlyMap<string, readonly number[]> | undefined;
   /** Default: what came through gw. */
   source?: UsageSource | undefined;
+  /** Whose usage it is, where it is no project's. */
+  whose?: string;
 }
 
 /** The first word of the title, and what to do where there is nothing. */
@@ -38,21 +40,23 @@ const SOURCES: Record<UsageSource, { what: string; nothing: readonly string[] }>
   },
 };
 
+const NOTHING_OF_TEAM = ['Nothing yet. Gateways of the team send their figures each minute.'];
+
 /** The usage report: a bar of the parts of the total, a table with charts, and remarks on the totals. */
 export function usageTable(
   report: UsageView,
   terminal: Terminal,
-  { parts = [], trends, source = 'gw' }: UsageCharts = {},
+  { parts = [], trends, source = 'gw', whose }: UsageCharts = {},
 ): string {
   const { bold, dim } = terminal.palette;
   const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
   const rows = rowsOf(report);
-  const whose = project === null ? 'all projects' : `project ${project}`;
+  const owner = whose ?? (project === null ? 'all projects' : `project ${project}`);
   const title = bold(
-    `${SOURCES[source].what} by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${whose}`,
+    `${SOURCES[source].what} by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${owner}`,
   );
   if (rows.length === 0) {
-    return [title, '', ...SOURCES[source].nothing].join('\n');
+    return [title, '', ...(whose ? NOTHING_OF_TEAM : SOURCES[source].nothing)].join('\n');
   }
   const sum: UsageRow = { key: 'total', ...total };
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
@@ -65,7 +69,7 @@ export function usageTable(
     ...partsBar,
     ...(partsBar.length > 0 ? [''] : []),
     ...lines,
-    ...remarks(total).map(dim),
+    ...(whose ? [] : remarks(total).map(dim)),
   ].join('\n');
 }
 

@@ -5,6 +5,7 @@ import type { Catalog } from '../../pricing/catalog.ts';
 import type { Registry } from '../../providers/registry.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
+import type { AskTeamUsage } from '../../store/team/usage-query.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Reader } from '../reader.ts';
 import type { BudgetView } from '../schemas.ts';
@@ -29,6 +30,8 @@ export interface LocalSources {
   catalog: () => Promise<Catalog>;
   standings: (projectIds: number[]) => Promise<Standing[]>;
   webhooks: () => Promise<WebhookService>;
+  /** Asks the team's database. Throws GwError. */
+  teamUsage: AskTeamUsage;
 }
 
 /** Reads the local database. Modules are loaded by the first method that needs them, for the sake of short commands. */
@@ -104,7 +107,6 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { viewProviders } = await import('../account-views.ts');
       return viewProviders(await sources.registry());
     },
-    team: async () => (await import('./team.ts')).readTeam(sources, idOf(undefined)),
     async status() {
       const { readStatus } = await import('./status.ts');
       return readStatus(sources, await readBudgets(sources, idOf(undefined)));
@@ -139,13 +141,14 @@ function readersOfRequests(
   };
 }
 
-function readersOfSpend({
-  db,
-  scope,
-  calendar,
-  now,
-}: LocalSources): Pick<Reader, 'asks' | 'backtest' | 'cache' | 'suggestBudget'> {
+function readersOfSpend(
+  sources: LocalSources,
+): Pick<Reader, 'asks' | 'backtest' | 'cache' | 'suggestBudget' | 'team' | 'teamUsage'> {
+  const { db, scope, calendar, now } = sources;
   return {
+    team: async () => (await import('./team.ts')).readTeam(sources, projectToRead(db, scope, undefined)),
+    teamUsage: async (query) =>
+      (await import('./team.ts')).readTeamUsage(await sources.teamUsage(query), query),
     cache: async (query) =>
       (await import('./cache.ts')).readCache(
         { db, projectId: projectToRead(db, scope, query.project) },

@@ -8,6 +8,7 @@ import type { Reader } from '../../reading/reader.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Db } from '../../store/database/open.ts';
 import { distinct } from '../../store/ledger/standing.ts';
+import type { AskTeamUsage } from '../../store/team/usage-query.ts';
 import { removeLearner } from '../../tiering/learner/learner-file.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 
@@ -18,6 +19,8 @@ export interface AccessOptions {
   pollDb: (projectId?: number) => Promise<Db>;
   webhooks: WebhookService;
   registry: () => Registry;
+  /** Asks the team's database. */
+  teamUsage: AskTeamUsage;
   random: Random;
   /** gw's state directory. */
   home: string;
@@ -52,6 +55,7 @@ export function createAccess(options: AccessOptions) {
       ...shared,
       pollDb,
       settings,
+      teamUsage: options.teamUsage,
       registry,
       catalog: async () => gateway.catalog(),
       standings: async (projectIds) =>

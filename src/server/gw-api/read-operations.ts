@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { createCalendar } from '../../calendar.ts';
 import { badRequest } from '../../errors.ts';
 import { parseRequestId, type RequestId } from '../../ids.ts';
 import { RequestBodiesReport } from '../../reading/bodies-schema.ts';
@@ -17,6 +18,7 @@ import {
   Session,
   Status,
   Team,
+  TeamUsageReport,
   UsageReport,
   UsageTrends,
   Whoami,
@@ -32,6 +34,7 @@ import {
   type Grouping,
   USAGE_SOURCES,
 } from '../../store/reports/query.ts';
+import { TEAM_GROUPINGS } from '../../store/team/usage-query.ts';
 import { VERSION } from '../../version.ts';
 import { type SpanQuery, usageSpan } from '../usage-span.ts';
 import { operation } from './operation.ts';
@@ -278,6 +281,22 @@ export const READ_OPERATIONS = {
     summary: 'the team that this gateway belongs to, and its budgets',
     response: Team,
     run: ({ reader }) => reader.team(),
+  }),
+  'GET /v1/gw/team/usage': operation({
+    summary: 'usage and cost of the whole team, from its database: by day, project, model or who spent',
+    query: z.strictObject({
+      from: span.from,
+      to: span.to,
+      month: span.month,
+      group_by: z.enum(TEAM_GROUPINGS, { error: `use ${TEAM_GROUPINGS.join(', ')}` }).default('day'),
+    }),
+    response: TeamUsageReport,
+    admin: ["the team's usage", 'gw usage --team'],
+    run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
+      const { timezone } = await reader.team();
+      const calendar = timezone === null ? await reader.calendar() : createCalendar(timezone);
+      return reader.teamUsage({ ...usageSpan(query, calendar.dateOf(now())), groupBy });
+    },
   }),
   'GET /v1/gw/bounds': operation({
     summary: "the bounds of holds that are off because a provider's report exceeded them",

@@ -41,6 +41,7 @@ export const GW_ROUTES = {
   'GET /v1/gw/providers': 200,
   'GET /v1/gw/status': 200,
   'GET /v1/gw/team': 200,
+  'GET /v1/gw/team/usage': 200,
   'GET /v1/gw/bounds': 200,
   'GET /v1/gw/deliveries': 200,
   'POST /v1/gw/deliveries/replay-failed': 200,

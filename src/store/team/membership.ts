@@ -40,6 +40,15 @@ export function readMembership(db: Db): Membership | undefined {
   return db.prepare<[], Membership>(`SELECT ${COLUMNS} FROM team_membership`).get();
 }
 
+/** The error for what only a member can do. */
+export function noTeam(): GwError {
+  return new GwError('this gateway belongs to no team. To join one: gw team join URL', {
+    status: 409,
+    type: 'invalid_request_error',
+    code: 'no_team',
+  });
+}
+
 export type NewMembership = Pick<
   Membership,
   'gatewayId' | 'name' | 'teamName' | 'token' | 'nonce' | 'fingerprint' | 'timezone' | 'courier' | 'joinedAt'

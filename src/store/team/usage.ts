@@ -4,32 +4,7 @@ import { bucketOf } from '../archive/usage-bucket.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
 import type { Membership } from './membership.ts';
-
-/** The figures that a team gets, by their columns here and there. */
-export const TEAM_FIGURES = [
-  'requests',
-  'blocked_requests',
-  'failed_requests',
-  'unpriced_requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'saved_tokens',
-  'cost_nano_usd',
-  'saved_nano_usd',
-] as const;
-
-/** What one key of this gateway used of a model, for a project, in an hour. */
-export type TeamUsageRow = {
-  /** Start of the bucket, UTC ms: an hour, cut where a day begins in some time zone. */
-  bucket: number;
-  project: string;
-  provider: string;
-  model: string;
-  key: string;
-} & Record<(typeof TEAM_FIGURES)[number], number>;
+import { TEAM_FIGURES, type TeamUsageRow } from './usage-query.ts';
 
 /** One message: all rows of some buckets, as they are now. */
 export interface TeamUsageBatch {

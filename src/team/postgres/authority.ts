@@ -1,5 +1,11 @@
 import { GwError } from '../../errors.ts';
-import { TEAM_FIGURES, type TeamUsageRow } from '../../store/team/usage.ts';
+import {
+  TEAM_FIGURES,
+  type TeamUsage,
+  type TeamUsageQuery,
+  type TeamUsageRow,
+  type TeamUsageSum,
+} from '../../store/team/usage-query.ts';
 import type {
   ClaimedDelivery,
   GatewayIdentity,
@@ -7,9 +13,6 @@ import type {
   TeamAuthority,
   TeamConfig,
   TeamKeys,
-  TeamUsage,
-  TeamUsageQuery,
-  TeamUsageSum,
 } from '../authority.ts';
 import type { SyncAnswer, SyncRefusal } from '../protocol.ts';
 import { createConnection, parseTeamUrl, type TeamConnection } from './connect.ts';

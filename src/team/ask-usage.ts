@@ -1,0 +1,11 @@
+import type { AskTeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
+import type { TeamAuthority } from './authority.ts';
+
+/** Sums of the team's usage, with whose they are. Throws GwError. */
+export async function askTeamUsage(
+  authority: Pick<TeamAuthority, 'budgets' | 'usage'>,
+  query: TeamUsageQuery,
+): ReturnType<AskTeamUsage> {
+  const { name: team, timezone } = await authority.budgets();
+  return { team, timezone, ...(await authority.usage(query)) };
+}
