@@ -11,6 +11,7 @@ import { type Action, initialState, type State } from './state/state.ts';
 import { useDrill } from './use-drill.ts';
 import { useKeys } from './use-keys.ts';
 import { useDetail, usePolling } from './use-polling.ts';
+import { useTeam } from './use-team.ts';
 
 /** The part of a terminal that the dashboard uses. */
 export interface Surface {
@@ -40,6 +41,7 @@ export function App({ source, surface, clock, look, version, baseUrl, readonly }
   usePolling(state, dispatch, source, clock);
   useDetail(state, dispatch, source);
   useDrill(state, dispatch, source);
+  useTeam(state, dispatch, source, clock);
   useCommands(state, dispatch, source);
   useSurface(state, dispatch, surface);
   return <Dashboard state={state} version={version} baseUrl={baseUrl} look={look} />;

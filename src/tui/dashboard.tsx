@@ -16,6 +16,7 @@ import { Misses } from './panels/misses.tsx';
 import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
+import { Team } from './panels/team.tsx';
 import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
 import { layoutOf, type PanelBox } from './state/layout.ts';
@@ -50,7 +51,7 @@ export function Dashboard(props: DashboardProps) {
         width={width}
       />
       <Middle {...props} columns={columns} gap={gap} width={width} height={height - 2} />
-      <Footer {...state} width={width} look={look} />
+      <Footer {...state} isMember={state.team.team !== null} width={width} look={look} />
     </Box>
   );
 }
@@ -70,6 +71,8 @@ function Middle(props: MiddleProps) {
   if (state.help) return <Help readonly={state.readonly} width={width} height={height} look={look} />;
   if (!data) return <Lines lines={[]} width={width} height={height} />;
   if (state.drill) return <Drilled drill={state.drill} width={width} height={height} look={look} />;
+  if (state.team.isOpen)
+    return <Team {...state.team} now={state.now} width={width} height={height} look={look} />;
   const hasDetail = columns.some((panels) => panels.some(({ panel }) => panel === 'detail'));
   if (state.detailOpen && !hasDetail) {
     return <Detail request={state.detail} width={width} height={height} look={look} />;

@@ -93,7 +93,7 @@ export function useDetail(state: State, dispatch: Dispatch<Action>, source: Sour
 }
 
 /** Runs `job` now and after each interval, until the returned function is called. */
-function repeat(clock: Clock, intervalMs: number, job: () => void): () => void {
+export function repeat(clock: Clock, intervalMs: number, job: () => void): () => void {
   let cancel = () => {};
   const run = () => {
     cancel = clock.after(intervalMs, run);

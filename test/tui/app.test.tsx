@@ -9,7 +9,15 @@ import type { Command } from '../../src/tui/state/command.ts';
 import type { DaemonView } from '../../src/tui/state/daemon-view.ts';
 import type { Size } from '../../src/tui/state/layout.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
-import { LOOK, NOW, rowAt, sampleData, sampleRequest } from './support/sample.ts';
+import {
+  LOOK,
+  NOW,
+  rowAt,
+  sampleData,
+  sampleRequest,
+  sampleTeam,
+  sampleTeamUsage,
+} from './support/sample.ts';
 
 afterEach(cleanup);
 
@@ -51,6 +59,9 @@ async function started({ readonly = false } = {}) {
     fault: undefined as Error | undefined,
     sessions: ['thread-1', 'thread-2', 'unknown'].map(sessionRow),
     asked: [] as string[],
+    team: sampleTeam({ name: null }),
+    teamReads: 0,
+    teamFault: undefined as Error | undefined,
   };
   const source: Source = {
     changed() {
@@ -68,6 +79,12 @@ async function started({ readonly = false } = {}) {
     },
     request: async (id) => sampleRequest({ id }),
     agents: async () => world.agents,
+    team: async () => world.team,
+    async teamUsage({ groupBy }) {
+      world.teamReads++;
+      if (world.teamFault) throw world.teamFault;
+      return sampleTeamUsage(groupBy);
+    },
     sessionsOf: async () => world.sessions,
     requestsOf: async (budget, session) => {
       world.asked.push(`${budget.id} ${session}`);
@@ -161,6 +178,38 @@ describe('the running dashboard', () => {
     await advance(3_000);
     expect(frame()).toContain('X STOPPED');
     expect(frame()).toContain('14:02:09');
+  });
+
+  test('shows the team to members alone, and asks its database only while it shows it', async () => {
+    const { world, advance, frame, press } = await started();
+    expect(frame()).not.toContain('t team');
+    await press('t');
+    expect(frame()).toContain('belongs to no team');
+    world.team = sampleTeam();
+    await press('k');
+    await advance(60_000);
+    expect(frame()).toContain('t team');
+    expect(world.teamReads).toBe(0);
+    await press('t');
+    expect(frame()).toMatch(
+      /TEAM acme: gateway 3, laptop[\s\S]*synced at[\s\S]*@team\/daily +\$18\.75 +\$50\.00 +\$31\.25 +\$4\.50/,
+    );
+    expect(frame()).toMatch(/GATEWAYS TODAY.*MODELS TODAY[\s\S]*ci-7 \(ann\).*openai\/gpt-4\.1 /);
+    await advance(29_000);
+    expect(world.teamReads).toBe(2);
+    world.teamFault = new Error('connection refused');
+    await advance(2_000);
+    expect(frame()).toMatch(
+      /X PostgreSQL not reachable since 14:03:\d\d.*usage as of[\s\S]*connection refused[\s\S]*ci-7/,
+    );
+    world.teamFault = undefined;
+    await advance(30_000);
+    expect(frame()).not.toContain('not reachable');
+    const { teamReads } = world;
+    await press('t');
+    expect(frame()).toContain('BUDGETS');
+    await advance(90_000);
+    expect(world.teamReads).toBe(teamReads);
   });
 
   test('names the connected agents, and those whose requests went around gw', async () => {

@@ -15,6 +15,8 @@ import {
   sampleData,
   sampleRequest,
   sampleState,
+  sampleTeam,
+  sampleTeamUsage,
 } from './support/sample.ts';
 
 function draw(state: State, look: Look = LOOK): string {
@@ -36,6 +38,26 @@ describe('the dashboard', () => {
   ])('at %dx%d', async (columns, rows) => {
     const frame = draw(sampleState(columns, rows));
     await expect(frame).toMatchFileSnapshot(`snapshots/${columns}x${rows}.txt`);
+  });
+
+  test.each([
+    [60, 20],
+    [80, 24],
+    [120, 36],
+    [200, 50],
+  ])('the team at %dx%d, and no wider or higher without its database', async (columns, rows) => {
+    const state = pressing(reduce(sampleState(columns, rows), { type: 'team', team: sampleTeam() }), 't');
+    const [gateways, models] = [sampleTeamUsage('gateway'), sampleTeamUsage('model')];
+    const read = reduce(state, { type: 'teamUsage', gateways, models, at: NOW });
+    await expect(draw(read)).toMatchFileSnapshot(`snapshots/team-${columns}x${rows}.txt`);
+    const failed = reduce(state, { type: 'teamFailure', message: 'refused '.repeat(50), at: NOW });
+    for (const each of [state, read, failed]) {
+      const lines = draw(each).split('\n');
+      expect(lines.length).toBeLessThan(rows);
+      expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(columns);
+    }
+    expect(draw(failed)).toContain('PostgreSQL not reachable since 14:02');
+    expect(draw({ ...failed, size: { columns: 40, rows: 8 } }).split('\n')).toHaveLength(7);
   });
 
   test('is lower than the terminal and never wider', () => {

@@ -109,6 +109,8 @@ async function sourceOf(context: Context, { reader, admin }: GatewayAccess): Pro
       const agents = await checkConnectedAgents(context, reader);
       return agents.map(({ agent, bypassed }) => ({ name: agent.name, bypassed: bypassed ?? 0 }));
     },
+    team: () => reader.team(),
+    teamUsage: (query) => reader.teamUsage(query),
     ...budgetDrill(reader, () => context.clock.now()),
     daemon: async () => viewOf(await daemonState(context).catch(stateOf)),
     perform: createActions(admin),

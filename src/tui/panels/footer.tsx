@@ -8,12 +8,14 @@ export interface FooterProps {
   search: string | null;
   notice: string | null;
   readonly: boolean;
+  /** This gateway belongs to a team. */
+  isMember: boolean;
   width: number;
   look: Look;
 }
 
 /** The search being typed, else the notice of the last key press, else the keys. */
-export function Footer({ search, notice, readonly, width, look }: FooterProps) {
+export function Footer({ search, notice, readonly, isMember, width, look }: FooterProps) {
   if (search !== null) {
     const line = textLine(
       ` search model or project: ${search}_   enter to search, esc to cancel`,
@@ -33,7 +35,7 @@ export function Footer({ search, notice, readonly, width, look }: FooterProps) {
   }
   return (
     <Lines
-      lines={[textLine(keysFor(width, readonly), width, look, look.palette.dim)]}
+      lines={[textLine(keysFor(width, readonly, isMember), width, look, look.palette.dim)]}
       width={width}
       height={1}
     />
@@ -62,9 +64,10 @@ const ACTIONS = [
 const LAST = '? help  q quit';
 
 /** As many keys as fit, and always the key for the help. */
-function keysFor(width: number, readonly: boolean): string {
+function keysFor(width: number, readonly: boolean, isMember: boolean): string {
   let line = '';
-  for (const key of readonly ? KEYS : [...KEYS, ...ACTIONS]) {
+  const keys = isMember ? ['t team', ...KEYS] : KEYS;
+  for (const key of readonly ? keys : [...keys, ...ACTIONS]) {
     if (line.length + key.length + LAST.length + 3 > width) break;
     line += ` ${key} `;
   }

@@ -19,6 +19,7 @@ const KEYS: readonly [string, string][] = [
   ['f', 'filter: all, blocked, failed, unpriced'],
   ['/', 'search by model or project'],
   ['w', 'window: hour, day, month'],
+  ['t', 'the team: budgets, gateways and models'],
   ['p', 'pause the display'],
   ['c', 'copy the id of the selected row'],
   ['q', 'quit'],

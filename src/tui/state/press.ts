@@ -41,6 +41,7 @@ export function press(previous: State, key: string): State {
   if (state.search !== null) return pressInSearch(state, state.search, key);
   if (state.help) return key === 'q' ? { ...state, quit: 0 } : { ...state, help: false };
   if (state.drill) return pressInDrill(state, state.drill, key);
+  if (state.team.isOpen) return pressInTeam(state, key);
   return pressInPanels(state, key);
 }
 
@@ -61,6 +62,13 @@ function pressInDrill(state: State, drill: Drill, key: string): State {
     default:
       return state;
   }
+}
+
+function pressInTeam(state: State, key: string): State {
+  if (key === 'q') return { ...state, quit: 0 };
+  if (key === '?') return { ...state, help: true };
+  const isLeft = ['t', 'escape', 'backspace'].includes(key);
+  return isLeft ? { ...state, team: { ...state.team, isOpen: false } } : state;
 }
 
 function pressInSearch(state: State, text: string, key: string): State {
@@ -105,6 +113,10 @@ function pressInPanels(state: State, key: string): State {
       return { ...state, search: state.filter.text };
     case 'w':
       return { ...state, window: nextOf(WINDOWS, state.window) };
+    case 't':
+      return state.team.team
+        ? { ...state, team: { ...state.team, isOpen: true } }
+        : notice(state, 'this gateway belongs to no team. To join one: gw team join URL');
     case 'p':
       return { ...state, paused: !state.paused };
     case 'c':

@@ -11,6 +11,7 @@ import type { Dialog } from './dialog.ts';
 import type { Drill } from './drill.ts';
 import { collapseFeed, type FeedEntry } from './feed-entry.ts';
 import { layoutOf, type Size } from './layout.ts';
+import { NO_TEAM, receiveTeam, type TeamAction, type TeamState } from './team.ts';
 
 export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
 /** A panel whose rows can be selected. */
@@ -41,6 +42,7 @@ export interface State {
   detailOpen: boolean;
   /** What is shown instead of the panels, on the way from a budget to a request. */
   drill: Drill | null;
+  team: TeamState;
   help: boolean;
   /** The search being typed. */
   search: string | null;
@@ -59,6 +61,7 @@ export type Action =
   | { type: 'agents'; agents: readonly AgentView[] }
   | { type: 'detail'; detail: RequestView | null }
   | ({ type: 'drill' } & Partial<Pick<Drill, 'sessions' | 'requests' | 'problem'>>)
+  | TeamAction
   | { type: 'resize'; size: Size }
   | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
@@ -83,6 +86,7 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     detail: null,
     detailOpen: false,
     drill: null,
+    team: NO_TEAM,
     help: false,
     search: null,
     dialog: null,
@@ -139,6 +143,12 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
     case 'drill': {
       const { type: _, ...found } = action;
       return { ...state, drill: state.drill && { ...state.drill, ...found } };
+    }
+    case 'team':
+    case 'teamUsage':
+    case 'teamFailure': {
+      const team = receiveTeam(state.team, action);
+      return isEqual(team, state.team) ? state : { ...state, team };
     }
     case 'resize':
       return { ...state, size: action.size };

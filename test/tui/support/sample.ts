@@ -2,7 +2,7 @@ import { createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
 import type { AskView } from '../../../src/reading/ask-schema.ts';
 import type { DashboardReading } from '../../../src/reading/reader.ts';
-import type { BudgetView, RequestView } from '../../../src/reading/schemas.ts';
+import type { BudgetView, RequestView, TeamUsageView, TeamView } from '../../../src/reading/schemas.ts';
 import { budgetResponse } from '../../../src/store/budgets/budget-response.ts';
 import type { Standing } from '../../../src/store/budgets/budgets.ts';
 import type { LoggedRequest } from '../../../src/store/requests/request-log.ts';
@@ -267,4 +267,65 @@ export function sampleState(columns: number, rows: number, data = sampleData()):
     } as const,
     { type: 'detail', detail: sampleRequest() } as const,
   ].reduce(receive, start);
+}
+
+/** The team of which this gateway is a member. */
+export function sampleTeam(fields: Partial<TeamView> = {}): TeamView {
+  const budget = {
+    ...standingOf('default', { posted: 3_200_000_000, capNanoUsd: 50_000_000_000 }),
+    ...{
+      id: '@team/daily',
+      team: true,
+      granted_usd: 4.5,
+      team_left_usd: 31.25,
+      spent_usd: 18.75,
+      cap_usd: 50,
+    },
+  };
+  const here = { room_usd: 1.3, spent_here_usd: 3.2, short: false, gateways: 3 };
+  return {
+    ...{ object: 'team', name: 'acme', gateway_id: 3, gateway: 'laptop', timezone: 'UTC', failure: null },
+    joined_at: new Date(NOW - 86_400_000).toISOString(),
+    synced_at: new Date(NOW - 4_000).toISOString(),
+    ...{ unreachable_since: null, frozen: false, clock_offset_ms: 3, leaving: false },
+    budgets: [
+      { ...budget, ...here },
+      { ...budget, ...here, id: 'web@team/monthly' },
+    ],
+    ...fields,
+  };
+}
+
+/** Today's usage of the team, by gateway or model. */
+export function sampleTeamUsage(groupBy: TeamUsageView['group_by']): TeamUsageView {
+  const names =
+    groupBy === 'gateway'
+      ? ['ci-7', 'laptop', 'anns-machine', 'office', 'bobs-machine']
+      : ['openai/gpt-4.1', 'anthropic/claude-opus-4-5', 'openai/gpt-4.1-mini'];
+  const row = (cost: number, requests: number) => ({
+    ...{ requests, blocked_requests: 0, failed_requests: 0, unpriced_requests: 0, input_tokens: 0 },
+    ...{
+      cached_input_tokens: 0,
+      cache_write_tokens: 0,
+      output_tokens: 0,
+      reasoning_tokens: 0,
+      saved_tokens: 0,
+    },
+    ...{ cost_usd: cost, saved_usd: 0, cost_nano_usd: cost * 1e9, saved_nano_usd: 0 },
+  });
+  const data = names.map((name, i) => ({
+    [groupBy]: name,
+    ...(groupBy === 'gateway' ? { member: i % 2 === 0 ? 'ann' : 'bob' } : {}),
+    ...row(9 - i, 120 - i),
+  }));
+  const days = { from: '2026-11-20', to: '2026-11-20', timezone: 'UTC' };
+  return {
+    object: 'team_usage',
+    team: 'acme',
+    scope: 'team',
+    ...days,
+    group_by: groupBy,
+    data,
+    total: row(1, 1),
+  };
 }

@@ -1,0 +1,110 @@
+import { Box } from 'ink';
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import type { TeamUsageView, TeamView } from '../../reading/schemas.ts';
+import type { Look } from '../../terminal/look.ts';
+import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
+import type { TeamState } from '../state/team.ts';
+import { Lines } from './lines.tsx';
+import { type Spender, Spenders } from './spenders.tsx';
+
+export interface TeamProps extends TeamState {
+  now: number;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** From this width, gateways and models are side by side. */
+const TWO_COLUMNS_FROM = 100;
+const GAP = 2;
+const AMOUNT_CELLS = 9;
+
+/** The team: whether its database can be reached, its budgets, and who spent today. */
+export function Team({ team, usage, failure, now, width, height, look }: TeamProps) {
+  if (!team) return <Lines lines={[]} width={width} height={height} />;
+  const title = `TEAM ${team.name}: gateway ${team.gateway_id}, ${team.gateway}`;
+  const hint = textLine(' t or esc back', width, look, look.palette.dim);
+  const budgets = budgetLines(team, width, look);
+  const top = [
+    heading({ title }, width, look),
+    ...stateLines({ team, usage, failure, now }, width, look),
+    ...budgets.slice(0, Math.max(2, Math.floor(height / 3))),
+  ].slice(0, height - 1);
+  const room = height - top.length - 1;
+  const isWide = width >= TWO_COLUMNS_FROM;
+  const column = isWide ? Math.floor((width - GAP) / 2) : width;
+  const rows = isWide ? room : Math.ceil(room / 2);
+  const own = usage?.gateways.scope === 'own' ? ', OWN ONES' : '';
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Lines lines={top} width={width} height={top.length} />
+      <Box flexDirection={isWide ? 'row' : 'column'} columnGap={GAP}>
+        <Spenders
+          {...{ title: `GATEWAYS TODAY${own}`, width: column, height: rows, look }}
+          spenders={spendersOf(usage?.gateways, 'gateway')}
+        />
+        <Spenders
+          {...{ title: 'MODELS TODAY', width: column, height: isWide ? rows : room - rows, look }}
+          spenders={spendersOf(usage?.models, 'model')}
+        />
+      </Box>
+      <Lines lines={[hint]} width={width} height={1} />
+    </Box>
+  );
+}
+
+function spendersOf(usage: TeamUsageView | undefined, name: 'gateway' | 'model'): Spender[] {
+  return (usage?.data ?? []).map((row) => ({
+    name: `${row[name] ?? ''}${row.member === undefined ? '' : ` (${row.member})`}`,
+    requests: row.requests,
+    costNanoUsd: row.cost_nano_usd,
+  }));
+}
+
+type Shown = Pick<TeamProps, 'usage' | 'failure' | 'now'> & { team: TeamView };
+
+function stateLines({ team, usage, failure, now }: Shown, width: number, look: Look): string[] {
+  const { palette, times } = look;
+  const since = Math.min(
+    team.unreachable_since === null ? Number.POSITIVE_INFINITY : Date.parse(team.unreachable_since),
+    failure?.since ?? Number.POSITIVE_INFINITY,
+  );
+  const asOf = usage ? `, usage as of ${times.time(usage.at)}` : '';
+  if (Number.isFinite(since)) {
+    const why = failure?.message ?? team.failure ?? 'no answer';
+    return [
+      textLine(
+        ` X PostgreSQL not reachable since ${times.moment(since, now)}${asOf}`,
+        width,
+        look,
+        palette.bad,
+      ),
+      textLine(`   ${why}`, width, look, palette.dim),
+    ];
+  }
+  const synced =
+    team.synced_at === null ? 'not synced yet' : `synced at ${times.time(Date.parse(team.synced_at))}`;
+  const frozen = team.frozen ? ', frozen after a failover: gw team recover' : '';
+  const line = ` ${synced}${frozen}${usage ? asOf : ', reading usage ...'}`;
+  return [textLine(line, width, look, team.frozen ? palette.warn : undefined)];
+}
+
+function budgetLines({ budgets }: TeamView, width: number, look: Look): string[] {
+  if (budgets.length === 0) return [textLine(' no budgets: gw team budgets set 50', width, look)];
+  const cells = (name: string, amounts: readonly string[]) =>
+    lineOf(
+      [
+        { text: '', width: 0 },
+        { text: name, width: Math.max(8, width - amounts.length * (AMOUNT_CELLS + 1) - 1) },
+        ...amounts.map((text) => ({ text, width: AMOUNT_CELLS, align: 'right' as const })),
+      ],
+      look,
+    );
+  const usd = (amount: number | undefined) => formatUsd(Math.round((amount ?? 0) * NANO_PER_USD));
+  return [
+    look.palette.dim(cells('budget', ['spent', 'cap', 'left', 'granted'])),
+    ...budgets.map(({ id, spent_usd, cap_usd, team_left_usd, granted_usd }) =>
+      cells(id, [spent_usd, cap_usd, team_left_usd, granted_usd].map(usd)),
+    ),
+  ];
+}
