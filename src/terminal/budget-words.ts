@@ -1,4 +1,4 @@
-import { formatUsd } from '../money.ts';
+import { formatUsd, NANO_PER_USD } from '../money.ts';
 import type { BudgetView } from '../reading/schemas.ts';
 import { duration, type TimeFormat } from './time.ts';
 
@@ -23,6 +23,12 @@ export function mark({ exceeded, spent_usd, alert_usd }: BudgetView): string {
 /** The spent share of the cap. A cap of $0 is always full. */
 export function shareOf({ cap_nano_usd: cap, spent_nano_usd: spent }: BudgetView): number {
   return cap === 0 ? 1 : spent / cap;
+}
+
+/** Of a team's budget: what is left for the team, and what of it was granted here. */
+export function grantedText({ team, granted_usd = 0, team_left_usd = 0 }: BudgetView): string {
+  const usd = (amount: number) => formatUsd(Math.round(amount * NANO_PER_USD));
+  return team ? `, ${usd(team_left_usd)} left for the team, ${usd(granted_usd)} granted here` : '';
 }
 
 /** A cap, with its window if it has a sliding one: `$2.00 in 1h`. */

@@ -40,8 +40,11 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
 
 /** Details that have a fact of their own. */
 const OWN_FACTS: ReadonlySet<string> = new Set([
-  'error',
   'budget',
+  'team',
+  'granted_usd',
+  'team_left_usd',
+  'error',
   'budget_cap_usd',
   'budget_spent_usd',
   'budget_held_usd',
@@ -137,10 +140,13 @@ function budgetFact({ budget, ...detail }: RequestView['detail']): Fact[] {
   if (typeof budget !== 'string') return [];
   const { budget_cap_usd: cap, budget_spent_usd: spent, budget_held_usd: held } = detail;
   if (typeof cap !== 'number') return [['budget', `${budget} had no room`]];
-  const [capText, spentText, heldText] = [cap, spent, held].map((usd) =>
-    formatUsd(Math.round(Number(usd) * NANO_PER_USD)),
-  );
-  return [['budget', `${budget} had no room: ${spentText} spent and ${heldText} held of ${capText}`]];
+  const [capText, spentText, heldText, leftText, grantedText] = [
+    ...[cap, spent, held, detail.team_left_usd, detail.granted_usd],
+  ].map((usd) => formatUsd(Math.round(Number(usd) * NANO_PER_USD)));
+  const ofTeam = detail.team ? `; ${leftText} left for the team, ${grantedText} granted here` : '';
+  return [
+    ['budget', `${budget} had no room: ${spentText} spent and ${heldText} held of ${capText}${ofTeam}`],
+  ];
 }
 
 /** How many messages each transform changed, and why the others were left. */

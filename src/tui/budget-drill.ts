@@ -25,8 +25,9 @@ export function budgetDrill(reader: Reader, now: () => number) {
   };
 }
 
-/** The requests that a budget counts. A run's have its key, which is labelled with its id. */
-function conditionsOf({ project_id: project, scope }: BudgetView): RequestConditions {
+/** The requests that a budget counts here. A run's have its key, which is labelled with its id. */
+function conditionsOf({ project_id: project, scope, team }: BudgetView): RequestConditions {
+  if (team) return project === '' ? {} : { project };
   if (scope === null || scope.value === null) return { project };
   return { project, [scope.kind === 'run' ? 'key' : scope.kind]: scope.value };
 }

@@ -632,6 +632,12 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     expect(await gw('recover')).toMatchObject({ code: 2, stderr: expect.stringContaining('ci-9') });
     await live.answer([]);
     expect((await gw('recover')).stderr).toContain('grants money again');
+    expect((await gw('budgets', 'set', '5', 'team/web/monthly')).stderr).toContain(
+      'Budget web@team/monthly:',
+    );
+    expect((await gw('budgets', 'remove', 'web@team/monthly')).stderr).toContain('web@team/monthly');
+    expect(await gw('budgets', 'remove', 'web/daily')).toMatchObject({ code: 2 });
+    expect(await gw('budgets', 'set', '5', '@team/daily', '-p', 'web')).toMatchObject({ code: 2 });
     expect((await gw('budgets', 'remove')).code).toBe(0);
     expect(await gw('budgets', 'remove')).toMatchObject({ code: 5 });
     expect(await gw('members', '--url', 'postgres://boss@127.0.0.1:1/x')).toMatchObject({ code: 3 });

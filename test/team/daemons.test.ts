@@ -2,12 +2,15 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { formatRequestId } from '../../src/ids.ts';
 import { changeConfiguration } from '../../src/store/database/write.ts';
 import { readMembership, removeMembership } from '../../src/store/team/membership.ts';
+import { commandLineOf } from '../cli/cli-home.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createModelTeam, type ModelTeam } from './support/model-team.ts';
 
 /** A request holds $0.001 at most and costs as much. */
@@ -147,6 +150,62 @@ test('budgets of the team are marked, with what is granted here and what the tea
   ]);
   expect(data[0].granted_usd).toBeGreaterThan(0);
 });
+
+test.each(['locally', 'remotely'] as const)(
+  'a budget of the team stands wherever a local one does, %s, and is changed by an admin of the team alone',
+  async (how) => {
+    const { members } = await startTeam({ capUsd: 0.001, gateways: 1 });
+    const [gateway] = members as [TestGateway];
+    expect((await gateway.post(BODY)).status).toBe(200);
+    const refused = await gateway.post(BODY);
+    expect(refused.status).toBe(402);
+    const { error } = JSON.parse(String(refused.body));
+    expect(error).toMatchObject({
+      budget_id: '@team/daily',
+      team: true,
+      granted_usd: 0.001,
+      team_left_usd: 0,
+    });
+    expect(error.message).toMatch(
+      /budget @team\/daily .*the team has \$0\.00 left, \$0\.0010? was granted to this/,
+    );
+    expect(error.command).toMatch(/^gw team budgets set \S+ --period daily$/);
+    await gateway.setBudget({ period: 'daily', capUsd: 5 });
+    const cli = commandLineOf(gateway, how, createVirtualClock(Date.now()));
+    expect((await cli.run(['status'])).stdout).toMatch(
+      /@team\/daily 100%.*\$0\.00 left for the\s+team,\s+\$0\.0010? granted\s+here/,
+    );
+    const list = await cli.run(['budget', 'list']);
+    expect(list.stdout).toMatch(/granted[\s\S]*@team\/daily .*\$0\.0010? /);
+    const [blocked] = (await gateway.records()).filter(({ outcome }) => outcome === 'blocked');
+    const id = formatRequestId(blocked?.id ?? 0);
+    expect((await cli.run(['requests', id])).stdout).toMatch(
+      /budget +@team\/daily had no room: \$0\.0010? spent and \$0\.00 held of \$0\.0010?; \$0\.00 left\s+for the\s+team,\s+\$0\.0010? granted\s+here/,
+    );
+    expect((await cli.run(['dashboard', '--once', '--ascii'])).stdout).toContain('@team/daily');
+    for (const name of ['@team/daily', 'team/daily'])
+      for (const command of [
+        ['raise', '1', name],
+        ['remove', name, '--yes'],
+      ])
+        expect(await cli.run(['budget', ...command])).toMatchObject({
+          code: 2,
+          stderr: expect.stringMatching(
+            /budget @team\/daily is the team's.*gw team budgets (set AMOUNT|remove) --per/,
+          ),
+        });
+    // Those that name none mean the project's own.
+    expect((await cli.run(['budget', 'raise', '1'])).stderr).toContain('of $6.00');
+    expect((await cli.run(['budget', 'remove', '--yes'])).stderr).toContain('Removed budget default/daily');
+    const headers = { authorization: `Bearer ${gateway.adminKey}` };
+    const raised = await gateway.post(
+      { budget_id: '@team/daily', amount_usd: 1 },
+      { path: '/v1/gw/budgets/raise', headers },
+    );
+    expect(raised.status).toBe(400);
+    expect(String(raised.body)).toContain('gw team budgets set AMOUNT --period daily');
+  },
+);
 
 test('a gateway that was forgotten comes back with its next sync, and what it spent replaces what was assumed', async () => {
   const { team, members } = await startTeam({ gateways: 1 });

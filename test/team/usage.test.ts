@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { TEAM_URL } from '../../src/config/secrets.ts';
@@ -169,6 +170,25 @@ describe.skipIf(missing)("a team's usage", () => {
       db.exec(`CREATE TRIGGER forgets AFTER UPDATE OF usage_seq ON team_membership
         BEGIN DELETE FROM team_usage_dirty; END`);
     expect(await isCaught(forgets)).toBe(true);
+  });
+
+  test('docs/teams.md lists every column of usage that leaves a machine, and what is sent has no other', async () => {
+    const docs = readFileSync(new URL('../../docs/teams.md', import.meta.url), 'utf8');
+    const [, table = ''] = /all columns of the table `usage_hours`:\n\n([\s\S]*?)\n\n/.exec(docs) ?? [];
+    const listed = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, column]) => column);
+    const { rows } = await team.su.query<{ column: string }>(
+      `SELECT column_name AS column FROM information_schema.columns
+       WHERE table_schema = 'gw_team' AND table_name = 'usage_hours'`,
+    );
+    expect(listed.sort()).toEqual(rows.map(({ column }) => column).sort());
+    const laptop = await member('laptop');
+    await laptop.use({ hour: 1 });
+    await laptop.push();
+    const renamed = (name: string) =>
+      ({ key: 'key_label', cost_nano_usd: 'cost', saved_nano_usd: 'saved' })[name] ?? name;
+    const sent = Object.keys(laptop.sent[0]?.rows[0] ?? {}).map(renamed);
+    // The database sets these.
+    expect([...sent, 'gateway_id', 'member'].sort()).toEqual(listed);
   });
 
   test('catches up after a time offline, a bounded message at a time', async () => {

@@ -7,7 +7,14 @@ import type { BudgetView } from '../../reading/schemas.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import type { Scope } from '../../store/budgets/budgets.ts';
-import { type BudgetPeriod, budgetLabel, ON_LIMITS, type OnLimit } from '../../store/ledger/terms.ts';
+import {
+  type BudgetPeriod,
+  budgetLabel,
+  ON_LIMITS,
+  type OnLimit,
+  teamBudgetOf,
+  teamBudgetText,
+} from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -252,8 +259,10 @@ async function budgetToRaise(
   name: string | undefined,
   { project }: RaiseOptions,
 ): Promise<string> {
-  if (name !== undefined) return namedBudget(await reader.budgets({}), name).id;
-  const [only, ...others] = (await reader.budgets({ project })).filter(({ scope }) => scope?.kind !== 'run');
+  if (name !== undefined) return namedBudget(await reader.budgets({}), name, 'set AMOUNT').id;
+  const [only, ...others] = (await reader.budgets({ project })).filter(
+    ({ scope, team }) => scope?.kind !== 'run' && !team,
+  );
   if (!only)
     throw new CliError(`project ${project} has no budget. To set one: gw budget set 5`, EXIT.notFound);
   if (others.length === 0) return only.id;
@@ -291,7 +300,8 @@ async function remove(context: Context, name: string | undefined, options: Remov
   }
   const removed = await withAdmin(context, async ({ removeBudget }, reader) => {
     const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
-    const match = name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name);
+    const match =
+      name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name, 'remove');
     const chosen = match ? budgetNameOf(match) : missingBudget(options, scope);
     if (match) {
       const loss = `This ends the cap of ${capText(match)} (${match.id}); what was spent stays in reports.`;
@@ -303,9 +313,11 @@ async function remove(context: Context, name: string | undefined, options: Remov
   note(context, `Removed budget ${removed}.`);
 }
 
-/** The budget of a full name, or of the short one that lists show for a repository's budget. */
-function namedBudget(budgets: BudgetView[], name: string): BudgetView {
+/** The budget of a full name, or of the short one that lists show for a repository's budget. Throws for one of the team. */
+function namedBudget(budgets: BudgetView[], name: string, teamCommand: string): BudgetView {
   const exact = budgets.filter(({ id }) => id === name);
+  const ofTeam = teamBudgetOf(name);
+  if (ofTeam && exact.every(({ team }) => team)) throw usageError(teamBudgetText(ofTeam, teamCommand));
   const match = onlyOne(exact.length > 0 ? exact : budgets.filter(({ id }) => budgetLabel(id) === name));
   if (!match) throw new CliError(`no budget "${name}". See: gw budget list`, EXIT.notFound);
   return match;
@@ -321,7 +333,8 @@ function matchingBudget(
   const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
   return onlyOne(
     budgets.filter((each) => {
-      if (each.scope?.kind === 'run' || (period !== undefined && each.period !== period)) return false;
+      if (each.team || each.scope?.kind === 'run' || (period !== undefined && each.period !== period))
+        return false;
       const { repo: ofRepo, scope } = budgetNameOf(each);
       if (wanted) return scope?.kind === wanted.kind && scope.value === wanted.value;
       if (repo !== undefined) return ofRepo === repo;

@@ -40,7 +40,8 @@ async function remoteLine(reader: Reader, sessionId: string): Promise<string> {
     sessionId === '' ? [] : await reader.sessions({ id: sessionId, limit: 10 }).catch(() => []);
   const [last] = sessions;
   const counting = budgets.filter(({ project_id: project, scope }) => {
-    if (last && project !== last.project_id) return false;
+    // '': the whole team.
+    if (last && project !== '' && project !== last.project_id) return false;
     const values: (string | null | undefined)[] = [sessionId, last?.agent, last?.repo];
     return scope === null || values.includes(scope.value);
   });

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import { healthOf } from '../../reading/provider-views.ts';
-import { forecastText, mark, shareOf } from '../../terminal/budget-words.ts';
+import { forecastText, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import { healthText, isTroubled } from '../../terminal/request-words.ts';
@@ -80,7 +80,7 @@ function budgetsText({ budgets, timezone, now }: Status): string {
   if (!first) return 'none';
   const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
   const spent = `${percent(shareOf(first))}, ${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}`;
-  return `${mark(first).trim()} ${first.id} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
+  return `${mark(first).trim()} ${first.id} ${spent}${grantedText(first)}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
 }
 
 function pausedText({ paused_projects: names }: Status): string {

@@ -36,20 +36,26 @@ export function addTeamAdminCommands(command: Command, context: Context): void {
 
 function addBudgetCommands(command: Command, context: Context): void {
   const period = () =>
-    new Option('--period <period>', 'when spending starts again from zero').choices(PERIODS).default('daily');
+    new Option('--period <period>', 'when spending starts again from zero (default: daily)').choices(PERIODS);
   admin(
     command.command('list', { isDefault: true }).description('show what is spent, granted and left'),
   ).action((options: AdminOptions) => listBudgets(context, options));
-  admin(command.command('set <amount>').description('cap what the team, or one project of it, may spend'))
+  admin(
+    command
+      .command('set <amount> [budget]')
+      .description('cap what the team, or one project of it, may spend'),
+  )
     .option('-p, --project <name>', 'only requests of this project (default: all of the team)')
     .addOption(period())
     .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95')
     .option('--offline <refuse|spend:AMOUNT>', "what each gateway may spend while it can't reach the team")
-    .action((amount: string, options: BudgetOptions) => setBudget(context, amount, options));
-  admin(command.command('remove').description('remove a budget'))
+    .action((amount: string, name: string | undefined, options: BudgetOptions) =>
+      setBudget(context, amount, name, options),
+    );
+  admin(command.command('remove [budget]').description('remove a budget'))
     .option('-p, --project <name>', 'the budget of this project')
     .addOption(period())
-    .action((options: BudgetOptions) => removeBudget(context, options));
+    .action((name: string | undefined, options: BudgetOptions) => removeBudget(context, name, options));
 }
 
 function admin(command: Command): Command {

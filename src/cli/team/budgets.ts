@@ -1,5 +1,5 @@
 import { formatUsd, usdNumber } from '../../money.ts';
-import { budgetName } from '../../store/ledger/terms.ts';
+import { budgetName, type TeamBudgetKey, teamBudgetOf } from '../../store/ledger/terms.ts';
 import type { TeamBudgetStanding } from '../../team/authority.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
@@ -11,7 +11,7 @@ import { type AdminOptions, noSuch, withTeam } from './connection.ts';
 
 export interface BudgetOptions extends AdminOptions {
   project?: string;
-  period: 'daily' | 'monthly';
+  period?: 'daily' | 'monthly';
   alert?: string;
   offline?: string;
 }
@@ -48,11 +48,17 @@ export async function listBudgets(context: Context, options: AdminOptions): Prom
   for (const budget of budgets) noteOverCap(context, budget);
 }
 
-export async function setBudget(context: Context, amount: string, options: BudgetOptions): Promise<void> {
+export async function setBudget(
+  context: Context,
+  amount: string,
+  name: string | undefined,
+  options: BudgetOptions,
+): Promise<void> {
   const capNanoUsd = readAmount(amount);
   const alertPercents = options.alert?.split(',').map(readPercent);
   const offlineNanoUsd = options.offline === undefined ? undefined : readOffline(options.offline);
-  const { period, project = '', json } = options;
+  const { json } = options;
+  const { period, project } = keyOf(name, options);
   const budget = await withTeam(context, options, (admin) =>
     admin.setBudget({ project, period, capNanoUsd, alertPercents, offlineNanoUsd }),
   );
@@ -64,13 +70,28 @@ export async function setBudget(context: Context, amount: string, options: Budge
   noteOverCap(context, budget);
 }
 
-export async function removeBudget(context: Context, options: BudgetOptions): Promise<void> {
-  const { period, project = '', json } = options;
+export async function removeBudget(
+  context: Context,
+  given: string | undefined,
+  options: BudgetOptions,
+): Promise<void> {
+  const { json } = options;
+  const { period, project } = keyOf(given, options);
   const name = nameOf({ project, period });
   const removed = await withTeam(context, options, (admin) => admin.removeBudget({ project, period }));
   if (!removed) throw noSuch('budget', name, 'gw team budgets');
   if (json) sayJson(context, { id: name, deleted: true });
   else note(context, `Removed budget ${name}.`);
+}
+
+/** The budget of a name as lists show it, or of the options. */
+function keyOf(name: string | undefined, { project, period }: BudgetOptions): TeamBudgetKey {
+  if (name === undefined) return { project: project ?? '', period: period ?? 'daily' };
+  if (project !== undefined || period !== undefined)
+    throw usageError(`give a name or options, not both: ${name} is a project and a period already`);
+  const key = teamBudgetOf(name);
+  if (key) return key;
+  throw usageError(`"${name}" is no budget of a team: use a name such as @team/daily or web@team/monthly`);
 }
 
 function readOffline(text: string): number | null {

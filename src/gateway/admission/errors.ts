@@ -7,7 +7,7 @@ import { libraryModelNames } from '../../pricing/library.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import { needResponse } from '../../store/ledger/need-response.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
-import { capOf, isoTime, leftOf, type Standing, spentOf } from '../../store/ledger/standing.ts';
+import { capOf, isoTime, leftOf, type Standing, spentOf, teamFigures } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
@@ -45,7 +45,7 @@ export function budgetExceeded({
   const isRate = budget.period === 'rolling';
   const resets = resetText(standing, calendar);
   const message =
-    `budget ${name} has no room for this request: ${formatUsd(spentOf(standing))} of ${formatUsd(capOf(standing))} is spent${heldText(pending)}, ` +
+    `budget ${name} has no room for this request: ${formatUsd(spentOf(standing))} of ${formatUsd(capOf(standing))} is spent${heldText(pending)}${teamText(standing)}, ` +
     `and ${model} needs up to ${formatUsd(needed)}${needText(need)}.${unseenText(unseen)}${resets} To raise the cap: ${command}`;
   return new GwError(message, {
     status: 402,
@@ -72,19 +72,9 @@ function roomFields(standing: Standing, needed: NanoUsd, need: RecordedNeed | un
     held_usd: usdNumber(pending),
     left_usd: usdNumber(leftOf(standing)),
     cap_usd: usdNumber(capOf(standing)),
-    ...teamFields(standing),
+    ...teamFigures(standing),
     needed_usd: usdNumber(needed),
     ...(need && { need: needResponse(need) }),
-  };
-}
-
-/** Of a team budget: what this gateway was granted, and what the team has left. */
-function teamFields({ budget, team }: Standing) {
-  if (!team) return {};
-  return {
-    team: true,
-    granted_usd: usdNumber(budget.capNanoUsd),
-    team_left_usd: usdNumber(Math.max(0, team.unspentNanoUsd)),
   };
 }
 
@@ -115,6 +105,13 @@ function resetText(standing: Standing, calendar: Calendar): string {
   if (capOf(standing) === 0 || budget.period === 'lifetime') return '';
   const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
   return ` ${budget.period === 'rolling' ? 'Room comes back from' : 'It resets at'} ${when}.`;
+}
+
+/** Of a team budget, what a refusal says of it besides. */
+function teamText({ budget, team }: Standing): string {
+  if (!team) return '';
+  const left = formatUsd(Math.max(0, team.unspentNanoUsd));
+  return `, the team has ${left} left, ${formatUsd(budget.capNanoUsd)} was granted to this gateway`;
 }
 
 function heldText(pending: NanoUsd): string {
@@ -173,7 +170,7 @@ export function budgetBusy(standing: Standing, needed: NanoUsd, need: RecordedNe
     ? '. The team is frozen after a failover, until an admin runs gw team recover'
     : '';
   return new GwError(
-    `${holders}: ${spent} spent and ${formatUsd(pending)} held${team ? ' here' : ''} of ${formatUsd(capOf(standing))}, and the request needs up to ${formatUsd(needed)}${needText(need)}. Try again when they have finished${frozen}`,
+    `${holders}: ${spent} spent and ${formatUsd(pending)} held${team ? ' here' : ''} of ${formatUsd(capOf(standing))}${teamText(standing)}, and the request needs up to ${formatUsd(needed)}${needText(need)}. Try again when they have finished${frozen}`,
     {
       status: 429,
       type: 'rate_limit_error',

@@ -55,12 +55,14 @@ export function recordedOutcome(result: AttemptResult): RecordedOutcome {
 }
 
 /** As the ledger records it where a first attempt is blocked. */
-function blockedDetail({ budget_id, cap_usd, spent_usd, held_usd }: Record<string, unknown>) {
+export function blockedDetail(fields: Record<string, unknown>) {
+  const { budget_id, cap_usd, spent_usd, held_usd, team, granted_usd, team_left_usd } = fields;
   return {
     budget: budget_id,
     budget_cap_usd: cap_usd,
     budget_spent_usd: spent_usd,
     budget_held_usd: held_usd,
+    ...(team === true ? { team, granted_usd, team_left_usd } : {}),
   };
 }
 

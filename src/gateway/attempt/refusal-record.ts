@@ -2,6 +2,7 @@ import type { GwError } from '../../errors.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
+import { blockedDetail } from './outcome.ts';
 
 /** Records a refused request that has no hold. Requests with `service.explain` are not recorded. */
 export async function recordRefusal(
@@ -13,7 +14,8 @@ export async function recordRefusal(
   const ending = {
     status: error.status,
     outcome: 'refused',
-    detail: { error: error.code },
+    // 429 and 503 of a budget that had no room now.
+    detail: { error: error.code, ...('cap_usd' in error.fields ? blockedDetail(error.fields) : {}) },
     need: context.exchange.need,
   } as const;
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));

@@ -1,5 +1,5 @@
 import { usdNumber } from '../../money.ts';
-import { capOf, isoTime, spentOf } from '../ledger/standing.ts';
+import { capOf, isoTime, spentOf, teamFigures } from '../ledger/standing.ts';
 import { alertsOf } from '../ledger/terms.ts';
 import { budgetName, type Standing, thresholdOf } from './budgets.ts';
 import { forecastOf, isOver, leftOf } from './forecast.ts';
@@ -16,7 +16,6 @@ export function budgetResponse(
   const { pending, resetsAt, team } = standing;
   const cap = capOf(standing);
   const spent = spentOf(standing);
-  const granted = standing.budget.capNanoUsd;
   const budget = { ...standing.budget, capNanoUsd: cap };
   const forecast = forecastOf(standing, now);
   const left = leftOf(standing);
@@ -38,9 +37,7 @@ export function budgetResponse(
     held_usd: usdNumber(pending),
     left_usd: usdNumber(left),
     ...(team && {
-      team: true,
-      granted_usd: usdNumber(granted),
-      team_left_usd: usdNumber(Math.max(0, team.unspentNanoUsd)),
+      ...teamFigures(standing),
       unreachable_since: isoTime(team.unreachableSince ?? Number.POSITIVE_INFINITY),
     }),
     resets_at: isoTime(resetsAt),

@@ -5,7 +5,7 @@ import { findProject } from '../accounts/projects.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import type { Standing } from '../ledger/standing.ts';
-import { budgetName } from '../ledger/terms.ts';
+import { budgetName, teamBudgetOf, teamBudgetText } from '../ledger/terms.ts';
 import { openBalances } from './budgets.ts';
 import { changeMembers } from './members.ts';
 
@@ -45,6 +45,10 @@ export function raiseInPlace(
   if (forMs !== undefined && !(forMs >= MIN_RAISE_MS && forMs <= MAX_RAISE_MS))
     throw badRequest('a raise lasts from a minute to 366 days', 'for_seconds');
   const unknown = () => notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found', 'budget_id');
+  const ofTeam = teamBudgetOf(name);
+  // A project may be named team.
+  const isProject = db.prepare('SELECT 1 FROM projects WHERE name = ? AND removed_at IS NULL').get('team');
+  if (ofTeam && (name.includes('@') || !isProject)) throw badRequest(teamBudgetText(ofTeam), 'budget_id');
   return changeConfiguration(db, () => {
     const projectId = findProject(db, name.split('/')[0] ?? '');
     const read = (balances: ReturnType<typeof openBalances>) => {

@@ -16,6 +16,7 @@ import {
   shortOfTeam,
   spentOf,
   spentOfCap,
+  teamFigures,
   tightest,
   unspentOf,
 } from './standing.ts';
@@ -258,6 +259,7 @@ function blockedDetail(full: Standing): Record<string, unknown> {
     budget_cap_usd: usdNumber(capOf(full)),
     budget_spent_usd: usdNumber(spentOf(full)),
     budget_held_usd: usdNumber(full.pending),
+    ...teamFigures(full),
   };
 }
 
@@ -272,5 +274,6 @@ function blockedData(head: RequestHead, needed: NanoUsd, standing: Standing) {
     remaining_usd: usdNumber(Math.max(0, unspentOf(standing))),
     cap_usd: usdNumber(capOf(standing)),
     spent_usd: usdNumber(spentOf(standing)),
+    ...teamFigures(standing),
   };
 }

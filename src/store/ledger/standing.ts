@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../money.ts';
+import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { TeamFigures } from './team-terms.ts';
 import type { BudgetTerms } from './terms.ts';
 
@@ -23,6 +23,16 @@ export const isoTime = (timeMs: number): string | null =>
 export function distinct(standings: readonly Standing[]): Standing[] {
   const seen = new Set<number>();
   return standings.filter(({ budget: { id } }) => !seen.has(id) && seen.add(id));
+}
+
+/** Of a team budget, for lists, refusals and events: what this gateway was granted, and what the team has left. */
+export function teamFigures({ budget, team }: Standing) {
+  if (!team) return {};
+  return {
+    team: true,
+    granted_usd: usdNumber(budget.capNanoUsd),
+    team_left_usd: usdNumber(Math.max(0, team.unspentNanoUsd)),
+  };
 }
 
 /** What is left of the cap after spend and open holds; of a team budget, of what this gateway may spend. */

@@ -177,6 +177,27 @@ export function budgetName({
   return `${projectName}/${period}${of === '' ? '' : `@${of}`}`;
 }
 
+/** What a team's budget is for; '': the whole team. */
+export interface TeamBudgetKey {
+  project: string;
+  period: 'daily' | 'monthly';
+}
+
+/** Parses the public id of a team's budget; also `team/daily` and `team/web/daily`, its names in older events. */
+export function teamBudgetOf(name: string): TeamBudgetKey | undefined {
+  const [, of, older, period] = /^(?:([^/@]*)@team|team(?:\/([^/@]+))?)\/(daily|monthly)$/.exec(name) ?? [];
+  return period === undefined
+    ? undefined
+    : { project: of ?? older ?? '', period: period as TeamBudgetKey['period'] };
+}
+
+/** Says that a budget is the team's, and who changes it how. */
+export function teamBudgetText({ project, period }: TeamBudgetKey, command = 'set AMOUNT'): string {
+  const name = budgetName({ projectName: '', period, scopeKind: 'team', scopeValue: project });
+  const of = project === '' ? '' : ` -p ${project}`;
+  return `budget ${name} is the team's. An admin of the team changes it: gw team budgets ${command} --period ${period}${of}`;
+}
+
 /** The id as lists show it: only the last part of the repository's path. */
 export function budgetLabel(budget: BudgetKey | string): string {
   const name = typeof budget === 'string' ? budget : budgetName(budget);

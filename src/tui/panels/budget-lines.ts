@@ -1,4 +1,4 @@
-import { formatUsd } from '../../money.ts';
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import { gauge } from '../../terminal/bars.ts';
@@ -6,6 +6,7 @@ import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { percent } from '../../terminal/numbers.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
+import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
 
 /** The layout of a budget: everything on one line, the essentials on one line, or everything on two lines. */
@@ -95,8 +96,12 @@ function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
   };
 }
 
-function nameCell({ id }: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
-  const text = budgetLabel(id);
+/** The name; of a team's budget with what was granted here, if there is room. */
+function nameCell(budget: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
+  const { id, team, granted_usd: granted = 0 } = budget;
+  const name = budgetLabel(id);
+  const here = `${name} (${formatUsd(Math.round(granted * NANO_PER_USD))} here)`;
+  const text = team && widthOf(here) <= width ? here : name;
   return id === selected ? { text, width, style: look.palette.bold } : { text, width };
 }
 

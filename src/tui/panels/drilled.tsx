@@ -26,7 +26,7 @@ export function Drilled({ drill, width, height, look }: DrilledProps) {
   const session = chosenSession(drill);
   const title =
     session === undefined
-      ? `SESSIONS of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent`
+      ? `SESSIONS of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent${budget.team ? ' by the team, here by' : ''}`
       : `REQUESTS of session ${clean(session)}`;
   const [texts, at] =
     session === undefined

@@ -1,6 +1,7 @@
 import { formatRequestId } from '../../ids.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
+import { teamBudgetOf, teamBudgetText } from '../../store/ledger/terms.ts';
 import { clean } from '../../terminal/text.ts';
 import {
   askAmount,
@@ -133,6 +134,8 @@ function pressAction(state: State, key: string): State {
   switch (key) {
     case 'b': {
       const budget = selectedBudget(state);
+      const ofTeam = budget?.team ? teamBudgetOf(budget.id) : undefined;
+      if (ofTeam) return notice(state, teamBudgetText(ofTeam));
       return budget
         ? { ...state, dialog: askAmount(budget) }
         : notice(state, 'no budgets yet. To set one: gw budget set 5');
