@@ -74,12 +74,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     reload,
     health: () => healthOf(core, address.port),
     fault: core.files.fault,
-    onInternalError: (error, { url }) =>
-      log.error(
-        // Without the query, in which some clients send their key.
-        { error: error instanceof Error ? error.stack : String(error), url: url?.split('?')[0] },
-        'request failed',
-      ),
+    onInternalError: (error, { url }) => logFault(core, error, url),
   });
   logProblems();
   const checkCertificate = watchCertificate(core, settings, () => listener);
@@ -129,6 +124,12 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       await close(!hasSuccessor);
     },
   };
+}
+
+function logFault({ log }: Core, error: unknown, url: string | undefined): void {
+  const what = error instanceof Error ? error.stack : String(error);
+  // Without the query, in which some clients send their key.
+  log.error({ error: what, url: url?.split('?')[0] }, 'request failed');
 }
 
 function watchCertificate({ clock, log, warn }: Core, settings: Settings, listener: () => Listener) {

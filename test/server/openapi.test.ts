@@ -10,6 +10,7 @@ import { GROUPINGS } from '../../src/store/reports/query.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
 import { COMPRESSIBLE, PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
+import { createModelTeam } from '../team/support/model-team.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -88,9 +89,11 @@ test('every route answers as the document says, field for field', async () => {
   await once(receiver.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void receiver.close());
   const { port } = receiver.address() as AddressInfo;
+  const team = createModelTeam({ capUsd: 5 });
   const gateway = await startGateway({
     settings: { 'requests.keep_bodies': 'on', 'optimizer.holdout': 0 },
     budget: { period: 'daily', capUsd: 5 },
+    openTeam: team.openTeam,
   });
   const document = await documentOf(gateway);
   const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -242,6 +245,11 @@ test('every route answers as the document says, field for field', async () => {
     return isSame;
   });
   await call('DELETE /v1/webhooks/{id}', webhook);
+
+  team.join(gateway, 1);
+  for (const groupBy of ['day', 'key'])
+    await call('GET /v1/gw/team/usage', {}, { query: `?group_by=${groupBy}` });
+  await call('GET /v1/gw/team');
 
   expect([...operations.keys()].filter((route) => !validators.has(route))).toEqual([]);
 }, 60_000);

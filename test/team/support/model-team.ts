@@ -1,5 +1,6 @@
 import { addMembership } from '../../../src/store/team/membership.ts';
 import type { TeamUsageBatch } from '../../../src/store/team/usage.ts';
+import { TEAM_FIGURES, type TeamUsageSum } from '../../../src/store/team/usage-query.ts';
 import type { TeamAuthority, TeamBudgetStanding } from '../../../src/team/authority.ts';
 import { fingerprintOf } from '../../../src/team/fingerprint.ts';
 import type { TestHome } from '../../support/home.ts';
@@ -84,6 +85,17 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
           reached(() => {
             team.batches.push(batch);
             return 'ok' as const;
+          }),
+        usage: ({ groupBy }) =>
+          reached(() => {
+            const figures = Object.fromEntries(
+              TEAM_FIGURES.map((name) => [name, 1]),
+            ) as TeamUsageSum['figures'];
+            const key = groupBy === 'day' ? '2026-11-20' : 'laptop';
+            return {
+              scope: 'team' as const,
+              sums: [{ key, member: groupBy === 'key' ? 'ann' : null, figures }],
+            };
           }),
         close: () => Promise.resolve(),
         // What the sync agent does not ask for.

@@ -28,6 +28,7 @@ await runDashboard({
     changed: () => false,
     read: () => (place === 'component' ? broken : noDatabase()),
     request: never,
+    team: never,
     daemon: never,
     agents: never,
     perform: never,

@@ -18,6 +18,7 @@ await runDashboard({
       return data;
     },
     request: async () => request,
+    team: async () => ({ name: null }),
     daemon: async () => daemon,
     agents: async () => [{ name: 'codex', bypassed: 0 }],
     perform: () => new Promise(() => {}),
