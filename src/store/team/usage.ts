@@ -13,9 +13,9 @@ export interface TeamUsageBatch {
   rows: TeamUsageRow[];
 }
 
-/** A message has a day's buckets at most, and no further bucket once it has so many rows. */
+/** A message has a day's buckets at most, and no further one once it sums so many rows: about 3 ms. */
 const MAX_BUCKETS = 24;
-const MAX_ROWS = 500;
+const MAX_SUMMED = 2_000;
 const QUARTER_MS = 900_000;
 /** Longer names are cut: the team's database takes no longer ones. */
 const NAME_LENGTH = 200;
@@ -48,9 +48,12 @@ export function takeTeamUsage(db: Db, { joinedAt }: Membership): TeamUsageBatch 
   );
   const buckets: TeamUsageBatch['buckets'] = [];
   const rows: TeamUsageRow[] = [];
+  const count = db.prepare<[number], number>('SELECT count(*) FROM usage_hours WHERE bucket = ?').pluck();
+  let summed = 0;
   for (const next of dirty) {
     const { bucket } = next;
-    if (rows.length >= MAX_ROWS) break;
+    if (summed >= MAX_SUMMED) break;
+    summed += count.get(bucket) ?? 0;
     buckets.push(next);
     rows.push(
       ...(bucket >= joinedAt
