@@ -41,7 +41,7 @@ const DEFAULT_GRACE_MS = 25_000;
 /** The composition root: makes and starts the parts of the daemon, lowest first. */
 export async function boot(options: BootOptions): Promise<Daemon> {
   const core = await openCore(options);
-  const { instanceId, startedAt, clock, db, ledger, configuration, log } = core;
+  const { instanceId, startedAt, clock, db, ledger, configuration } = core;
   const { current, refresh, reload } = configuration;
 
   const lists = createModelLists(() => current().registry.providers.values(), fetchModels, clock);

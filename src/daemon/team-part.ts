@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { messageOf } from '../errors.ts';
-import { archiveAll } from '../store/archive/archiver.ts';
+import { SEARCH_MS } from '../store/archive/archive.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
 import { type Membership, noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
@@ -140,7 +140,8 @@ async function open(options: TeamPartOptions, membership: Membership): Promise<M
   const common = { db, ledger, clock, random, authority, identity, log };
   const pushOptions = { ...common, onRefused: () => agent.syncNow() };
   const pushLast = async () => {
-    await archiveAll(options);
+    // Requests whose callers are still searched for too: nobody waits for that here.
+    while (await ledger.writeApart(() => options.archive.takeOver(clock.now() + SEARCH_MS)));
     await pushLastUsage(pushOptions);
   };
   const agent = createSyncAgent({

@@ -180,7 +180,7 @@ test.each(['locally', 'remotely'] as const)(
     const [blocked] = (await gateway.records()).filter(({ outcome }) => outcome === 'blocked');
     const id = formatRequestId(blocked?.id ?? 0);
     expect((await cli.run(['requests', id])).stdout).toMatch(
-      /budget +@team\/daily had no room: \$0\.0010? spent and \$0\.00 held of \$0\.0010?; \$0\.00 left\s+for the\s+team,\s+\$0\.0010? granted\s+here/,
+      /budget +@team\/daily had no room: \$0\.0010? spent and \$0\.00 held of \$0\.0010?; \$0\.00\s+left for the\s+team,\s+\$0\.0010? granted\s+here/,
     );
     expect((await cli.run(['dashboard', '--once', '--ascii'])).stdout).toContain('@team/daily');
     for (const name of ['@team/daily', 'team/daily'])

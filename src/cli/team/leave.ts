@@ -1,7 +1,7 @@
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets, TEAM_URL } from '../../config/secrets.ts';
 import { systemRandom } from '../../ids.ts';
-import { createArchive } from '../../store/archive/archive.ts';
+import { createArchive, SEARCH_MS } from '../../store/archive/archive.ts';
 import type { Db } from '../../store/database/open.ts';
 import { inTransaction } from '../../store/database/write.ts';
 import { readMembership, removeMembership, startLeaving } from '../../store/team/membership.ts';
@@ -64,7 +64,7 @@ async function leaveHere(context: Context, db: Db): Promise<void> {
     import('../../team/usage-push.ts'),
   ]);
   const archive = createArchive(db);
-  while (inTransaction(db, () => archive.takeOver(clock.now())));
+  while (inTransaction(db, () => archive.takeOver(clock.now() + SEARCH_MS)));
   const teamClock = createTeamClock(clock, membership.offsetMs);
   const write = async <T>(command: () => T) => inTransaction(db, command);
   const common = {
