@@ -155,6 +155,8 @@ describe('a clock that was a year ahead', () => {
   test('delays no webhook', async () => {
     const { clock, gateway, cli, setBy } = await served({ budget: { period: 'daily', capUsd: 0 } });
     let isDown = true;
+    // In larger steps, a delivery would time out before a busy machine has answered it.
+    const pass = () => clock.advance(100);
     const receiver = await createReceiver(clock, (response) => {
       response.statusCode = isDown ? 500 : 200;
       response.end();
@@ -163,14 +165,14 @@ describe('a clock that was a year ahead', () => {
     await setBy(YEAR);
     expect((await gateway.post(PLAIN)).status).toBe(402);
     await until(async () => {
-      await clock.advance(1_000);
+      await pass();
       return receiver.received.length > 0;
     });
     isDown = false;
     const failed = receiver.received.length;
     await setBy(-YEAR);
     await until(async () => {
-      await clock.advance(1_000);
+      await pass();
       return receiver.received.length > failed;
     });
     // The receiver has it before the daemon has written that.

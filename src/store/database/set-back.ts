@@ -82,14 +82,21 @@ function bringUsageBack(db: Db, now: number): void {
     )
     .pluck()
     .all();
+  const times = { now, bucket: bucketOf(now) };
   const { changes } = db
-    .prepare<{ now: number; bucket: number }>(
+    .prepare<typeof times>(
       `INSERT INTO usage_hours (bucket, dims_id, ${counters.join(', ')})
        SELECT @bucket, dims_id, ${counters.map((name) => `sum(${name})`).join(', ')} FROM usage_hours
        WHERE bucket > @now GROUP BY dims_id
        ON CONFLICT DO UPDATE SET ${counters.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`,
     )
-    .run({ now, bucket: bucketOf(now) });
+    .run(times);
+  // The team may have heard of them.
+  if (changes > 0)
+    db.prepare(
+      `INSERT INTO team_usage_dirty (bucket) SELECT DISTINCT h.bucket FROM usage_hours h, team_membership
+       WHERE h.bucket > @now OR h.bucket = @bucket ON CONFLICT DO UPDATE SET version = version + 1`,
+    ).run(times);
   db.prepare('DELETE FROM usage_hours WHERE bucket > ?').run(now);
   const day = now - (now % DAY_MS);
   const isSummed = db.prepare("SELECT 1 FROM meta WHERE key = 'usage_summed_until' AND value > ?");

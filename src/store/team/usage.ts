@@ -1,7 +1,8 @@
 import { requestIdAt } from '../../ids.ts';
 import { FIGURES_OF_RECORD } from '../archive/rollups.ts';
-import { bucketOf } from '../archive/usage-bucket.ts';
+import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { bucketOf } from '../database/usage-bucket.ts';
 import { SOURCES } from '../ledger/record.ts';
 import type { Membership } from './membership.ts';
 import { TEAM_FIGURES, type TeamUsageRow } from './usage-query.ts';
@@ -43,9 +44,15 @@ export function takeTeamUsage(db: Db, { joinedAt }: Membership): TeamUsageBatch 
     sums(`SELECT * FROM hourly_usage WHERE bucket = ? AND source = ${SOURCES.gw}`),
   );
   // In the hour of the join, what came in before it is nobody's but this gateway's.
-  const sinceJoin = db.prepare<[number, number, number], TeamUsageRow>(
-    sums(`SELECT ${FIGURES_OF_RECORD} FROM requests WHERE id >= ? AND id < ? AND source = ${SOURCES.gw}`),
-  );
+  const sinceJoin = (bucket: number): TeamUsageRow[] => {
+    const end = endOf(bucket);
+    return db
+      .prepare<[number, number, number], TeamUsageRow>(
+        sums(`SELECT ${FIGURES_OF_RECORD} FROM requests WHERE id >= ${requestIdAt(joinedAt)} AND id < ${idsBefore(end)}
+          AND at >= ? AND at < ? AND source = ${SOURCES.gw}`),
+      )
+      .all(bucket, joinedAt, end);
+  };
   const buckets: TeamUsageBatch['buckets'] = [];
   const rows: TeamUsageRow[] = [];
   const count = db.prepare<[number], number>('SELECT count(*) FROM usage_hours WHERE bucket = ?').pluck();
@@ -55,11 +62,7 @@ export function takeTeamUsage(db: Db, { joinedAt }: Membership): TeamUsageBatch 
     if (summed >= MAX_SUMMED) break;
     summed += count.get(bucket) ?? 0;
     buckets.push(next);
-    rows.push(
-      ...(bucket >= joinedAt
-        ? ofBucket.all(bucket, bucket)
-        : sinceJoin.all(bucket, requestIdAt(joinedAt), requestIdAt(endOf(bucket)))),
-    );
+    rows.push(...(bucket >= joinedAt ? ofBucket.all(bucket, bucket) : sinceJoin(bucket)));
   }
   const seq = db
     .prepare<[], number>('UPDATE team_membership SET usage_seq = usage_seq + 1 RETURNING usage_seq')
