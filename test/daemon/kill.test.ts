@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseRequestId } from '../../src/ids.ts';
-import { request } from '../support/client.ts';
+import { openConnection, request, requestBytes } from '../support/client.ts';
+import { deferred } from '../support/deferred.ts';
 import { PLAIN, STREAM } from '../support/gateway.ts';
 import { prepareHome } from '../support/home.ts';
 import { seededRandom } from '../support/random.ts';
@@ -85,4 +86,52 @@ test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): no acknow
   expect(db.prepare('SELECT count(*) FROM daemons').pluck().get()).toBe(0);
   // Every request that reached the provider is on record.
   expect(upstream.requests.length).toBeLessThanOrEqual(records.length);
+});
+
+test('kill -9 while an id waits for its row: the client has not had it, and a row precedes every id that it has', async () => {
+  const upstream = await startUpstream();
+  const home = await prepareHome(tmpHome(), { upstreamUrl: upstream.url });
+  await home.newProject('web');
+  const key = await home.newKey('web');
+  const daemon = await spawnDaemon(home.paths.home);
+  const created = (id: string) =>
+    `data: ${JSON.stringify({ type: 'response.created', response: { id, object: 'response', output: [] } })}\n\n`;
+  const ownerOf = (id: string) => home.db.prepare('SELECT project_id FROM objects WHERE id = ?').get(id);
+  /** Asks for a stream; its provider sends one event after the client has the head. */
+  const ask = async (id: string) => {
+    const event = deferred<void>();
+    upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      await event.promise;
+      await exchange.chunk(created(id));
+      await exchange.untilGone();
+    });
+    const connection = await openConnection(daemon.url);
+    const body = { model: 'mock/test-model', input: 'Hi', stream: true };
+    const headers = { authorization: `Bearer ${key}` };
+    await connection.send(requestBytes(`${daemon.url}/responses`, { body, headers }));
+    await connection.head();
+    return { connection, sendEvent: () => event.resolve() };
+  };
+
+  const early = 'resp_0000000000000001';
+  const first = await ask(early);
+  first.sendEvent();
+  await first.connection.bodyUntil(created(early).length);
+  expect(ownerOf(early)).toBeDefined();
+
+  const late = 'resp_0000000000000002';
+  const second = await ask(late);
+  // Another process has the write lock, so that the row can't be committed.
+  home.db.exec('BEGIN IMMEDIATE');
+  second.sendEvent();
+  const came = second.connection.bodyUntil(created(late).length);
+  // The daemon waits for the lock and answers nothing, so that only a timer can tell that the event has come to it.
+  await Promise.race([came, new Promise((resolve) => setTimeout(resolve, 300))]);
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  home.db.exec('COMMIT');
+  const body = await came.catch(() => '');
+  expect([body.toString(), ownerOf(late)]).toEqual(['', undefined]);
 });

@@ -30,8 +30,8 @@ export interface RelayOptions {
   credential: Redactor;
   /** Finds all secrets that gw knows. */
   redact: (text: string) => string;
-  /** Takes the events of a stream as the provider sent them. */
-  objects?: { takeEvents(events: Buffer): void } | undefined;
+  /** Takes the events of a stream as the provider sent them. What it returns resolves when the new ids are on disk. */
+  objects?: { takeEvents(events: Buffer): Promise<void> | undefined } | undefined;
   /** Monotonic milliseconds. */
   now: () => number;
 }

@@ -26,6 +26,9 @@ export class EventStream extends AnswerReceiver {
   #last: Buffer[] | undefined;
   #closingEvent: Buffer = NOTHING;
   #hasBegun = false;
+  /** What waits until the ids in it are on disk. */
+  #withheld: Buffer[] = [];
+  #unwritten = 0;
   /** A byte order mark that is still to be passed on. */
   #mark: Buffer = NOTHING;
 
@@ -106,7 +109,8 @@ export class EventStream extends AnswerReceiver {
   #inspect(events: Buffer): InspectedEvents {
     const { wire, hideUsage, objects } = this.answer.options;
     const text = this.#withoutMark(events);
-    objects?.takeEvents(text);
+    const written = objects?.takeEvents(text);
+    if (written) this.#withholdUntil(written);
     const inspected = this.#withoutSecrets(wire.inspect(text, hideUsage));
     this.#takeUsage(inspected);
     // A total that text follows is none.
@@ -157,7 +161,20 @@ export class EventStream extends AnswerReceiver {
   }
 
   #write(bytes: Buffer): boolean {
-    return this.answer.client.write(bytes, this.answer.resume);
+    if (this.#unwritten === 0) return this.answer.client.write(bytes, this.answer.resume);
+    this.#withheld.push(bytes);
+    return false;
+  }
+
+  /** A client that has the id of an object before its owner is on disk could lose it to another project by a crash. */
+  #withholdUntil(written: Promise<void>): void {
+    this.#unwritten++;
+    void written.then(() => {
+      if (--this.#unwritten > 0) return;
+      const bytes = Buffer.concat(this.#withheld);
+      this.#withheld = [];
+      if (this.#write(bytes)) this.answer.resume();
+    });
   }
 
   /** Reads a last event that lacks the empty line at its end. */

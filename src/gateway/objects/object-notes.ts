@@ -22,10 +22,12 @@ export class ObjectNotes {
     this.#options = options;
   }
 
-  /** Takes complete events of a stream. */
-  takeEvents(events: Buffer): void {
-    if (!mayHoldIds(events)) return;
+  /** Takes complete events of a stream. Returns undefined if they name nothing new; else resolves when that is durable. */
+  takeEvents(events: Buffer): Promise<void> | undefined {
+    if (!mayHoldIds(events)) return undefined;
+    const before = this.#writes.length;
     for (const value of valuesIn(events)) this.#take(value);
+    return this.#writes.length > before ? this.written() : undefined;
   }
 
   /** Takes a complete answer. */

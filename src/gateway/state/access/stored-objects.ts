@@ -88,7 +88,8 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
     owns: (asker, ids) => [...ids].every((id) => ownership(id, asker) === 'own'),
     async note(ids, owner) {
       const fresh = ids.filter((id) => id.length <= 200 && ownership(id, askerOf(owner)) === undefined);
-      if (fresh.length === 0) return;
+      // Another answer may have named it first, and its row may still be on the way: this one waits for it too.
+      if (fresh.length === 0 && !ids.some((id) => pending.has(id.toLowerCase()))) return;
       for (const id of fresh) pending.set(id.toLowerCase(), owner);
       try {
         await ledger.writeApart(() => owners.add(fresh, owner, now()));

@@ -50,6 +50,22 @@ describe('an object', () => {
     expect([isOpen(1, 'FILE-1'), isOpen(2, 'File-1')]).toEqual([true, false]);
   });
 
+  it('that two answers name at once is durable for both only when its row is', async () => {
+    const gate = deferred<void>();
+    const written: string[] = [];
+    write = async (command) => {
+      await gate.promise;
+      return command();
+    };
+    const notes = ['first', 'second'].map((name) =>
+      objects.note(['file-1'], { provider: 'openai', projectId: 1 }).then(() => written.push(name)),
+    );
+    await new Promise(setImmediate);
+    expect(written).toEqual([]);
+    gate.resolve();
+    await Promise.all(notes);
+  });
+
   it('whose row was lost with the daemon is open to no project', async () => {
     write = () => Promise.reject(new Error('disk full'));
     await objects.note(['file-1'], { provider: 'openai', projectId: 1 });
