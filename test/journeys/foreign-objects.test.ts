@@ -240,12 +240,24 @@ describe('with several projects, an object of one', () => {
     const batch = '{"purpose":"batch","filename":"a.jsonl"}';
     for (const body of [
       batch,
+      '{"purpose":"fine-tune"}',
+      '{"purpose":"evals"}',
+      '{"purpose":"vision","x":"&purpose=batch&x"}',
+      '--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--b--\r\n"purpose":"vision"',
       '{"filename":"a.jsonl"}',
       '{"purpose":"vision","purpose":"batch"}',
       '{"purpose":"vision","\\u0070urpose":"batch"}',
     ])
       expect([body, await upload(gateway.key, body)]).toMatchObject([body, { code: 'endpoint_closed' }]);
-    expect((await upload(gateway.key, '{"purpose": "user_data"}')).status).toBe(200);
+    for (const path of ['/v1/%75ploads', '/v1/Uploads/', '/v1/uploads;a=b', '/v1/uploads?purpose=vision'])
+      expect([path, await ask(gateway.key, 'POST', path, Buffer.from(batch))]).toMatchObject([
+        path,
+        { code: 'endpoint_closed' },
+      ]);
+    for (const purpose of ['user_data', 'assistants', 'vision'])
+      expect((await upload(gateway.key, `{"purpose": "${purpose}", "filename": "a=b&c.pdf"}`)).status).toBe(
+        200,
+      );
     expect((await upload(gateway.adminKey, batch)).status).toBe(200);
   });
 

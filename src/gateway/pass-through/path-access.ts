@@ -1,4 +1,5 @@
 import { GwError } from '../../errors.ts';
+import { parseObject } from '../../wire/answer/events.ts';
 import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
@@ -102,9 +103,10 @@ export function checkObjects(
       `${method} /v1${path} is about what all projects have made. Use an admin key, or ask for an object by its id`,
     );
   }
-  if (first === undefined && !asker.admin && /^\/uploads\/?$/i.test(path) && !isOfData(context.request.bytes))
+  const isUpload = first === undefined && segmentsOf(path)[0] === 'uploads';
+  if (isUpload && !asker.admin && !isOfData(context.request.bytes))
     throw endpointClosed(
-      'gw does not pass on an upload in parts that may hold requests, because the parts could cut an id in two. Send the file whole to /v1/files, or use an admin key',
+      'gw does not pass on an upload in parts whose lines may name objects, because the parts could cut an id in two. Send the file whole to /v1/files, or use an admin key',
     );
   const inQuery = referencesIn(Object.fromEntries(new URLSearchParams(query)));
   const inBody = body();
@@ -115,14 +117,23 @@ export function checkObjects(
   return asker.admin && !objects.owns(asker, named);
 }
 
-/** Purposes of files in which a provider looks for no requests. https://platform.openai.com/docs/api-reference/uploads */
-const DATA = new Set(['assistants', 'vision', 'user_data', 'fine-tune', 'evals']);
+/**
+ * Purposes of files in which a provider looks for no ids. The lines of batch, fine-tune and evals files are requests, or
+ * become parts of some. https://platform.openai.com/docs/api-reference/uploads
+ */
+const DATA = new Set(['assistants', 'vision', 'user_data']);
 
-/** Whether a new upload has only such a purpose, under each of its members of that name. */
+/** Whether a new upload has only such a purpose, under each of its members of that name, and however it is read. */
 function isOfData(body: Buffer): boolean {
-  const purposes = [...body.toString('utf8').matchAll(/"purpose"\s*:\s*"([^"]*)"/g)];
-  return !mayHideWords(body) && purposes.length > 0 && purposes.every(([, name = '']) => DATA.has(name));
+  const text = body.toString('utf8');
+  const purposes = [...text.matchAll(/"purpose"\s*:\s*"([^"]*)"/g)];
+  const isData = purposes.length > 0 && purposes.every(([, name = '']) => DATA.has(name));
+  return isData && !mayHideWords(body) && parseObject(text) !== undefined && !isFormOfPurpose(text);
 }
+
+/** JSON can be a form as well, whose fields are in its texts. */
+const isFormOfPurpose = (text: string): boolean =>
+  [...new URLSearchParams(text).keys()].some((key) => key.startsWith('purpose'));
 
 /** The ids in a path: what is no known word. The first segment names a kind. Throws GwError 404 for odd spellings. */
 function idsIn(path: string): string[] {
