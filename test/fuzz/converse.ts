@@ -10,8 +10,28 @@ export interface Received {
 
 /** A client that gets nothing for so long says that it sends no more (FIN). */
 const PATIENCE_MS = 80;
-/** How long gw may take to end a connection after that. */
-const BOUND_MS = 15_000;
+/** How long gw may take to end a connection. Its tokenizer counts for one request after the other. */
+export const BOUND_MS = 60_000;
+const TICKS = 10;
+
+/**
+ * A timer by the event loop's own time: a process that the machine doesn't run for a while has missed one of its ticks,
+ * and not what has come in the meantime.
+ */
+function afterTicks(ms: number, run: () => void): { refresh(): void; cancel(): void } {
+  let left = TICKS;
+  const timer = setInterval(() => {
+    if (--left > 0) return;
+    clearInterval(timer);
+    run();
+  }, ms / TICKS);
+  return {
+    refresh: () => {
+      left = TICKS;
+    },
+    cancel: () => clearInterval(timer),
+  };
+}
 
 /** Sends the pieces on a connection of their own, each in a write and a turn of its own. */
 export function converse(
@@ -24,15 +44,15 @@ export function converse(
     const parts: Buffer[] = [];
     let end: Received['end'] = 'closed';
     const done = () => {
-      clearTimeout(timer);
-      clearTimeout(bound);
+      timer.cancel();
+      bound.cancel();
       resolve({ bytes: Buffer.concat(parts), end });
     };
-    const timer = setTimeout(() => socket.end(), patienceMs);
-    const bound = setTimeout(() => {
+    const timer = afterTicks(patienceMs, () => socket.end());
+    const bound = afterTicks(BOUND_MS, () => {
       end = 'stuck';
       socket.destroy();
-    }, BOUND_MS);
+    });
     socket.on('data', (part: Buffer) => {
       parts.push(part);
       timer.refresh();
@@ -63,8 +83,11 @@ export interface Answer {
   complete: boolean;
 }
 
-/** Splits what came into answers by their framing; throws where the bytes are no HTTP. */
-export function answersIn(bytes: Buffer): Answer[] {
+/**
+ * Splits what came into answers by their framing; throws where the bytes are no HTTP. If one of the requests may have been
+ * HEAD, a body that looks like the next answer is taken for that.
+ */
+export function answersIn(bytes: Buffer, mayBeHead: boolean): Answer[] {
   const answers: Answer[] = [];
   for (let at = 0; at < bytes.length; ) {
     const headEnd = bytes.indexOf('\r\n\r\n', at);
@@ -81,20 +104,25 @@ export function answersIn(bytes: Buffer): Answer[] {
     at = headEnd + 4;
     const status = Number(code);
     if (status < 200) continue;
-    const { body, next, complete } = bodyAt(bytes, at, headers, status);
+    const { body, next, complete } = bodyAt(bytes, at, { headers, status, mayBeHead });
     answers.push({ status, headers, body, complete });
     at = next;
   }
   return answers;
 }
 
-function bodyAt(bytes: Buffer, from: number, headers: ReadonlyMap<string, string>, status: number) {
+function bodyAt(
+  bytes: Buffer,
+  from: number,
+  { headers, status, mayBeHead }: Pick<Answer, 'headers' | 'status'> & { mayBeHead: boolean },
+) {
   const length = headers.get('content-length');
   if (status === 204 || status === 304) return { body: Buffer.alloc(0), next: from, complete: true };
   if (headers.get('transfer-encoding') !== 'chunked') {
     const rest = bytes.subarray(from);
     // The answer to HEAD has a length and no body: the next answer begins, or nothing comes.
-    const isBodiless = rest.length === 0 || rest.subarray(0, 9).toString('latin1') === 'HTTP/1.1 ';
+    const isBodiless =
+      rest.length === 0 || (mayBeHead && rest.subarray(0, 9).toString('latin1') === 'HTTP/1.1 ');
     const end = isBodiless ? from : length === undefined ? bytes.length : from + Number(length);
     return { body: bytes.subarray(from, end), next: end, complete: end <= bytes.length };
   }

@@ -38,13 +38,19 @@ describe.each([
 });
 
 test.each([
-  ['lost records', fuzzClients, 'UPDATE ON', 'DELETE FROM journal WHERE id = NEW.id', [/not on record/]],
   [
-    'a wrong count and a cost that no budget pays',
+    'lost records',
+    fuzzClients,
+    'UPDATE ON',
+    'DELETE FROM journal WHERE id = NEW.id',
+    [/is not on record/, /reached the provider are not on record/],
+  ],
+  [
+    'a wrong count and a cost below the bill, which the budget has otherwise',
     fuzzClients,
     'UPDATE OF outcome ON',
-    'UPDATE journal SET output_tokens = 6, cost_nano_usd = cost_nano_usd + 1 WHERE id = NEW.id AND output_tokens = 5',
-    [/was booked at 7\/6/, /were posted for records of/],
+    'UPDATE journal SET output_tokens = 6, cost_nano_usd = cost_nano_usd - 1 WHERE id = NEW.id AND output_tokens = 5',
+    [/was booked at 7\/6/, /were posted for records of/, /was billed, and/],
   ],
   [
     'missing usage that is booked at nothing, and a secret on record',

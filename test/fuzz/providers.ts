@@ -2,10 +2,10 @@ import { requestBytes } from '../support/client.ts';
 import type { Script } from '../support/scripts.ts';
 import { CLAUDE } from '../wire/support/anthropic-gateway.ts';
 import { type Booking, breakAnswer } from './answers.ts';
-import { converse } from './converse.ts';
+import { BOUND_MS, converse } from './converse.ts';
 import { diceOf } from './dice.ts';
 import { planOf, type Reported } from './plans.ts';
-import { atOnce, generalProblems, type Outcome, outcomeOf, type Round, SECRETS } from './round.ts';
+import { atOnce, generalProblems, isPaid, type Outcome, outcomeOf, type Round, SECRETS } from './round.ts';
 
 const AT_ONCE = 48;
 const CASE = /case (\d+)\./;
@@ -49,11 +49,11 @@ export async function fuzzProviders(round: Round, seed: number, cases: number[])
     });
     received.set(
       each,
-      await converse(gateway.daemon.port, { pieces: [bytes], requests: 1, hangsUp: false }, 5_000),
+      await converse(gateway.daemon.port, { pieces: [bytes], requests: 1, hangsUp: false }, BOUND_MS),
     );
   });
   const problems: string[] = [];
-  const outcome = await outcomeOf(round, problems);
+  const outcome = await outcomeOf(round, problems, false);
   if (outcome.records.length !== cases.length)
     problems.push(`${outcome.records.length} records of ${cases.length} requests`);
   for (const each of cases) problems.push(...caseProblems(each, told.get(each), outcome));
@@ -107,7 +107,7 @@ function caseProblems(each: number, told: Told | undefined, { answers, byId }: O
       : [`case ${each}: ${answer.status} ${answer.body}`];
   const { reported, booking, how } = told;
   const { inputTokens, outputTokens, flags, outcome } = record;
-  const what = `case ${each} (${how}): ${outcome}, ${inputTokens}/${outputTokens}, ${flags}`;
+  const what = `case ${each} (${how}): ${outcome}, ${inputTokens}/${outputTokens}, ${record.costNanoUsd}, ${flags}`;
   const isEstimated = flags.includes('estimated');
   if (booking === 'reported') {
     const output = record.endpoint.includes('embeddings') ? 0 : reported.output;
@@ -116,7 +116,8 @@ function caseProblems(each: number, told: Told | undefined, { answers, byId }: O
       answer.complete &&
       inputTokens === reported.input &&
       outputTokens === output &&
-      !isEstimated;
+      !isEstimated &&
+      isPaid(record, reported);
     return isRight
       ? []
       : [

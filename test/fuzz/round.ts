@@ -2,8 +2,9 @@ import { formatRequestId } from '../../src/ids.ts';
 import type { LoggedRequest } from '../../src/store/requests/request-log.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { until } from '../support/gateway.ts';
-import { startBothWires } from '../wire/support/anthropic-gateway.ts';
+import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
 import { type Answer, answersIn, type Received } from './converse.ts';
+import type { Reported } from './plans.ts';
 
 export const SECRETS = {
   mock: 'upstream-secret-7Jq2mXw9Lk4vB1',
@@ -77,7 +78,7 @@ export interface Outcome {
   byId: Map<string, LoggedRequest>;
 }
 
-export async function outcomeOf(round: Round, problems: string[]): Promise<Outcome> {
+export async function outcomeOf(round: Round, problems: string[], mayBeHead: boolean): Promise<Outcome> {
   const { gateway } = round;
   await until(async () => {
     await gateway.committed();
@@ -88,7 +89,7 @@ export async function outcomeOf(round: Round, problems: string[]): Promise<Outco
   for (const [number, { bytes, end }] of round.received) {
     if (end === 'stuck') problems.push(`case ${number}: no end within the bound`);
     try {
-      answers.set(number, answersIn(bytes));
+      answers.set(number, answersIn(bytes, mayBeHead));
     } catch (error) {
       problems.push(`case ${number}: ${String(error)}`);
     }
@@ -106,13 +107,29 @@ export function generalProblems(round: Round, { answers, records, byId }: Outcom
       const id = headers.get('x-service-request-id');
       if (status >= 500 && body.includes('internal_error')) problems.push(`case ${number}: ${body}`);
       if (id === undefined) problems.push(`case ${number}: an answer (${status}) without an id`);
-      const cost = headers.get('x-service-cost-usd');
-      const isServed = headers.has('x-service-provider') || cost !== undefined;
-      if (isServed && !byId.has(id ?? '')) problems.push(`case ${number}: ${id} is not on record`);
+      const isServed = headers.has('x-service-provider') || headers.has('x-service-cost-usd');
+      // Neither the campaign's keys nor its provider limit the rate.
+      const isRefusedForMoney = status === 402 || status === 429;
+      if ((isServed || isRefusedForMoney) && !byId.has(id ?? ''))
+        problems.push(`case ${number}: ${id} is not on record`);
     }
   }
   if (byId.size !== records.length) problems.push('two records have the same id');
   return [...problems, ...moneyProblems(round, records), ...leaks(round, records)];
+}
+
+/** What the providers bill, in dollars per million tokens. */
+const PRICES: Record<string, { input: number; output: number }> = {
+  'mock/test-model': { input: 1, output: 2 },
+  [`anthropic/${CLAUDE}`]: { input: 3, output: 15 },
+};
+
+/** Whether a record has at least what the provider bills for that usage, where the campaign knows its price. */
+export function isPaid({ provider, model, endpoint, costNanoUsd }: LoggedRequest, usage: Reported): boolean {
+  const price = PRICES[`${provider}/${model}`];
+  if (!price) return true;
+  const output = endpoint.includes('embeddings') ? 0 : usage.output;
+  return costNanoUsd >= (usage.input * price.input + output * price.output) * 1_000;
 }
 
 function moneyProblems({ gateway, capUsd }: Round, records: LoggedRequest[]): string[] {
