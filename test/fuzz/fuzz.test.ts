@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { OUTCOMES } from '../../src/store/ledger/record.ts';
 import { fuzzClients } from './clients.ts';
 import { diceOf } from './dice.ts';
 import { fuzzProviders } from './providers.ts';
@@ -46,6 +47,14 @@ test.each([
     [/is not on record/, /reached the provider are not on record/],
   ],
   [
+    'lost refusals',
+    fuzzClients,
+    'UPDATE ON',
+    `DELETE FROM journal WHERE id = NEW.id AND outcome = ${OUTCOMES.blocked}`,
+    [/is not on record/],
+    0.000001,
+  ],
+  [
     'a wrong count and a cost below the bill, which the budget has otherwise',
     fuzzClients,
     'UPDATE OF outcome ON',
@@ -59,8 +68,8 @@ test.each([
     `UPDATE journal SET output_tokens = 0, flags = 0, upstream_message_id = '${SECRETS.mock}' WHERE id = NEW.id`,
     [/but no usage was reported/, /a secret on record/],
   ],
-])('the campaign notices %s', async (_what, fuzz, when, fault, expected) => {
-  const round = await startRound({ capUsd: 1_000_000, timeoutMs: 300, whenDone: onTestFinished });
+])('the campaign notices %s', async (_what, fuzz, when, fault, expected, capUsd = 1_000_000) => {
+  const round = await startRound({ capUsd, timeoutMs: 300, whenDone: onTestFinished });
   round.gateway.db.exec(`CREATE TRIGGER planted AFTER ${when} journal BEGIN ${fault}; END`);
   const problems = await fuzz(
     round,
