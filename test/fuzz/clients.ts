@@ -13,6 +13,7 @@ const METERED = ['chat/completions', 'messages', 'responses', 'completions', 'co
 /** A request that a provider got, by the id that its answer has. */
 interface Bill {
   id: string;
+  isMetered: boolean;
   /** The answer has gone out whole, with its usage. */
   isAnswered: boolean;
 }
@@ -23,7 +24,8 @@ function steadyProvider(bills: Bill[]): Script {
     const asked = (await exchange.body).toString();
     const [path = ''] = exchange.request.path.split('?');
     const { events, isStream } = planOf(path, /"stream"\s*:\s*true/.test(asked), REPORTED);
-    const bill = { id: `bill-${bills.length}`, isAnswered: false };
+    const isMetered = METERED.some((endpoint) => path === `/v1/${endpoint}`);
+    const bill = { id: `bill-${bills.length}`, isMetered, isAnswered: false };
     bills.push(bill);
     const id = { 'x-request-id': bill.id };
     if (isStream) {
@@ -88,13 +90,18 @@ function billProblems({ gateway }: Round, bills: Bill[], { records }: Outcome): 
         `${id} was billed, and ${record.costNanoUsd} booked (${record.outcome}, ${record.flags})`,
       );
   }
-  // What was broken off before its answer came has no id of the provider's.
-  const missing = bills.filter(({ id }) => !idsByBill.has(id));
-  const without = idsByBill.get('')?.length ?? 0;
-  if (missing.length > without)
-    problems.push(
-      `${missing.length} requests that reached the provider are not on record, as ${missing[0]?.id}; ${without} have no id`,
+  // What was broken off before its answer came has no id of the provider's. What costs something has its input booked.
+  const withoutId = (idsByBill.get('') ?? []).flatMap((id) => byId.get(id) ?? []);
+  for (const metered of [true, false]) {
+    const missing = bills.filter(({ id, isMetered }) => isMetered === metered && !idsByBill.has(id));
+    const brokenOff = withoutId.filter(({ endpoint, inputTokens }) =>
+      metered ? inputTokens > 0 : !METERED.includes(endpoint),
     );
+    if (missing.length > brokenOff.length)
+      problems.push(
+        `${missing.length} requests that reached the provider are not on record, as ${missing[0]?.id}; ${brokenOff.length} were broken off`,
+      );
+  }
   return problems;
 }
 
