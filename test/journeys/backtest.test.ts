@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { backtest } from '../../src/store/backtest/backtest.ts';
 import { pastRequests } from '../../src/store/backtest/past-requests.ts';
+import { cliHome } from '../cli/cli-home.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { PLAIN, startGateway } from '../support/gateway.ts';
@@ -69,5 +70,18 @@ test.each(
       exact: true,
       total: { blocked_requests: blocked.length },
     });
+    const [here, away] = [cliHome(), cliHome()];
+    here.paths = gateway.paths;
+    Object.assign(here.env, { GW_HOME: gateway.paths.home, GW_PORT: String(gateway.daemon.port) });
+    Object.assign(away.env, { GW_URL: gateway.origin, GW_KEY: gateway.adminKey });
+    for (const home of [here, away]) {
+      home.clock.setWallTime(Date.now());
+      expect(
+        await home.json(['budget', 'backtest', `${CAP_USD}`, '--period', period, '--json']),
+      ).toMatchObject({
+        exact: true,
+        total: { requests: REQUESTS, blocked_requests: blocked.length },
+      });
+    }
   },
 );

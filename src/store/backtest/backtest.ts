@@ -49,6 +49,7 @@ export async function backtest(
   const timeline = createTimeline<Event>();
   const clients = new Map<string, Stopped>();
   let waiting: PastRequest[] = [];
+  let nowUs = 0;
   let exact = true;
   let now = terms.since;
   let current: BacktestPeriod | undefined;
@@ -59,9 +60,10 @@ export async function backtest(
     },
   });
 
-  function enter(timeMs: number): void {
-    now = timeMs;
-    const start = budget.enter(timeMs);
+  function enter(timeUs: number): void {
+    nowUs = timeUs;
+    now = Math.floor(timeUs / 1_000);
+    const start = budget.enter(now);
     if (current?.start === start) return;
     current = periodAt(start);
     periods.push(current);
@@ -72,7 +74,7 @@ export async function backtest(
     switch (budget.admit(request)) {
       case 'held':
         // It runs as long as it did.
-        timeline.add({ kind: 'settle', timeMs: now + request.settledAt - request.askedAt, request });
+        timeline.add({ kind: 'settle', timeUs: nowUs + request.settledUs - request.askedUs, request });
         if (request.wasBlocked) exact = false;
         return;
       case 'blocked':
@@ -101,14 +103,16 @@ export async function backtest(
     onBlocked(request);
   }
 
-  function play(untilMs: number): void {
-    for (let event = timeline.next(untilMs); event; event = timeline.next(untilMs)) {
-      enter(event.timeMs);
+  function play(untilUs: number): void {
+    for (let event = timeline.next(untilUs); event; event = timeline.next(untilUs)) {
+      enter(event.timeUs);
       if (event.kind === 'settle') budget.settle(event.request);
       // Those that wait are asked first, in order.
-      const asking = waiting;
-      waiting = [];
-      for (const request of asking) ask(request);
+      if (waiting.length > 0) {
+        const asking = waiting;
+        waiting = [];
+        for (const request of asking) ask(request);
+      }
       if (event.kind === 'ask' && current) {
         current.requests++;
         ask(event.request);
@@ -121,11 +125,11 @@ export async function backtest(
       if (!request.isNeedKnown) exact = false;
       // Without a need, nothing tells whether a refused request would have fitted.
       if (request.wasBlocked && !request.isNeedKnown) continue;
-      timeline.add({ kind: 'ask', timeMs: request.askedAt, request });
+      timeline.add({ kind: 'ask', timeUs: request.askedUs, request });
     }
     const last = page.at(-1);
     // Later pages hold no request that was asked for before the last one here came in.
-    if (last) play(last.startedAt);
+    if (last) play(last.startedUs);
   }
   play(Number.POSITIVE_INFINITY);
   for (const period of periods) period.spentNanoUsd = budget.spentIn(period.start);

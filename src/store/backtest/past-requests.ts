@@ -11,11 +11,11 @@ export interface PastRequest {
   keyId: number;
   agentId: number;
   sessionId: number;
-  /** When it came in. UTC milliseconds. */
-  startedAt: number;
-  /** When it was held, or refused. UTC milliseconds. */
-  askedAt: number;
-  settledAt: number;
+  /** When it came in. UTC microseconds, as all times here. */
+  startedUs: number;
+  /** When it was held, or refused: in microseconds, in the order of the ledger's writes. */
+  askedUs: number;
+  settledUs: number;
   /** What it needed at most, as it was sent. */
   needNanoUsd: NanoUsd;
   /** Whether `needNanoUsd` is what the record says; else it is what was held or spent. */
@@ -25,25 +25,27 @@ export interface PastRequest {
   wasBlocked: boolean;
 }
 
-interface Row {
-  id: RequestId;
-  startedAt: number;
-  keyId: number;
-  agentId: number;
-  sessionId: number;
-  outcome: number;
-  need: NanoUsd;
-  bound: number;
-  hold: NanoUsd;
-  cost: NanoUsd;
-  heldUs: number | null;
-  endedMs: number;
-}
+/** As an array: named columns of a million rows take seconds. */
+type Row = [
+  id: RequestId,
+  startedAt: number,
+  keyId: number,
+  agentId: number,
+  sessionId: number,
+  outcome: number,
+  need: NanoUsd,
+  bound: number,
+  hold: NanoUsd,
+  cost: NanoUsd,
+  admittedUs: number,
+  settledUs: number,
+];
 
 const PAGE = 2_000;
-const COLUMNS = `id, at AS startedAt, key_id AS keyId, agent_id AS agentId, session_id AS sessionId, outcome,
-  need_input_nano_usd + need_output_nano_usd + need_fees_nano_usd AS need, need_input_bound AS bound,
-  hold_nano_usd AS hold, cost_nano_usd AS cost, held_us AS heldUs, coalesce(settled_ms, duration_ms) AS endedMs`;
+/** Records of gw 0.1 don't say in which order the ledger wrote them: whole milliseconds are near. */
+const COLUMNS = `id, at, key_id, agent_id, session_id, outcome,
+  need_input_nano_usd + need_output_nano_usd + need_fees_nano_usd, need_input_bound, hold_nano_usd, cost_nano_usd,
+  coalesce(admitted_us, (held_us + 500) / 1000 * 1000, 0), coalesce(settled_us, 1000 * coalesce(settled_ms, duration_ms))`;
 
 /**
  * A project's requests that came in from `since` on and before `until`, in that order, a page at a time: in between,
@@ -55,38 +57,57 @@ export async function* pastRequests(
 ): AsyncGenerator<PastRequest[]> {
   const where = `project_id = @projectId AND id > @after AND id < ${idsBefore(until)} AND at >= @since AND at < @until AND source = ${SOURCES.gw} AND ${IS_BILLED}
     AND (outcome = ${OUTCOMES.blocked} OR held_us IS NOT NULL OR hold_nano_usd > 0 OR cost_nano_usd > 0)`;
-  const select = db.prepare<[Record<string, number>], Row>(
-    `SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
-     UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})
-     ORDER BY id LIMIT ${PAGE}`,
-  );
+  // SQLite would sort each page in a table of its own.
+  const select = db
+    .prepare<[Record<string, number>], Row>(
+      `SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
+       UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})`,
+    )
+    .raw();
   for (let after = requestIdAt(since) - 1; ; ) {
     const rows = select.all({ projectId, after, since: Math.ceil(since), until: Math.ceil(until) });
-    yield rows.map(pastRequest);
-    const last = rows.at(-1);
-    if (rows.length < PAGE || !last) return;
+    const page = rows
+      .map(pastRequest)
+      .sort((a, b) => a.id - b.id)
+      .slice(0, PAGE);
+    yield page;
+    const last = page.at(-1);
+    if (page.length < PAGE || !last) return;
     after = last.id;
     await setImmediate();
   }
 }
 
 function pastRequest(row: Row): PastRequest {
-  const { startedAt } = row;
-  const settledAt = startedAt + row.endedMs;
-  const wasBlocked = row.outcome === OUTCOMES.blocked;
-  const heldAt = row.heldUs === null ? startedAt : Math.round(startedAt + row.heldUs / 1_000);
-  const isNeedKnown = row.bound !== 0;
-  return {
-    id: row.id,
-    keyId: row.keyId,
-    agentId: row.agentId,
-    sessionId: row.sessionId,
+  const [
+    id,
     startedAt,
-    askedAt: wasBlocked ? settledAt : heldAt,
-    settledAt,
-    needNanoUsd: isNeedKnown ? row.need : Math.max(row.hold, row.cost),
+    keyId,
+    agentId,
+    sessionId,
+    outcome,
+    need,
+    bound,
+    hold,
+    costNanoUsd,
+    admittedUs,
+    endedUs,
+  ] = row;
+  const startedUs = startedAt * 1_000;
+  const settledUs = startedUs + endedUs;
+  const wasBlocked = outcome === OUTCOMES.blocked;
+  const isNeedKnown = bound !== 0;
+  return {
+    id,
+    keyId,
+    agentId,
+    sessionId,
+    startedUs,
+    askedUs: wasBlocked ? settledUs : startedUs + admittedUs,
+    settledUs,
+    needNanoUsd: isNeedKnown ? need : Math.max(hold, costNanoUsd),
     isNeedKnown,
-    costNanoUsd: row.cost,
+    costNanoUsd,
     wasBlocked,
   };
 }

@@ -1,7 +1,7 @@
 import type { Calendar } from '../../calendar.ts';
 import { NO_USAGE } from '../../usage.ts';
 import { Account } from '../ledger/account.ts';
-import { type AdmissionResult, createAdmissions } from '../ledger/admission.ts';
+import { type Admission, type AdmissionResult, createAdmissions } from '../ledger/admission.ts';
 import type { BalanceRow } from '../ledger/balance-rows.ts';
 import type { EmitEvent } from '../ledger/events.ts';
 import type { Hold } from '../ledger/journal.ts';
@@ -66,6 +66,17 @@ export function createSimulatedBudget(
     writeRecord() {},
   });
 
+  const head = { id: 0, projectId, keyId: 0, endpoint: '', provider: '', model: '', askedModel: '' };
+  /** One for all requests, a million of them: nothing keeps it. */
+  const admission: Admission = {
+    ...head,
+    stream: false,
+    amount: 0,
+    least: 0,
+    isFinal: true,
+    blockedRecord: () => ({ ...head, ...BLOCKED }),
+  };
+
   return {
     enter(timeMs) {
       context.now = timeMs;
@@ -74,23 +85,11 @@ export function createSimulatedBudget(
       return account.budget.currentStart;
     },
     admit({ id, keyId, needNanoUsd }) {
-      const head = {
-        id,
-        projectId,
-        keyId,
-        endpoint: '',
-        provider: '',
-        model: '',
-        askedModel: '',
-        stream: false,
-      };
-      return admissions.admit({
-        ...head,
-        amount: needNanoUsd,
-        least: needNanoUsd,
-        isFinal: true,
-        blockedRecord: () => ({ ...head, ...BLOCKED }),
-      }).kind;
+      admission.id = id;
+      admission.keyId = keyId;
+      admission.amount = needNanoUsd;
+      admission.least = needNanoUsd;
+      return admissions.admit(admission).kind;
     },
     settle({ id, costNanoUsd }) {
       const hold = holds.get(id);

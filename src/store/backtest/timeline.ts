@@ -1,14 +1,14 @@
 /** Something that happens at a time. At one time, settlements come first: they only make room. */
 export interface TimelineEvent {
-  timeMs: number;
+  timeUs: number;
   kind: 'settle' | 'ask';
 }
 
 /** Events in the order of their times. Those to come are few: requests that run, or were read ahead of their holds. */
 export interface Timeline<T extends TimelineEvent> {
   add(event: T): void;
-  /** The next event; undefined if none comes before `untilMs`. */
-  next(untilMs: number): T | undefined;
+  /** The next event; undefined if none comes before `untilUs`. */
+  next(untilUs: number): T | undefined;
 }
 
 /** Two queues: in a single list, each settlement and each request read ahead would move all others. */
@@ -17,10 +17,10 @@ export function createTimeline<T extends TimelineEvent>(): Timeline<T> {
   const asks = createQueue<T>();
   return {
     add: (event) => (event.kind === 'settle' ? settlements : asks).add(event),
-    next(untilMs) {
-      const [settlement, ask] = [settlements.timeMs(), asks.timeMs()];
-      const [first, timeMs] = settlement <= ask ? [settlements, settlement] : [asks, ask];
-      return timeMs < untilMs ? first.take() : undefined;
+    next(untilUs) {
+      const [settlement, ask] = [settlements.timeUs(), asks.timeUs()];
+      const [first, timeUs] = settlement <= ask ? [settlements, settlement] : [asks, ask];
+      return timeUs < untilUs ? first.take() : undefined;
     },
   };
 }
@@ -34,12 +34,12 @@ function createQueue<T extends TimelineEvent>() {
   return {
     add(event: T): void {
       let at = events.length;
-      while (at > first && (events[at - 1]?.timeMs ?? 0) > event.timeMs) at--;
+      while (at > first && (events[at - 1]?.timeUs ?? 0) > event.timeUs) at--;
       if (at === events.length) events.push(event);
       else events.splice(at, 0, event);
     },
     /** When the first one happens; Infinity without any. */
-    timeMs: () => events[first]?.timeMs ?? Number.POSITIVE_INFINITY,
+    timeUs: () => events[first]?.timeUs ?? Number.POSITIVE_INFINITY,
     take(): T | undefined {
       const event = events[first++];
       if (first === TAKEN || first === events.length) {

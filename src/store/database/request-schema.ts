@@ -61,6 +61,13 @@ const requestColumns = {
   sessionId: integer('session_id').notNull().default(0),
 };
 
+/** Microseconds after the request came in, in the order in which the ledger did this. */
+const orderColumns = {
+  admittedUs: integer('admitted_us'),
+  /** Settled, or refused. */
+  settledUs: integer('settled_us'),
+};
+
 /**
  * The requests that run or have just ended: a row from a request's hold on, until it is archived in `requests`. Small,
  * without indexes: a request changes this one row, on its last page.
@@ -78,23 +85,28 @@ export const journal = sqliteTable('journal', {
   upstreamRequestId: text('upstream_request_id'),
   detail: text(),
   ...aheadMs,
+  ...orderColumns,
 });
 
 /** Ended requests. */
-export const requests = sqliteTable('requests', { ...requestId, ...requestColumns, ...aheadMs }, (table) => [
-  index('requests_of_project').on(table.projectId, table.id),
-  index('requests_of_key').on(table.keyId, table.id),
-  index('requests_of_model').on(table.modelId, table.id),
-  // Only rows whose model is not the one that was requested.
-  index('requests_of_asked_model').on(table.askedModelId, table.id),
-  // Only rows that have one.
-  index('requests_of_repo').on(table.repoId, table.id),
-  index('requests_of_agent').on(table.agentId, table.id),
-  index('requests_of_session').on(table.sessionId, table.id),
-  // Only rows with another status than 200, and with another outcome than `ok`.
-  index('requests_of_status').on(table.status, table.id),
-  index('requests_of_outcome').on(table.outcome, table.id),
-]);
+export const requests = sqliteTable(
+  'requests',
+  { ...requestId, ...requestColumns, ...aheadMs, ...orderColumns },
+  (table) => [
+    index('requests_of_project').on(table.projectId, table.id),
+    index('requests_of_key').on(table.keyId, table.id),
+    index('requests_of_model').on(table.modelId, table.id),
+    // Only rows whose model is not the one that was requested.
+    index('requests_of_asked_model').on(table.askedModelId, table.id),
+    // Only rows that have one.
+    index('requests_of_repo').on(table.repoId, table.id),
+    index('requests_of_agent').on(table.agentId, table.id),
+    index('requests_of_session').on(table.sessionId, table.id),
+    // Only rows with another status than 200, and with another outcome than `ok`.
+    index('requests_of_status').on(table.status, table.id),
+    index('requests_of_outcome').on(table.outcome, table.id),
+  ],
+);
 
 /** What is rarely read of ended requests; no row where there is nothing. */
 export const requestDetails = sqliteTable('request_details', {

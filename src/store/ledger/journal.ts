@@ -154,6 +154,8 @@ function arrivalOf(id: RequestId, now: number): number {
 
 /** Writes the columns of a row: those that are known with the hold, and those of the end. */
 function createRowWriter({ names, sessions, now }: JournalOptions, statements: ReturnType<typeof prepare>) {
+  const order = createOrder(now);
+
   function insert(
     slot: number,
     head: RequestHead,
@@ -177,7 +179,8 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
       hold ? hold.amount : 0,
       hold ? chargesText(hold.charges) : '[]',
       ...(need ? needColumns(need) : NO_NEED),
-      hold ? sinceArrival(head.id) * 1_000 : null,
+      hold ? Math.max(0, now() - timeOfRequestId(head.id)) * 1_000 : null,
+      hold ? order() - arrivalOf(head.id, now()) * 1_000 : null,
       head.origin ? names.idOf(head.origin.process) : 0,
       repoId,
       agentId,
@@ -190,11 +193,6 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
             { agentId, agentVersionId, repoId },
           ),
     );
-  }
-
-  /** Milliseconds from a request's arrival to the running batch. */
-  function sinceArrival(id: RequestId): number {
-    return Math.max(0, now() - timeOfRequestId(id));
   }
 
   function update(record: RequestRecord): void {
@@ -227,6 +225,7 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
       record.firstByteMs === null ? null : Math.round(record.firstByteMs),
       Math.round(record.durationMs),
       Math.trunc(now()),
+      order(),
       origin ? names.idOf(origin.process) : 0,
       origin ? names.idOf(origin.repo) : 0,
       record.upstreamMessageId ?? null,
@@ -237,6 +236,18 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
   }
 
   return { insert, update };
+}
+
+/** UTC microseconds, which put the writes of this process in order: those below a millisecond count its writes. */
+function createOrder(now: () => number): () => number {
+  let writtenAt = 0;
+  let writes = 0;
+  return () => {
+    const at = Math.trunc(now());
+    writes = at === writtenAt ? writes + 1 : 0;
+    writtenAt = at;
+    return at * 1_000 + Math.min(writes, 999);
+  };
 }
 
 /** As JSON. */
@@ -288,6 +299,7 @@ const OPENED = [
   'charges',
   ...NEED,
   'held_us',
+  'admitted_us',
   'process_id',
   'repo_id',
   'agent_id',
@@ -324,6 +336,7 @@ const SETTLED_COLUMNS = [
   'first_byte_ms = ?',
   'duration_ms = ?',
   'settled_ms = max(0, ? - at)',
+  'settled_us = ? - at * 1000',
   'process_id = ?',
   'repo_id = ?',
   'upstream_message_id = ?',

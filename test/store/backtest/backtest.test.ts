@@ -19,6 +19,7 @@ import {
 } from '../../support/simulator.ts';
 
 const HOUR = 3_600_000;
+const COMMIT_MS = 2;
 
 const needOf = (amount: number): RecordedNeed => ({
   inputTokens: 1,
@@ -40,12 +41,16 @@ const step = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('settle' as const),
       pick: fc.nat(),
-      percent: fc.integer({ min: 0, max: 100 }),
+      // A provider may bill more than was held.
+      percent: fc.integer({ min: 0, max: 150 }),
     }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 9 * HOUR) }),
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      ms: fc.constantFrom(1, 9 * HOUR, 12 * HOUR - 1),
+    }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('archive' as const) }) },
 );
@@ -63,7 +68,9 @@ async function play(steps: Step[], cap: number) {
   const running: { id: number; amount: number; heldAt: number }[] = [];
   const refused: number[] = [];
   const end = async ({ id, amount, heldAt }: (typeof running)[number], percent: number) => {
-    const timings = { held: heldAt - timeOfRequestId(id) };
+    // The gateway hears of a hold once it is committed, and sends the request then.
+    clock.set(Math.max(clock.now(), heldAt + COMMIT_MS));
+    const timings = { held: heldAt + COMMIT_MS - timeOfRequestId(id) };
     const costNanoUsd = Math.floor((amount * percent) / 100);
     await ledger.settle(
       recordOf(id, { costNanoUsd, timings, durationMs: clock.now() - timeOfRequestId(id) }),
@@ -140,6 +147,23 @@ test('a lower cap says when it would have stopped, and what that would have save
   const history = await play([...spend, ...spend, ...spend], 1_000);
   const { periods } = await replay(history, 50);
   expect(periods).toMatchObject([
-    { spentNanoUsd: 40, alertAt: NOON, stoppedAt: NOON + 1, blockedRequests: 2, savedNanoUsd: 80 },
+    {
+      spentNanoUsd: 40,
+      alertAt: NOON + COMMIT_MS,
+      stoppedAt: NOON + COMMIT_MS + 1,
+      blockedRequests: 2,
+      savedNanoUsd: 80,
+    },
   ]);
+});
+
+test('a hold just before midnight counts on the day that the ledger counted it on', async () => {
+  const beforeMidnight = { kind: 'wait', ms: 12 * HOUR - 1 } as const;
+  const admit = { kind: 'admit', amount: 40 } as const;
+  const settle = { kind: 'settle', pick: 0, percent: 100 } as const;
+  const history = await play([beforeMidnight, admit, settle, { kind: 'wait', ms: HOUR }, admit, settle], 50);
+  expect(history.refused).toEqual([]);
+  const { refused, periods } = await replay(history, 50);
+  expect(refused).toEqual([]);
+  expect(periods.map(({ spentNanoUsd }) => spentNanoUsd)).toEqual([40, 40]);
 });
