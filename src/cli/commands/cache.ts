@@ -10,6 +10,9 @@ import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
 import { withReader } from '../with-gateway.ts';
 
+const SINCE_START =
+  "Prompts are compared in memory: a session's first request after gw starts shows no miss.";
+
 interface Options {
   session?: string;
   since: string;
@@ -35,7 +38,7 @@ async function run(context: Context, { session, since, project, limit, json }: O
     const report = await reader.cache({ session, project, since: from, limit: most });
     if (json) return sayJson(context, report);
     if (report.total.requests === 0)
-      return note(context, 'No cache misses in that time. What caches served: gw usage');
+      return note(context, `No cache misses in that time. What caches served: gw usage. ${SINCE_START}`);
     say(context, cacheTable(report, terminalOf(context.stdout, context.env)));
   });
 }
@@ -75,6 +78,7 @@ function cacheTable({ data, total }: CacheView, terminal: Terminal): string {
     '',
     ...(hidden > 0 ? [dim(`${plural(hidden, 'older one')} not listed: -n ${total.requests}`)] : []),
     dim(`details: gw requests ${groups[0]?.example.request_id ?? 'ID'}`),
+    dim(SINCE_START),
   ].join('\n');
 }
 
