@@ -50,6 +50,7 @@ export interface Settings {
   'admission.max_tool_calls': number;
   'admission.service_tier': ServiceTierRule;
   'admission.host_price': HostPriceRule;
+  'team.key_cache_ms': number;
   'optimizer.level': OptimizerLevel;
   'optimizer.deadline_ms': number;
   'optimizer.holdout': number;
@@ -123,6 +124,8 @@ export interface Definition<T> {
 }
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   port: {
@@ -197,6 +200,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: oneOf(HOST_PRICE_RULES),
     about:
       'hosts that OpenRouter may choose for requests under a budget: listed, those at the listed price; any, dearer ones too, which may cost more than gw holds',
+  },
+  'team.key_cache_ms': {
+    default: () => HOUR,
+    parse: whole(1_000, 30 * DAY),
+    about: "how long the team's keys work while its PostgreSQL can't be asked whether they were revoked",
   },
   'optimizer.level': {
     default: () => 'safe',

@@ -57,7 +57,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const address = { host, port };
   const webhooks = buildWebhooks({ ...core, address });
   const polled = createPolledConnection(core.paths.database);
-  const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
+  const { openTeam } = options;
+  const team = createTeamPart({ ...core, openTeam, onAnswer: gateway.queue.wakeAll, send: webhooks.send });
   const api = createApi({
     gateway,
     teamUsage: team.usage,

@@ -32,6 +32,7 @@ import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted
 import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
+import { createKeysChecked } from '../store/team/keys.ts';
 import { modelsFingerprint } from '../tiering/learner/tier-models.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { createItemMemories } from '../translation/responses-over-chat/item-memory.ts';
@@ -49,22 +50,8 @@ export interface BuildGatewayOptions extends Core {
 /** The usage at which the prices of targets are compared. */
 const COMPARED_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
 
-/** Makes the gateway: everything that the stages of a request work with. */
-export function buildGateway(options: BuildGatewayOptions): Gateway {
-  const { db, ledger, slot, configuration, lists, router, clock, calendar, paths, warn } = options;
-  const { current } = configuration;
-  const settings = () => current().settings;
-  const providers = () => current().registry.providers;
-
-  const authenticator = createAuthenticator(createCallerLookup(db), () => clock.now());
-  const resolver = createResolver({
-    providers,
-    aliases: () => settings().aliases,
-    lists,
-    priceOf: (target) => comparablePrice(target, current(), clock.now()),
-  });
-  const tiers = createTiers({ settings, resolver, savedScores: recentTierScores(db) });
-  const boundTrust = createBoundTrust({
+function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
+  return createBoundTrust({
     read: () => readDistrustedBounds(db, clock.now()),
     save: (bound) =>
       ledger.write(() => {
@@ -74,6 +61,25 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     now: () => clock.now(),
     warn,
   });
+}
+
+/** Makes the gateway: everything that the stages of a request work with. */
+export function buildGateway(options: BuildGatewayOptions): Gateway {
+  const { db, ledger, slot, configuration, lists, router, clock, calendar, paths, warn } = options;
+  const { current } = configuration;
+  const settings = () => current().settings;
+  const providers = () => current().registry.providers;
+
+  const teamKeys = { checkedAt: createKeysChecked(db), cacheMs: () => settings()['team.key_cache_ms'] };
+  const authenticator = createAuthenticator(createCallerLookup(db), () => clock.now(), teamKeys);
+  const resolver = createResolver({
+    providers,
+    aliases: () => settings().aliases,
+    lists,
+    priceOf: (target) => comparablePrice(target, current(), clock.now()),
+  });
+  const tiers = createTiers({ settings, resolver, savedScores: recentTierScores(db) });
+  const boundTrust = buildBoundTrust(options);
   const objects = createStoredObjects({ db, ledger, now: () => clock.now(), warn });
   const runningCalls = createRunningCalls(current().projectCuts);
   configuration.onChange(({ projectCuts }) => {

@@ -1,7 +1,7 @@
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { addressPolicy } from '../webhooks/address-check.ts';
 import { createDispatcher, type Dispatcher } from '../webhooks/dispatcher.ts';
-import { createSend } from '../webhooks/send.ts';
+import { createSend, type Send } from '../webhooks/send.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import type { Core } from './open-core.ts';
 
@@ -14,6 +14,7 @@ export interface BuildWebhooksOptions extends Core {
 export function buildWebhooks(options: BuildWebhooksOptions): {
   dispatcher: Dispatcher;
   service: WebhookService;
+  send: Send;
 } {
   const { db, ledger, clock, random, calendar, configuration, warn } = options;
   const { write } = ledger;
@@ -26,5 +27,5 @@ export function buildWebhooks(options: BuildWebhooksOptions): {
   const dispatcher = createDispatcher({ outbox, send, clock, random, calendar, warn });
   const { wake } = dispatcher;
   const service = createWebhookService({ db, write, clock, calendar, send, policy, random, wake });
-  return { dispatcher, service };
+  return { dispatcher, service, send };
 }

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { createCalendar } from '../calendar.ts';
 import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { SEARCH_MS } from '../store/archive/archive.ts';
@@ -7,6 +8,9 @@ import { createTeamLimits } from '../store/team/limits.ts';
 import { type Membership, noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
 import type { AskTeamUsage } from '../store/team/usage-query.ts';
 import type { TeamAuthority } from '../team/authority.ts';
+import type { CourierOutboxOptions } from '../team/courier-outbox.ts';
+import { createDispatcher } from '../webhooks/dispatcher.ts';
+import type { Send } from '../webhooks/send.ts';
 import type { BootOptions, Core } from './open-core.ts';
 import { createTeamUsage } from './team-usage.ts';
 
@@ -20,6 +24,8 @@ export interface TeamPart {
 
 export interface TeamPartOptions extends Core, Pick<BootOptions, 'openTeam'> {
   onAnswer: () => void;
+  /** Delivers the team's events. */
+  send: Send;
 }
 
 /** What a member does while it is one. */
@@ -38,8 +44,8 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   const usage = createTeamUsage({ ...options, openTeam });
   let isLeaving = false;
   let agent: Promise<Member | undefined> | undefined;
-  /** Whom the agent speaks for. */
-  let gatewayId: number | undefined;
+  /** Whom the agent speaks for, and whether it delivers events. */
+  let identity: string | undefined;
   let ending: Promise<void> | undefined;
   let lock: FileLock | undefined;
   let cancelTry = () => {};
@@ -56,7 +62,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
       cancelTry = clock.after(LOCK_EVERY_MS, begin);
       return;
     }
-    gatewayId = membership.gatewayId;
+    identity = identityOf(membership);
     agent = open(options, membership).catch(tryAgain);
   }
 
@@ -108,7 +114,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     const membership = readMembership(db);
     if (membership?.leaving) void leave();
     // It left, or joined anew as a gateway of its own.
-    else if (agent && membership?.gatewayId !== gatewayId) void end(false).then(begin);
+    else if (agent && identityOf(membership) !== identity) void end(false).then(begin);
     else begin();
   });
   return {
@@ -124,13 +130,19 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   };
 }
 
+const identityOf = (membership: Membership | undefined): string =>
+  membership ? `${membership.gatewayId} ${membership.courier}` : '';
+
 async function open(options: TeamPartOptions, membership: Membership): Promise<Member> {
-  const { db, ledger, clock, paths, log, random, team, onAnswer, openTeam = openPostgres } = options;
-  const [{ createSyncAgent }, { createUsagePush, pushLastUsage }, { fingerprintOf }] = await Promise.all([
-    import('../team/sync-agent.ts'),
-    import('../team/usage-push.ts'),
-    import('../team/fingerprint.ts'),
-  ]);
+  const { db, ledger, clock, paths, log, random, team, configuration } = options;
+  const { onAnswer, openTeam = openPostgres } = options;
+  const [{ createSyncAgent }, { createUsagePush, pushLastUsage }, { createKeySync }, { fingerprintOf }] =
+    await Promise.all([
+      import('../team/sync-agent.ts'),
+      import('../team/usage-push.ts'),
+      import('../team/key-sync.ts'),
+      import('../team/fingerprint.ts'),
+    ]);
   if (membership.fingerprint !== fingerprintOf(paths.database)) {
     await ledger.writeBudgets(() => createTeamLimits(db).voidAll());
     throw new Error(COPIED);
@@ -147,22 +159,58 @@ async function open(options: TeamPartOptions, membership: Membership): Promise<M
   const agent = createSyncAgent({
     ...common,
     onAnswer,
+    onKeysVersion: (version, sentAt) => keys.heard(version, sentAt),
     onLeaving: pushLast,
     teamClock: team.clock,
     demands: team.demands,
   });
+  const keys = createKeySync({
+    ...common,
+    cacheMs: () => configuration.current().settings['team.key_cache_ms'],
+    onChange: () => void configuration.reload(),
+    onConfig: agent.heardConfig,
+  });
   const usage = createUsagePush(pushOptions);
+  const courier = membership.courier === 1 ? await openCourier(options, membership, common) : undefined;
   agent.start();
   usage.start();
+  keys.start();
+  courier?.start();
+  const endOthers = async () => {
+    await usage.stop();
+    await keys.stop();
+    await courier?.stop();
+  };
   return {
     async stop({ isLeaving }) {
-      await usage.stop();
+      await endOthers();
       if (isLeaving) await pushLast();
       await agent.stop({ isLeaving });
     },
     async leave() {
-      await usage.stop();
+      await endOthers();
       await agent.leave();
+      await configuration.reload();
+    },
+  };
+}
+
+/** Delivers the team's events as the local dispatcher does those of this machine. */
+async function openCourier(
+  { clock, random, log, send }: TeamPartOptions,
+  { timezone }: Membership,
+  common: Pick<CourierOutboxOptions, 'db' | 'ledger' | 'authority' | 'identity'>,
+): Promise<{ start(): void; stop(): Promise<void> }> {
+  const { createCourierOutbox } = await import('../team/courier-outbox.ts');
+  const outbox = createCourierOutbox({ ...common, clock, log });
+  const calendar = createCalendar(timezone);
+  const warn = (message: string) => log.warn({ team: true }, message);
+  const dispatcher = createDispatcher({ outbox, send, clock, random, warn, calendar: () => calendar });
+  return {
+    start: dispatcher.start,
+    async stop() {
+      await dispatcher.stop();
+      await outbox.end();
     },
   };
 }

@@ -152,7 +152,7 @@ function addBudgets(registry: Registry<RegistryContentType>, { db, calendar, clo
 }
 
 /** Nothing without a team. */
-function addTeam(registry: Registry<RegistryContentType>, { db }: MetricsOptions): void {
+function addTeam(registry: Registry<RegistryContentType>, { db, clock }: MetricsOptions): void {
   const gauge = (name: string, help: string, read: (member: Membership) => number | undefined) =>
     new Gauge({
       name,
@@ -175,6 +175,9 @@ function addTeam(registry: Registry<RegistryContentType>, { db }: MetricsOptions
     'gw_team_frozen',
     'Whether the team grants nothing after a failover: 1 if so.',
     ({ frozen }) => frozen,
+  );
+  gauge('gw_team_courier', "Whether this gateway delivers the team's events: 1 if so.", ({ courierUntil }) =>
+    courierUntil > clock.now() ? 1 : 0,
   );
   gauge(
     'gw_team_clock_offset_seconds',

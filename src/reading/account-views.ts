@@ -25,6 +25,7 @@ export function viewKey(key: Key, usage: KeyUsage = UNUSED): KeyView {
     last_used_at: orNull(usage.lastUsedAt),
     spent_usd: usdNumber(usage.spentNanoUsd),
     spent_nano_usd: usage.spentNanoUsd,
+    team: key.teamKeyId !== null,
     previous_key_expires_at: orNull(key.oldUntil),
   };
 }

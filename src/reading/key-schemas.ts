@@ -15,6 +15,7 @@ export const Key = z.object({
   last_used_at: time.nullable().describe('when its last recorded request came in'),
   spent_usd: usd,
   spent_nano_usd: nanoUsd,
+  team: z.boolean().describe('a key of the team: gw team keys'),
   previous_key_expires_at: time.nullable().describe('until when the key before the last rotation works'),
 });
 

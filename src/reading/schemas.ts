@@ -206,6 +206,7 @@ export const Team = z.object({
   unreachable_since: time.nullable(),
   failure: z.string().nullable().describe('why the last sync failed'),
   frozen: z.boolean().describe('nothing is granted after a failover, until gw team recover'),
+  courier: z.boolean().describe("this gateway delivers the team's events"),
   clock_offset_ms: z.number().nullable().describe("how far this machine's clock is behind the team's"),
   leaving: z.boolean(),
   budgets: z.array(

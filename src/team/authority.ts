@@ -50,12 +50,13 @@ export interface GatewayIdentity {
 /** How the authority took usage; the others are as for a sync. */
 export type PushAnswer = 'ok' | 'stale' | 'fenced' | 'left' | 'forgotten';
 
-/** One event for one webhook, claimed by this gateway until `claimEnds`. */
+/** One event for one webhook: the right to one attempt. */
 export interface ClaimedDelivery {
   delivery: number;
-  /** Number of this claim; `delivered` and `failed` of an older claim change nothing. */
+  /** Number of this claim; the outcome of an older one changes nothing. */
   claim: number;
-  claimEnds: number;
+  /** Attempts that ended before this one. */
+  attempts: number;
   event: {
     /** evt_...: the same in each attempt. */
     id: string;
@@ -66,10 +67,28 @@ export interface ClaimedDelivery {
     /** JSON. */
     data: string;
   };
+  webhook: number;
   url: string;
   secret: string;
   format: string;
 }
+
+/** What a courier is told. */
+export interface ClaimedEvents {
+  /** False: another gateway has the lease. */
+  isCourier: boolean;
+  /** When the lease ends that this gateway or the other one has, ms from now. */
+  leaseMs: number;
+  /** When to ask again at the latest, ms from now; null: nothing waits. */
+  dueMs: number | null;
+  deliveries: ClaimedDelivery[];
+}
+
+/** How an attempt to deliver ended; `release`: none was made. */
+export type DeliveryOutcome =
+  | { outcome: 'delivered' | 'release' }
+  | { outcome: 'failed'; reason: string }
+  | { outcome: 'retry'; reason: string; afterMs: number };
 
 /** A key of the team, valid on each of its gateways. A gateway caches these by version. */
 export interface TeamKey {
@@ -89,6 +108,8 @@ export interface TeamKey {
 /** Keys that changed after a version, revoked ones included. Read again at least each 60 s while keys are in use. */
 export interface TeamKeys {
   version: number;
+  /** As `TeamConfig.version`. */
+  config: number;
   keys: TeamKey[];
 }
 
@@ -108,18 +129,18 @@ export interface TeamAuthority {
   pushUsage(identity: GatewayIdentity, nonce: string, batch: TeamUsageBatch): Promise<PushAnswer>;
   budgets(): Promise<TeamConfig>;
   keys(sinceVersion: number): Promise<TeamKeys>;
-  /** The next delivery that nobody has in hand; undefined: none is due. Needs the courier's right. */
-  claimEvent(identity: GatewayIdentity): Promise<ClaimedDelivery | undefined>;
+  /**
+   * Takes or renews the courier's lease, and claims for `claimMs` what is due. A lease of 0 ms is given back. Needs the
+   * courier's right.
+   */
+  claimEvents(identity: GatewayIdentity, times: { leaseMs: number; claimMs: number }): Promise<ClaimedEvents>;
+  /** Throws GwError `team_forbidden` without the courier's right. */
+  mayDeliver(): Promise<void>;
   /** False: another courier has claimed it since. */
-  delivered(
+  finishDelivery(
     identity: GatewayIdentity,
     claimed: Pick<ClaimedDelivery, 'delivery' | 'claim'>,
-  ): Promise<boolean>;
-  /** All attempts failed; the delivery is kept as failed. */
-  failed(
-    identity: GatewayIdentity,
-    claimed: Pick<ClaimedDelivery, 'delivery' | 'claim'>,
-    reason: string,
+    outcome: DeliveryOutcome,
   ): Promise<boolean>;
   /** By member, gateway or key: of the whole team where the role is an admin's, else of its own gateways. */
   usage(query: TeamUsageQuery): Promise<TeamUsage>;
@@ -152,6 +173,8 @@ export interface TeamWebhook {
   deliveredAt: number | null;
   failedDeliveries: number;
   pendingDeliveries: number;
+  /** Of the last delivery that was tried; null: it succeeded, or none was. */
+  lastError: string | null;
 }
 
 export interface NewTeamBudget {
@@ -171,6 +194,8 @@ export interface TeamStatus {
   frozenSince: number | null;
   /** False: this PostgreSQL does not tell of failovers; an admin has to freeze the team by hand. */
   detectsFailover: boolean;
+  /** The name of the gateway that delivers events; null: none does. */
+  courier: string | null;
 }
 
 /** What an admin does. All of it is written into the audit table. */

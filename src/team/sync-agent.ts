@@ -35,11 +35,15 @@ export interface SyncAgentOptions {
   onAnswer: () => void;
   /** This gateway leaves: the last moment at which the authority listens. */
   onLeaving?: () => Promise<void>;
+  /** An answer named the version of the team's keys; the message was sent at `sentAt`, UTC ms. */
+  onKeysVersion: (version: number, sentAt: number) => void;
 }
 
 /** Asks the authority for what requests will need, ahead of it where that can be foreseen. */
 export interface SyncAgent {
   start(): void;
+  /** The team's configuration has this version: budgets may have come or gone. */
+  heardConfig(version: number): Promise<void>;
   /** Stops after the sync that runs, and returns all money if this gateway leaves. */
   stop(options?: { isLeaving?: boolean }): Promise<void>;
   syncNow(): void;
@@ -54,7 +58,8 @@ const LEAVE_TRIES = 120;
 /** One gateway's conversation with the authority: one message at a time, each with the totals of its own time. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one conversation
 export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
-  const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer } = options;
+  const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer, onKeysVersion } =
+    options;
   const { onLeaving = async () => {} } = options;
   const books = createSyncBooks({ db, clock, teamClock, demands });
   let seq = 0;
@@ -89,6 +94,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     try {
       nonce ??= await introduce();
       const rows = await ledger.writeBudgets(() => books.compose({ isLeaving }));
+      const sentAt = clock.now();
       const answer = await authority.sync(identity.token, {
         gateway: identity.gateway,
         nonce,
@@ -96,7 +102,10 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
         rows,
       });
       if ('error' in answer) await handleRefusal(answer);
-      else await apply(answer, rows);
+      else {
+        await apply(answer, rows);
+        onKeysVersion(answer.keys, sentAt);
+      }
     } catch (error) {
       await fail(error);
     }
@@ -211,6 +220,10 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
       isStopped = false;
       demands.onReason((reason) => schedule(pace.pauseFor(reason, clock.monotonic() - lastAt)));
       schedule(0);
+    },
+    async heardConfig(version) {
+      if (!isStopped && nonce !== undefined && version !== readMembership(db)?.configVersion)
+        await refreshConfig();
     },
     async stop({ isLeaving = false } = {}) {
       const wasStopped = await halt();

@@ -4,6 +4,7 @@ export interface WebhookEvent {
   type: string;
   /** UTC milliseconds. */
   createdAt: number;
+  /** '': of the whole team. */
   project: string;
   /** JSON. */
   data: string;
@@ -15,7 +16,7 @@ export function eventBody(event: WebhookEvent): string {
     id: event.id,
     type: event.type,
     timestamp: new Date(event.createdAt).toISOString(),
-    project_id: event.project,
+    project_id: event.project || null,
   });
   // The data is stored as JSON. Parsing and serialising it again could only change it.
   return `${head.slice(0, -1)},"data":${event.data}}`;

@@ -84,7 +84,15 @@ async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsConte
   await setBudget(db, project, { period: 'daily', capNanoUsd: 5e9 }, context);
   const caller = {
     ...{ keyId: 1, projectId: 1, project: 'p1', plan: 'pro' as const },
-    ...{ admin: true, paused: false, hasBudget: false, expiresAt: null, models: null, rpm: null },
+    ...{
+      admin: true,
+      paused: false,
+      hasBudget: false,
+      expiresAt: null,
+      models: null,
+      rpm: null,
+      isTeam: false,
+    },
   };
   const resume = ledger.pause();
   thread.exec('BEGIN IMMEDIATE');

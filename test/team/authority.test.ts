@@ -16,6 +16,8 @@ const RUNS = process.env.GW_LONG ? 5_000 : 200;
 const ROUNDS = process.env.GW_LONG ? 100 : 6;
 /** Two budgets from so many connections at once. */
 const CONNECTIONS = process.env.GW_LONG ? 50 : 20;
+/** How a courier claims. */
+const TIMES = { leaseMs: 30_000, claimMs: 20_000 };
 const missing = postgresMissing({ ownServer: true });
 if (missing) console.warn(missing);
 
@@ -231,14 +233,14 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
       l: 5,
       running: budget.ends,
     });
-    expect(await carl.claimEvent(gateway.identity)).toBeUndefined();
+    const claimed = async () => (await carl.claimEvents(gateway.identity, TIMES)).deliveries;
+    expect(await claimed()).toEqual([]);
     await team.setClock(budget.ends);
     expect(await gateway.sync(budget, { d: 100, s: 40, n: 50 })).toMatchObject({ l: 100, p: budget.start });
-    expect((await carl.claimEvent(gateway.identity))?.event).toMatchObject({
-      type: 'budget.reset',
-      data: expect.stringContaining(new Date(budget.ends).toISOString()),
-    });
-    expect(await carl.claimEvent(gateway.identity)).toBeUndefined();
+    expect((await claimed()).map(({ event }) => event)).toMatchObject([
+      { type: 'budget.reset', data: expect.stringContaining(new Date(budget.ends).toISOString()) },
+    ]);
+    expect(await claimed()).toEqual([]);
   });
 
   test('ten gateways that cross at once make one event of each kind, and one delivery', async () => {
@@ -266,25 +268,145 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
       { type: 'budget.threshold_reached', percent: 80, spent: expect.any(Number) },
       { type: 'budget.exceeded', percent: 0, spent: 0.99 },
     ]);
-    const first = await carl.claimEvent(courier.identity);
+    const claim = async () => (await carl.claimEvents(courier.identity, TIMES)).deliveries[0];
+    const first = await claim();
     expect(first).toMatchObject({
       claim: 1,
       url: 'https://hooks.example',
       secret: 's3',
       event: { id: expect.stringMatching(/^evt_[0-9a-f]{32}$/) },
     });
-    // The courier is killed here; another has it a minute later.
-    await team.setClock((first?.claimEnds ?? 0) + 1);
-    const again = await carl.claimEvent(courier.identity);
-    expect(again).toMatchObject({ delivery: first?.delivery, claim: 2, event: first?.event });
+    expect(JSON.parse(first?.event.data ?? '')).toMatchObject({
+      budget_id: '@team/daily',
+      alert_percent: 50,
+    });
+    // The events of a webhook go in order.
+    expect(await claim()).toBeUndefined();
+    // Its daemon is killed here, and another one claims it anew.
+    await team.setClock(Date.now() + TIMES.claimMs + 1);
+    const again = await claim();
+    expect(again).toMatchObject({ delivery: first?.delivery, claim: 2, attempts: 0, event: first?.event });
     if (!first || !again) throw new Error('not claimed');
-    expect(await carl.delivered(courier.identity, first)).toBe(false);
-    expect(await carl.delivered(courier.identity, again)).toBe(true);
-    expect(await carl.delivered(courier.identity, again)).toBe(false);
-    const next = await carl.claimEvent(courier.identity);
+    const delivered = { outcome: 'delivered' } as const;
+    expect(await carl.finishDelivery(courier.identity, first, delivered)).toBe(false);
+    expect(await carl.finishDelivery(courier.identity, again, delivered)).toBe(true);
+    expect(await carl.finishDelivery(courier.identity, again, delivered)).toBe(false);
+    const next = await claim();
     if (!next) throw new Error('not claimed');
-    expect(await carl.failed(courier.identity, next, 'HTTP 500')).toBe(true);
-    expect((await admin.webhooks())[0]).toMatchObject({ failedDeliveries: 1, pendingDeliveries: 1 });
+    const failure = { reason: 'HTTP 500', afterMs: 1_000 };
+    expect(await carl.finishDelivery(courier.identity, next, { outcome: 'retry', ...failure })).toBe(true);
+    expect(await claim()).toBeUndefined();
+    await team.setClock(Date.now() + 60_000);
+    const retried = await claim();
+    expect(retried).toMatchObject({ delivery: next.delivery, attempts: 1, event: next.event });
+    if (!retried) throw new Error('not claimed');
+    expect(await carl.finishDelivery(courier.identity, retried, { outcome: 'failed', ...failure })).toBe(
+      true,
+    );
+    expect((await admin.webhooks())[0]).toMatchObject({
+      failedDeliveries: 1,
+      pendingDeliveries: 1,
+      lastError: 'HTTP 500',
+    });
+  });
+
+  test('one courier has the lease; another takes over when it ends, or at once when it is given back', async () => {
+    const [one, two] = [await joined(carl, 'one'), await joined(carl, 'two')];
+    const ask = (of: typeof one, leaseMs = TIMES.leaseMs) =>
+      carl.claimEvents(of.identity, { leaseMs, claimMs: TIMES.claimMs });
+    const at = 1_800_000_000_000;
+    await team.setClock(at);
+    expect(await ask(one)).toMatchObject({ isCourier: true, leaseMs: 30_000, dueMs: null });
+    await team.setClock(at + 10_000);
+    expect(await ask(two)).toMatchObject({ isCourier: false, leaseMs: 20_000, deliveries: [] });
+    expect((await admin.status()).courier).toBe('one');
+    // Renewed in its second half.
+    expect(await ask(one)).toMatchObject({ isCourier: true, leaseMs: 20_000 });
+    await team.setClock(at + 20_000);
+    expect(await ask(one)).toMatchObject({ isCourier: true, leaseMs: 30_000 });
+    await team.setClock(at + 49_999);
+    expect(await ask(two)).toMatchObject({ isCourier: false });
+    await team.setClock(at + 50_000);
+    expect(await ask(two)).toMatchObject({ isCourier: true });
+    expect(await ask(one)).toMatchObject({ isCourier: false });
+    await ask(two, 0);
+    expect((await admin.status()).courier).toBeNull();
+    expect(await ask(one)).toMatchObject({ isCourier: true });
+    // One that an admin has forgotten delivers nothing.
+    await admin.forget(one.identity.gateway);
+    expect(await ask(one)).toMatchObject({ isCourier: false });
+    expect(await ask(two)).toMatchObject({ isCourier: true });
+  });
+
+  test('twenty claims at once by ten couriers take each delivery once', async () => {
+    for (let i = 0; i < 3; i++)
+      await admin.addWebhook({
+        url: `http://h${i}`,
+        secret: 's',
+        format: 'json',
+        events: ['budget.exceeded'],
+      });
+    const budget = await setCap(1_000);
+    const gateway = await joined(ann, 'a');
+    await gateway.sync(budget, { n: 250 });
+    const claims = async () => {
+      await team.su.query('DELETE FROM events; DELETE FROM courier');
+      await gateway.sync(budget, { d: 250, s: 250, f: 900 });
+      const answers = await Promise.all(
+        couriers.flatMap(({ of, identity }) => [
+          of.claimEvents(identity, TIMES),
+          of.claimEvents(identity, TIMES),
+        ]),
+      );
+      return answers.flatMap(({ deliveries }) => deliveries).map(({ webhook }) => webhook);
+    };
+    const couriers = await Promise.all(
+      Array.from({ length: 10 }, async (_, i) => {
+        const of = createPostgresAuthority(team.url('carl'));
+        return { of, identity: (await joined(of, `courier-${i}`)).identity };
+      }),
+    );
+    expect((await claims()).sort()).toEqual([1, 2, 3]);
+    // A claim that does not last, and a lease that all have: each is found out.
+    const repairClaim = await breakFunction(
+      team.su,
+      'claim_events',
+      'claim_ends = at + least',
+      'claim_ends = 0 * least',
+    );
+    expect((await claims()).length).toBeGreaterThan(3);
+    await repairClaim();
+    await Promise.all(couriers.map(({ of }) => of.close()));
+  });
+
+  test('an alert is sent once a period, also when the cap is set again and stays crossed', async () => {
+    await admin.addWebhook({
+      url: 'http://x',
+      secret: 's',
+      format: 'json',
+      events: ['budget.threshold_reached'],
+    });
+    const budget = await setCap(1_000);
+    const gateway = await joined(ann, 'a');
+    const spend = (s: number) => gateway.sync(budget, { d: s, s, n: 1 });
+    const percents = async () =>
+      (await team.su.query('SELECT e.percent FROM events e JOIN deliveries d ON d.event_id = e.id')).rows
+        .length;
+    await spend(0);
+    await gateway.sync(budget, { n: 990 });
+    await gateway.sync(budget, { d: 990, s: 900 });
+    expect(await percents()).toBe(1);
+    await setCap(1_000, { alertPercents: [80] });
+    await gateway.sync(budget, { d: 990, s: 901 });
+    expect(await percents()).toBe(1);
+    await setCap(1_100);
+    await gateway.sync(budget, { d: 990, s: 902 });
+    expect(await percents()).toBe(1);
+    // Crossed anew after a raise that left it behind.
+    await setCap(2_000);
+    await gateway.sync(budget, { d: 990, s: 903, n: 800 });
+    await gateway.sync(budget, { d: 1_700, s: 1_650 });
+    expect(await percents()).toBe(2);
   });
 
   test('a member sees who spent of its own gateways alone, an admin of all', async () => {
@@ -329,7 +451,7 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     const id = await admin.createKey(key);
     const { version, keys } = await ann.keys(0);
     expect(keys).toMatchObject([{ ...key, id, revokedAt: null }]);
-    expect(await ann.keys(version)).toEqual({ version, keys: [] });
+    expect(await ann.keys(version)).toEqual({ version, config: expect.any(Number), keys: [] });
     expect(await admin.revokeKey(id)).toBe(true);
     expect(await admin.revokeKey(id)).toBe(false);
     expect((await ann.keys(version)).keys).toMatchObject([{ id, revokedAt: expect.any(Number) }]);
@@ -437,6 +559,7 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
       'allowances',
       'events',
       'deliveries',
+      'courier',
       'webhooks',
       'usage_hours',
       'keys',
@@ -475,13 +598,11 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
         `release(${b})`,
         `caller(${b}, 'token of b')`,
         `usage_sums('key', '2000-01-01', '2100-01-01', NULL)`,
-        `finish(${b}, 't', 1, 1, NULL)`,
         `note_admin('x', '{}')`,
       ].map((call) => `SELECT gw_team.${call}`),
       ...[
-        `claim_event(${mine.identity.gateway}, 'token of a')`,
-        `delivered(${mine.identity.gateway}, 'token of a', 1, 1)`,
-        `failed(${mine.identity.gateway}, 'token of a', 1, 1, '')`,
+        `claim_events(${mine.identity.gateway}, 'token of a', 30000, 20000)`,
+        `finish_delivery(${mine.identity.gateway}, 'token of a', 1, 1, 'delivered')`,
       ].map((call) => `SELECT gw_team.${call}`),
       `SELECT ${asBob}`,
       `SELECT ${asBob.replace('token of b', 'token of a')}`,
@@ -576,14 +697,16 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     );
     await team.su.query('INSERT INTO migrations VALUES (999)');
     expect(await failing(team.url('ann'))).toMatch(
-      /^team_schema: .*version 999; this gw knows up to \d+. Update gw/,
+      new RegExp(`^team_schema: .*version 999; this gw knows up to ${SCHEMA_VERSION}. Update gw`),
     );
     await expect(installTeam(team.server.url(), { name: 'x', timezone: 'UTC' })).rejects.toThrow(
       'version 999',
     );
     await team.su.query('DELETE FROM migrations WHERE version > 3');
     expect(await failing(team.url('ann'))).toMatch(
-      /^team_schema: .*version 3; this gw needs \d+. An admin upgrades it with: gw team create URL/,
+      new RegExp(
+        `^team_schema: .*version 3; this gw needs ${SCHEMA_VERSION}. An admin upgrades it with: gw team create URL`,
+      ),
     );
     await team.su.query('INSERT INTO migrations SELECT generate_series(4, $1::int)', [SCHEMA_VERSION]);
   });
@@ -645,6 +768,33 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
       code: 4,
       stderr: expect.stringContaining('GRANT gw_team_admin TO ann'),
     });
+    const webhook = await home.json(['team', 'webhooks', 'add', 'https://hooks.example/gw']);
+    expect(webhook).toMatchObject({
+      id: 1,
+      format: 'json',
+      events: ['budget.threshold_reached', 'budget.exceeded', 'budget.reset'],
+      secret: expect.stringMatching(/^whsec_/),
+    });
+    expect(await gw('webhooks', 'add', 'https://x.example', '--events', 'request.blocked')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no event of a team'),
+    });
+    const listed = await gw('webhooks');
+    expect(listed.stdout).toContain('https://hooks.example/gw');
+    expect(listed.stdout + listed.stderr).not.toContain('whsec_');
+    expect(listed.stderr).toContain('No gateway delivers');
+    expect((await gw('webhooks', 'remove', '1')).code).toBe(0);
+    expect(await gw('webhooks', 'remove', '1')).toMatchObject({ code: 5 });
+    const key = await home.json(['team', 'keys', 'create', '-p', 'web', '--expires', '30d', '--rpm', '5']);
+    expect(key).toMatchObject({ id: 1, project_id: 'web', rpm: 5, key: expect.stringMatching(/^sk-gw-/) });
+    expect(await home.json(['team', 'keys', 'list'])).toMatchObject([
+      { id: 1, label: null, revoked_at: null },
+    ]);
+    expect(await gw('keys', 'create', '-p', 'No Name')).toMatchObject({ code: 2 });
+    expect((await gw('keys', 'revoke', '1')).code).toBe(0);
+    expect(await gw('keys', 'revoke', '1')).toMatchObject({ code: 5 });
+    expect(await home.json(['team', 'keys'])).toEqual([]);
+    expect((await gw('keys', 'list', '--all')).stdout).toContain('revoked');
     const printed = await gw('create', `${team.url('ann')}?schema=fourth`, '--name', 'x');
     expect(printed).toMatchObject({
       code: 1,

@@ -14,6 +14,8 @@ export interface TeamServer {
   setClock(at: number): Promise<void>;
   /** Nobody has joined, there are no budgets; the time zone is as given. */
   reset(options?: { timezone?: string }): Promise<void>;
+  /** After a restart of the server. */
+  reconnect(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -39,12 +41,16 @@ export async function startTeam(settings: Record<string, string | number> = {}):
     setClock: async (at) => void (await team.su.query('UPDATE test_clock SET at = $1', [at])),
     async reset({ timezone = 'UTC' } = {}) {
       await team.su.query(
-        'TRUNCATE periods, allowances, budgets, gateways, events, deliveries, webhooks, usage_hours, keys, audit RESTART IDENTITY CASCADE; UPDATE test_clock SET at = NULL',
+        'TRUNCATE periods, allowances, budgets, gateways, events, deliveries, webhooks, courier, usage_hours, keys, audit RESTART IDENTITY CASCADE; UPDATE test_clock SET at = NULL',
       );
       await team.su.query(
         'UPDATE team SET timezone = $1, frozen_since = NULL, min_slice = 10000000, divisor = 2',
         [timezone],
       );
+    },
+    async reconnect() {
+      team.su = await connectTo(server.url());
+      await team.su.query('SET search_path = gw_team');
     },
     async end() {
       await team.su.end().catch(() => {});

@@ -174,7 +174,7 @@ async function list(context: Context, { project, all, json }: ListOptions): Prom
       { header: 'id', value: ({ id }) => String(id), align: 'right' },
       { header: 'project', value: (key) => key.project_id, shrinks: true },
       { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
-      { header: 'kind', value: ({ admin }) => (admin ? 'admin' : 'project') },
+      { header: 'kind', value: ({ admin, team }) => (team ? 'team' : admin ? 'admin' : 'project') },
       { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
       { header: 'last used', value: ({ last_used_at }) => (last_used_at === null ? '-' : at(last_used_at)) },
       { header: 'spent', value: ({ spent_nano_usd }) => formatUsd(spent_nano_usd), align: 'right' },

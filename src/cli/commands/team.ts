@@ -10,6 +10,7 @@ export const team: SetUp = (command, context) => {
     .description("make this gateway a member: its share of the team's budgets comes from there")
     .option('--stdin', 'read the URL from stdin: it may hold a password')
     .option('--name <name>', "this gateway's name in the team (default: the host's)")
+    .option('--courier', "deliver the team's events too; without a URL, for a gateway that is a member")
     .option('--json', 'print JSON')
     .action((url: string | undefined, options: JoinOptions) => join(context, url, options));
   command

@@ -1,11 +1,21 @@
 import { type Command, Option } from 'commander';
+import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
 import type { Context } from '../context.ts';
 import { type BudgetOptions, listBudgets, removeBudget, setBudget } from './budgets.ts';
 import type { AdminOptions } from './connection.ts';
 import { type CreateOptions, createTeam } from './create.ts';
 import { type ForgetOptions, forgetGateway } from './forget.ts';
+import {
+  type CreateKeyOptions,
+  createKey,
+  type ListKeysOptions,
+  listKeys,
+  type RevokeKeyOptions,
+  revokeKey,
+} from './keys.ts';
 import { listMembers } from './members.ts';
 import { type RecoverOptions, recoverTeam } from './recover.ts';
+import { type AddWebhookOptions, addWebhook, listWebhooks, removeWebhook } from './webhooks.ts';
 
 const PERIODS = ['daily', 'monthly'];
 
@@ -32,6 +42,8 @@ export function addTeamAdminCommands(command: Command, context: Context): void {
     .option('--yes', 'do not ask, although gateways have not reported')
     .action((options: RecoverOptions) => recoverTeam(context, options));
   addBudgetCommands(command.command('budgets').description("show and set the team's budgets"), context);
+  addWebhookCommands(command.command('webhooks').description("where the team's events go"), context);
+  addKeyCommands(command.command('keys').description('keys that every gateway of the team accepts'), context);
 }
 
 function addBudgetCommands(command: Command, context: Context): void {
@@ -56,6 +68,35 @@ function addBudgetCommands(command: Command, context: Context): void {
     .option('-p, --project <name>', 'the budget of this project')
     .addOption(period())
     .action((name: string | undefined, options: BudgetOptions) => removeBudget(context, name, options));
+}
+
+function addWebhookCommands(command: Command, context: Context): void {
+  admin(command.command('list', { isDefault: true }).description('list the webhooks')).action(
+    (options: AdminOptions) => listWebhooks(context, options),
+  );
+  admin(command.command('add <to>').description('send the events to a URL; its secret is shown only once'))
+    .option('--events <list>', 'comma-separated events (default: all of budgets)')
+    .addOption(new Option('--format <format>', 'payload format').choices(WEBHOOK_FORMATS))
+    .action((url: string, options: AddWebhookOptions) => addWebhook(context, url, options));
+  admin(command.command('remove <id>').description('remove a webhook')).action(
+    (id: string, options: AdminOptions) => removeWebhook(context, id, options),
+  );
+}
+
+function addKeyCommands(command: Command, context: Context): void {
+  admin(command.command('list', { isDefault: true }).description('list the keys, without their secrets'))
+    .option('--all', 'include revoked keys')
+    .action((options: ListKeysOptions) => listKeys(context, options));
+  admin(command.command('create').description('create a key and print it; it is shown only once'))
+    .option('-p, --project <name>', 'project to charge (default: default)')
+    .option('--label <text>', 'label to tell it from other keys')
+    .option('--expires <time>', 'how long it works, such as 30d')
+    .option('--models <names>', 'the only models that it may use: gpt-4.1-mini,claude-*')
+    .option('--rpm <count>', 'how many requests it may make in a minute, at each gateway')
+    .action((options: CreateKeyOptions) => createKey(context, options));
+  admin(command.command('revoke <id>').description('revoke a key: every gateway refuses it within a minute'))
+    .option('--yes', 'do not ask on a terminal')
+    .action((id: string, options: RevokeKeyOptions) => revokeKey(context, id, options));
 }
 
 function admin(command: Command): Command {

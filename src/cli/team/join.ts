@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { openSettingsFile } from '../../config/save.ts';
-import { TEAM_URL } from '../../config/secrets.ts';
+import { readSecrets, TEAM_URL } from '../../config/secrets.ts';
 import { formatUsd } from '../../money.ts';
 import { changeConfiguration } from '../../store/database/write.ts';
-import { addMembership, readMembership, removeMembership } from '../../store/team/membership.ts';
+import { addMembership, makeCourier, readMembership, removeMembership } from '../../store/team/membership.ts';
 import { applyTeamBudgets } from '../../store/team/team-budgets.ts';
 import { fingerprintOf } from '../../team/fingerprint.ts';
 import { type Context, sayJson, tell } from '../context.ts';
@@ -15,11 +15,13 @@ import { withStore } from '../with-store.ts';
 export interface JoinOptions {
   stdin?: boolean;
   name?: string;
+  courier?: boolean;
   json?: boolean;
 }
 
 /** Joins a team. Its budgets count from now on: what was spent before is nobody's but this gateway's. */
 export async function join(context: Context, given: string | undefined, options: JoinOptions): Promise<void> {
+  if (options.courier && given === undefined && !options.stdin) return becomeCourier(context, options);
   const url = options.stdin ? await readSecret(context) : given;
   if (!url) throw usageError('where is the team? gw team join postgres://ROLE@HOST/DATABASE, or --stdin');
   const name = options.name ?? hostname();
@@ -36,6 +38,7 @@ export async function join(context: Context, given: string | undefined, options:
     const authority = createPostgresAuthority(url);
     try {
       const config = await authority.budgets();
+      if (options.courier) await authority.mayDeliver();
       const token = randomBytes(32).toString('hex');
       const nonce = randomBytes(16).toString('hex');
       (await openSettingsFile(credentials)).set([TEAM_URL], url);
@@ -51,7 +54,7 @@ export async function join(context: Context, given: string | undefined, options:
           nonce,
           fingerprint,
           timezone: config.timezone,
-          courier: 0,
+          courier: options.courier ? 1 : 0,
           joinedAt: now,
         });
         applyTeamBudgets(db, config.budgets, { now, version: config.version });
@@ -77,5 +80,26 @@ export async function join(context: Context, given: string | undefined, options:
     } finally {
       await authority.close();
     }
+  });
+}
+
+/** Has a gateway that is a member already deliver the team's events. */
+async function becomeCourier(context: Context, { json }: JoinOptions): Promise<void> {
+  await withStore(context, async (db) => {
+    const membership = readMembership(db);
+    if (!membership) throw usageError('which team? gw team join URL --courier');
+    const { createPostgresAuthority } = await import('../../team/postgres/authority.ts');
+    const authority = createPostgresAuthority(readSecrets(context.paths.credentials)[TEAM_URL] ?? '');
+    try {
+      await authority.mayDeliver();
+    } finally {
+      await authority.close();
+    }
+    makeCourier(db);
+    const { name, teamName, gatewayId } = membership;
+    if (json)
+      sayJson(context, { object: 'team_membership', name: teamName, gateway: name, gateway_id: gatewayId });
+    else
+      tell(context, `Gateway "${name}" delivers the events of the team ${teamName} when no other one does.`);
   });
 }

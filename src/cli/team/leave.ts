@@ -80,6 +80,7 @@ async function leaveHere(context: Context, db: Db): Promise<void> {
     teamClock,
     random: systemRandom,
     demands: createDemands(clock, teamClock),
+    onKeysVersion() {},
     onAnswer() {},
     onLeaving: () => pushLastUsage({ ...common, onRefused() {} }),
   });

@@ -36,6 +36,7 @@ function lines(context: Context, team: TeamView): string[] {
     ...(team.frozen
       ? ['Frozen after a failover: nothing is granted until an admin runs gw team recover.']
       : []),
+    ...(team.courier ? ["This gateway delivers the team's events."] : []),
     ...(team.leaving ? ['Leaving: requests that run hold money yet.'] : []),
     '',
     ...(team.budgets.length === 0

@@ -9,7 +9,7 @@ export interface Authenticator {
   /**
    * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients) or
    * `api-key` (Azure's). Throws GwError 401, `key_expired` for a
-   * key that has expired.
+   * key that has expired, and 503 for a key of the team whose copy is too old.
    */
   authenticate(headers: IncomingHttpHeaders): Caller;
   /** The same, undefined instead of an error. */
@@ -20,11 +20,21 @@ export interface Authenticator {
 
 const MAX_CACHED = 10_000;
 
+/** How good the copies of the team's keys are. */
+export interface TeamKeyAge {
+  /** When they were last known to be right, UTC milliseconds; 0: never. */
+  checkedAt(): number;
+  /** How long they are good from then on. */
+  cacheMs(): number;
+}
+
 /** `now`: UTC milliseconds. */
 export function createAuthenticator(
   lookUp: (keyHash: Buffer) => Caller | undefined,
   now: () => number,
+  teamKeys: TeamKeyAge,
 ): Authenticator {
+  let checkedAt = 0;
   /** By `authorization` header. */
   const cache = new Map<string, Caller>();
 
@@ -52,14 +62,24 @@ export function createAuthenticator(
 
   const isExpired = ({ expiresAt }: Caller) => expiresAt !== null && now() >= expiresAt;
 
+  const isRecent = (at: number) => Math.abs(now() - at) < teamKeys.cacheMs();
+
+  /** The last check is read again only when the one that was read has become too old. */
+  function isStale({ isTeam }: Caller): boolean {
+    if (!isTeam || isRecent(checkedAt)) return false;
+    checkedAt = teamKeys.checkedAt();
+    return !isRecent(checkedAt);
+  }
+
   return {
     recognize(headers) {
       const caller = findAny(headers);
-      return caller && !isExpired(caller) ? caller : undefined;
+      return caller && !isExpired(caller) && !isStale(caller) ? caller : undefined;
     },
     authenticate(headers) {
       const caller = findAny(headers);
       if (caller && isExpired(caller)) throw expiredKey(caller);
+      if (caller && isStale(caller)) throw staleKey(caller, checkedAt);
       if (caller) return caller;
       if (headers[OWN_KEY_HEADER] === undefined && loginIn(headers)) {
         throw invalidKey(
@@ -96,5 +116,13 @@ function expiredKey({ keyId, expiresAt }: Caller): GwError {
   return new GwError(
     `key ${keyId} expired at ${new Date(expiresAt ?? 0).toISOString()}. To replace it: gw keys rotate ${keyId} --expires 30d, or see: gw keys list`,
     { status: 401, type: 'authentication_error', code: 'key_expired' },
+  );
+}
+
+function staleKey({ keyId }: Caller, checkedAt: number): GwError {
+  const since = checkedAt === 0 ? 'yet' : `since ${new Date(checkedAt).toISOString()}`;
+  return new GwError(
+    `key ${keyId} is the team's, and the team's PostgreSQL could not be asked whether it was revoked ${since}. See: gw team status. How long a key works without it: gw config set team.key_cache_ms 3600000`,
+    { status: 503, type: 'api_error', code: 'team_unreachable', headers: { 'retry-after': '5' } },
   );
 }

@@ -31,6 +31,7 @@ export async function readTeam(
     unreachable_since: at(membership?.unreachableSince),
     failure: membership?.failure ?? null,
     frozen: membership?.frozen === 1,
+    courier: (membership?.courierUntil ?? 0) > now(),
     clock_offset_ms: membership?.syncedAt == null ? null : membership.offsetMs,
     leaving: membership?.leaving === 1,
     budgets: budgets.flatMap((standing) => teamBudget(standing, now())),

@@ -18,13 +18,16 @@ export interface Caller {
   models: readonly string[] | null;
   /** Requests that it may make in a minute; null: any number. */
   rpm: number | null;
+  /** The key is a copy of the team's, good for as long as the team can be asked about it. */
+  isTeam: boolean;
 }
 
-interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget' | 'models'> {
+interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget' | 'models' | 'isTeam'> {
   admin: number;
   hasBudget: number;
   pausedAt: number | null;
   models: string | null;
+  teamKeyId: number | null;
 }
 
 /** The hash by which a key is stored and looked up. */
@@ -39,7 +42,7 @@ export function hashKey(key: string): Buffer {
 export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefined {
   const select = db.prepare<{ hash: Buffer }, Row>(
     `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt,
-     k.models, k.rpm, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
+     k.models, k.rpm, k.team_key_id AS teamKeyId, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
      EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.removed_at IS NULL AND b.parent_id = 0
        AND (b.key_id = k.id OR (b.scope_kind = 'each' AND b.scope_value = 'key'))) AS hasBudget
      FROM keys k JOIN projects p ON p.id = k.project_id
@@ -48,13 +51,14 @@ export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefi
   return (keyHash) => {
     const row = select.get({ hash: keyHash });
     if (!row) return undefined;
-    const { admin, pausedAt, hasBudget, models, ...caller } = row;
+    const { admin, pausedAt, hasBudget, models, teamKeyId, ...caller } = row;
     return {
       ...caller,
       admin: admin === 1,
       paused: pausedAt !== null,
       hasBudget: hasBudget === 1,
       models: models === null ? null : (JSON.parse(models) as string[]),
+      isTeam: teamKeyId !== null,
     };
   };
 }

@@ -1,4 +1,4 @@
-import { badRequest, notFound } from '../../errors.ts';
+import { badRequest, GwError, notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
@@ -22,6 +22,8 @@ export interface Key {
   rpm: number | null;
   /** The key before the last rotation works until then. */
   oldUntil: number | null;
+  /** The team's id of it; null for a key of this gateway. */
+  teamKeyId: number | null;
 }
 
 type Row = Omit<Key, 'admin' | 'models'> & { admin: number; models: string | null };
@@ -42,7 +44,8 @@ interface NewKey extends KeyLimits {
 }
 
 const SELECT = `SELECT k.id, p.name AS project, k.admin, k.label, k.hint, k.created_at AS createdAt,
-  k.revoked_at AS revokedAt, k.expires_at AS expiresAt, k.models, k.rpm, k.old_until AS oldUntil FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
+  k.revoked_at AS revokedAt, k.expires_at AS expiresAt, k.models, k.rpm, k.old_until AS oldUntil,
+  k.team_key_id AS teamKeyId FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
 
 /** Makes a key. The key itself is returned once and never stored. Throws GwError 400 for bad limits. */
 export async function createKey(db: Db, options: NewKey): Promise<{ id: number; key: string }> {
@@ -102,7 +105,8 @@ const MAX_RPM = 10_000;
 const MAX_MODELS = 100;
 const MAX_MODEL_LENGTH = 200;
 
-function checkLimits({ expiresAt = null, models = null, rpm = null }: KeyLimits, now: number): void {
+/** Throws GwError 400 for limits that no key can have. */
+export function checkLimits({ expiresAt = null, models = null, rpm = null }: KeyLimits, now: number): void {
   if (expiresAt !== null && expiresAt <= now)
     throw badRequest(
       `the key would expire at ${new Date(expiresAt).toISOString()}, which is past`,
@@ -139,6 +143,7 @@ export async function rotateKey(
     throw badRequest('the overlap of two keys is from 0 to 90 days', 'overlap_seconds');
   const key = newApiKey(random);
   const row = changeConfiguration(db, () => {
+    refuseTeamKey(db, id);
     const former = liveKey(db, id);
     const expires = expiresAt === undefined ? former.expiresAt : expiresAt;
     if (expires !== null && expires <= now)
@@ -160,13 +165,27 @@ function liveKey(db: Db, id: number): Key {
   throw unknownKey(id);
 }
 
+/** A change here would be undone by the next word of the team. */
+function refuseTeamKey(db: Db, id: number): void {
+  const select = db.prepare<[number], number | null>(
+    'SELECT team_key_id FROM keys WHERE id = ? AND revoked_at IS NULL',
+  );
+  const teamKeyId = select.pluck().get(id);
+  if (!teamKeyId) return;
+  throw new GwError(
+    `key ${id} is the team's. Its admin revokes it on all gateways: gw team keys revoke ${teamKeyId}`,
+    { status: 409, type: 'invalid_request_error', code: 'team_key', param: 'id' },
+  );
+}
+
 const unknownKey = (id: number) =>
   notFound(`no live key with id ${id}. See: gw keys list`, 'key_not_found', 'id');
 
 /** Revokes a key, with effect from the next request. 404 for an unknown or revoked key. */
 export async function revokeKey(db: Db, id: number, now: number): Promise<void> {
-  const { changes } = changeConfiguration(db, () =>
-    db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(now, id),
-  );
+  const { changes } = changeConfiguration(db, () => {
+    refuseTeamKey(db, id);
+    return db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(now, id);
+  });
   if (changes === 0) throw unknownKey(id);
 }

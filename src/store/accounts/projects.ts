@@ -7,12 +7,14 @@ import { DEFAULT_PROJECT, type Plan, type Project } from './project.ts';
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const COLUMNS = 'id, name, plan, created_at AS createdAt, paused_at AS pausedAt';
 
+export const isProjectName = (name: string): boolean => NAME.test(name);
+
 /** Makes a project, or restores a removed one of that name. 400 for a bad name, 409 for one that is taken. */
 export async function createProject(
   db: Db,
   { name, plan = 'pro', now }: { name: string; plan?: Plan; now: number },
 ): Promise<Project> {
-  if (!NAME.test(name)) {
+  if (!isProjectName(name)) {
     throw badRequest(
       `"${name}" is no project name: use 1 to 63 lower-case letters, digits, dots, dashes or underscores`,
       'name',

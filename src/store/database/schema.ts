@@ -48,6 +48,8 @@ export const keys = sqliteTable(
     oldHash: blob('old_hash', { mode: 'buffer' }),
     oldUntil: integer('old_until'),
     rotatedAt: integer('rotated_at'),
+    /** The team's id of it, if the key is a team's; 0 once this gateway has left. */
+    teamKeyId: integer('team_key_id'),
   },
   (table) => [uniqueIndex('keys_old_hash').on(table.oldHash)],
 );

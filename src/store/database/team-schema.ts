@@ -31,6 +31,10 @@ export const teamMembership = sqliteTable('team_membership', {
   leaving: integer().notNull().default(0),
   /** Number of the last message with usage. */
   usageSeq: integer('usage_seq').notNull().default(0),
+  /** When the team's keys were last known to be as they are here. */
+  keysCheckedAt: integer('keys_checked_at').notNull().default(0),
+  /** Until when it has the courier's lease, if it does. */
+  courierUntil: integer('courier_until').notNull().default(0),
 });
 
 /** Buckets of usage that the team's database has to hear of. A change of one while it is sent raises its version. */

@@ -30,11 +30,15 @@ export interface Membership {
   leaving: number;
   /** Number of the last message with usage. */
   usageSeq: number;
+  keysCheckedAt: number;
+  /** Until when this gateway has the courier's lease. */
+  courierUntil: number;
 }
 
 const COLUMNS = `gateway_id AS gatewayId, name, team_name AS teamName, token, nonce, next_nonce AS nextNonce, fingerprint,
   incarnation, timezone, config_version AS configVersion, courier, joined_at AS joinedAt, offset_ms AS offsetMs,
-  synced_at AS syncedAt, unreachable_since AS unreachableSince, failure, frozen, leaving, usage_seq AS usageSeq`;
+  synced_at AS syncedAt, unreachable_since AS unreachableSince, failure, frozen, leaving, usage_seq AS usageSeq,
+  keys_checked_at AS keysCheckedAt, courier_until AS courierUntil`;
 
 export function readMembership(db: Db): Membership | undefined {
   return db.prepare<[], Membership>(`SELECT ${COLUMNS} FROM team_membership`).get();
@@ -73,6 +77,16 @@ export function addMembership(db: Db, membership: NewMembership): void {
   });
 }
 
+/** Has the daemon that syncs deliver the team's events too, when no other gateway does. */
+export function makeCourier(db: Db): void {
+  changeConfiguration(db, () => db.prepare('UPDATE team_membership SET courier = 1').run());
+}
+
+/** Notes until when this gateway has the courier's lease; 0: another has it. */
+export function noteCourier(db: Db, until: number): void {
+  db.prepare('UPDATE team_membership SET courier_until = ?').run(until);
+}
+
 /** Has the daemon that syncs return all money and leave. */
 export function startLeaving(db: Db): void {
   changeConfiguration(db, () => db.prepare('UPDATE team_membership SET leaving = 1').run());
@@ -90,6 +104,9 @@ export function removeMembership(db: Db, now: number): void {
     db.prepare(
       `UPDATE budgets SET removed_at = coalesce(removed_at, ?), team_budget_id = NULL, cap_nano_usd = 0
        WHERE team_budget_id IS NOT NULL`,
+    ).run(now);
+    db.prepare(
+      `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), team_key_id = 0 WHERE team_key_id IS NOT NULL`,
     ).run(now);
     for (const table of ['team_membership', 'team_limits', 'team_standings', 'team_usage_dirty'])
       db.prepare(`DELETE FROM ${table}`).run();

@@ -7,7 +7,7 @@ import {
   type TeamUsageSum,
 } from '../../store/team/usage-query.ts';
 import type {
-  ClaimedDelivery,
+  ClaimedEvents,
   GatewayIdentity,
   PushAnswer,
   TeamAuthority,
@@ -16,6 +16,7 @@ import type {
 } from '../authority.ts';
 import type { SyncAnswer, SyncRefusal } from '../protocol.ts';
 import { createConnection, parseTeamUrl, type TeamConnection } from './connect.ts';
+import { lacksRight } from './failures.ts';
 
 /** Calls a function of the schema and returns its value. */
 export type Call = <T>(name: string, ...values: readonly unknown[]) => Promise<T>;
@@ -48,10 +49,25 @@ export function createPostgresAuthority(url: string): TeamAuthority {
       ),
     budgets: () => call<TeamConfig>('team_budgets'),
     keys: (sinceVersion) => call<TeamKeys>('team_keys', sinceVersion),
-    claimEvent: async (identity) =>
-      (await asGateway<ClaimedDelivery | null>('claim_event', identity)) ?? undefined,
-    delivered: (identity, { delivery, claim }) => asGateway('delivered', identity, delivery, claim),
-    failed: (identity, { delivery, claim }, reason) => asGateway('failed', identity, delivery, claim, reason),
+    claimEvents: (identity, { leaseMs, claimMs }) =>
+      asGateway<ClaimedEvents>('claim_events', identity, leaseMs, claimMs),
+    async mayDeliver() {
+      const { place, query } = connection;
+      const [row] = await query<{ may: boolean }>(
+        `SELECT has_function_privilege('${place.schema}.claim_events(int, text, int, int)', 'EXECUTE') AS may`,
+      );
+      if (!row?.may) throw lacksRight(place, 'courier', "it may not deliver the team's events");
+    },
+    finishDelivery: (identity, { delivery, claim }, ended) =>
+      asGateway<boolean>(
+        'finish_delivery',
+        identity,
+        delivery,
+        claim,
+        ended.outcome,
+        'reason' in ended ? ended.reason : null,
+        'afterMs' in ended ? ended.afterMs : 0,
+      ),
     usage: (query) => readUsage(connection, query),
     close: () => connection.close(),
   };

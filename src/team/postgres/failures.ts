@@ -17,7 +17,7 @@ export function unreachable(place: Place, why: string, cause?: unknown): GwError
   );
 }
 
-const forbidden = (message: string, cause: unknown) =>
+const forbidden = (message: string, cause?: unknown) =>
   new GwError(message, { status: 403, type: 'permission_error', code: 'team_forbidden', cause });
 const misfit = (message: string, code: string, cause?: unknown) =>
   new GwError(message, { status: 500, type: 'api_error', code, cause });
@@ -43,6 +43,18 @@ const PLAIN_NETWORK: Record<string, string> = {
   ETIMEDOUT: 'it does not answer (ETIMEDOUT)',
   EHOSTUNREACH: 'there is no route to it (EHOSTUNREACH)',
 };
+
+export function lacksRight(
+  { schema, user }: Place,
+  kind: 'member' | 'courier' | 'admin',
+  why: string,
+  cause?: unknown,
+): GwError {
+  return forbidden(
+    `PostgreSQL role ${user} lacks a right: ${why}. An admin grants it: GRANT ${schema}_${kind} TO ${user}`,
+    cause,
+  );
+}
 
 /** What PostgreSQL or the driver reported, as an error that says what to do. */
 export function teamError(error: unknown, place: Place): GwError {
@@ -72,10 +84,7 @@ export function teamError(error: unknown, place: Place): GwError {
         error,
       );
     case '42501':
-      return forbidden(
-        `PostgreSQL role ${user} lacks a right: ${message}. An admin grants it: GRANT ${schema}_${kindFor(message)} TO ${user}`,
-        error,
-      );
+      return lacksRight(place, kindFor(message), message, error);
     case 'GW001':
       return forbidden(
         `The team does not know this gateway by its token and the role ${user}. Join again: gw team join URL`,
@@ -105,7 +114,7 @@ export function teamError(error: unknown, place: Place): GwError {
 function kindFor(message: string): 'member' | 'courier' | 'admin' {
   const [, name] = /for function (\w+)/.exec(message) ?? [];
   if (name === undefined) return 'member';
-  return ['claim_event', 'delivered', 'failed'].includes(name) ? 'courier' : 'admin';
+  return ['claim_events', 'finish_delivery'].includes(name) ? 'courier' : 'admin';
 }
 
 function tlsError(code: string, message: string, place: Place, cause: unknown): GwError | undefined {

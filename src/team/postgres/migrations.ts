@@ -10,7 +10,7 @@ export function sqlOf(file: string, schema: string): string {
 }
 
 /** The schema's version that this gw speaks: the number of its last migration. */
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 /** The migrations after a version, in order. */
 export function migrationsAfter(version: number): { version: number; file: string }[] {

@@ -42,6 +42,8 @@ interface EventData {
   needed_usd?: number;
   expires_at?: string;
   test?: boolean;
+  /** It is a budget of the team. */
+  team?: boolean;
 }
 
 /** Describes an event in words. */
@@ -52,7 +54,9 @@ export function describe(event: WebhookEvent, options: DescribeOptions): ChatMes
 }
 
 function describeType(event: WebhookEvent, data: EventData, options: DescribeOptions): ChatMessage {
-  const head = [external('Project', event.project), ...spentFacts(data)];
+  const whose =
+    event.project === '' ? { label: 'Budget', value: 'whole team' } : external('Project', event.project);
+  const head = [whose, ...spentFacts(data)];
   const raise = raiseCommand(event.project, data);
   const resets = timeFact('Resets', data.resets_at, options.calendar);
   switch (event.type) {
@@ -75,7 +79,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
         tone: 'good',
         title: 'Budget reset: a new period has begun',
         facts: [
-          external('Project', event.project),
+          whose,
           { label: 'Spent in the last period', value: spentOfCap(data) },
           ...period(data),
           ...resets,
@@ -151,9 +155,11 @@ const RAISABLE = new Set(['daily', 'weekly', 'monthly']);
 function raiseCommand(project: string, data: EventData): string {
   const period = data.period ?? data.budget_id?.split('/').at(-1) ?? '';
   const name = plainText(project);
+  const amount = Math.max(1, Math.ceil((data.cap_usd ?? 0) * 2));
+  if (data.team)
+    return `gw team budgets set ${amount}${project === '' ? '' : ` -p ${name}`} --period ${period}`;
   // A repository's path is external text and must not be part of a command.
   if (!RAISABLE.has(period) || data.repo !== undefined) return `gw budget list -p ${name}`;
-  const amount = Math.max(1, Math.ceil((data.cap_usd ?? 0) * 2));
   return `gw budget set ${amount} -p ${name} --period ${period}`;
 }
 

@@ -155,6 +155,7 @@ describe('keys', () => {
         revokedAt: null,
         ...NO_LIMITS,
         oldUntil: null,
+        teamKeyId: null,
       },
     ]);
     expect(createCallerLookup(db)(hashKey(key))).toEqual({
@@ -165,6 +166,7 @@ describe('keys', () => {
       admin: true,
       paused: false,
       hasBudget: false,
+      isTeam: false,
       ...NO_LIMITS,
     });
     const everything = db.serialize().toString('latin1');

@@ -80,6 +80,7 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
               ? answer
               : { ...answer, config: version, sync_after_ms: answer.sync_after_ms / 20 };
           }),
+        keys: () => reached(() => ({ version: 1, config: version, keys: [] })),
         budgets: () => reached(() => ({ name: 'acme', timezone: 'UTC', version, budgets: [terms()] })),
         pushUsage: (_identity, _nonce, batch) =>
           reached(() => {

@@ -287,7 +287,7 @@ export function sampleTeam(fields: Partial<TeamView> = {}): TeamView {
     ...{ object: 'team', name: 'acme', gateway_id: 3, gateway: 'laptop', timezone: 'UTC', failure: null },
     joined_at: new Date(NOW - 86_400_000).toISOString(),
     synced_at: new Date(NOW - 4_000).toISOString(),
-    ...{ unreachable_since: null, frozen: false, clock_offset_ms: 3, leaving: false },
+    ...{ unreachable_since: null, frozen: false, courier: false, clock_offset_ms: 3, leaving: false },
     budgets: [
       { ...budget, ...here },
       { ...budget, ...here, id: 'web@team/monthly' },

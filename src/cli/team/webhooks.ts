@@ -1,0 +1,119 @@
+import type { WebhookFormat } from '../../store/webhooks/endpoints.ts';
+import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
+import type { TeamWebhook } from '../../team/authority.ts';
+import { table } from '../../terminal/table.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { maskUrl } from '../../webhooks/format/recognise.ts';
+import { newWebhookSecret } from '../../webhooks/sign.ts';
+import { parseRegistration } from '../../webhooks/validate.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { usageError } from '../exit.ts';
+import { type AdminOptions, noSuch, readId, withTeam } from './connection.ts';
+
+export interface AddWebhookOptions extends AdminOptions {
+  events?: string;
+  format?: string;
+}
+
+const SEE = 'gw team webhooks';
+/** Requests are a matter of their gateway, whose own webhooks report them. */
+const TEAM_EVENTS = EVENT_TYPES.filter((type) => type.startsWith('budget.'));
+
+/** Prints the secret to stdout, only this once. */
+export async function addWebhook(context: Context, to: string, options: AddWebhookOptions): Promise<void> {
+  const events = options.events?.split(',').map((type) => type.trim()) ?? TEAM_EVENTS;
+  const other = events.find((type) => !(TEAM_EVENTS as string[]).includes(type));
+  if (other !== undefined)
+    throw usageError(`"${other}" is no event of a team. Its events are: ${TEAM_EVENTS.join(', ')}`);
+  // Which addresses are allowed depends on the courier's machine, which checks them with each delivery.
+  const webhook = parseRegistration(
+    { url: to, events, ...(options.format === undefined ? {} : { format: options.format }) },
+    { allowLocal: true, ownPort: 0 },
+  );
+  const secret = newWebhookSecret();
+  const { id, courier } = await withTeam(context, options, async (admin) => ({
+    id: await admin.addWebhook({ ...webhook, secret }),
+    ...(await admin.status()),
+  }));
+  if (options.json)
+    sayJson(context, { id, url: webhook.url, format: webhook.format, events: webhook.events, secret });
+  else say(context, secret);
+  note(
+    context,
+    `Added webhook ${id} (${webhook.format}) of the team: ${maskUrl(webhook.url, webhook.format)}. Its secret is shown only once.`,
+  );
+  noteCourier(context, courier);
+}
+
+export async function listWebhooks(context: Context, options: AdminOptions): Promise<void> {
+  const { webhooks, courier } = await withTeam(context, options, async (admin) => ({
+    webhooks: await admin.webhooks(),
+    ...(await admin.status()),
+  }));
+  if (options.json) {
+    sayJson(context, webhooks.map(webhookView));
+    return;
+  }
+  if (webhooks.length === 0) {
+    note(context, 'The team has no webhooks. To add one: gw team webhooks add URL');
+    return;
+  }
+  const lines = table(
+    webhooks,
+    [
+      { header: 'id', value: ({ id }) => String(id), align: 'right' },
+      { header: 'url', value: ({ url, format }) => maskUrl(url, format as WebhookFormat), shrinks: true },
+      { header: 'format', value: ({ format }) => format },
+      {
+        header: 'events',
+        value: ({ events }) => (events.length === TEAM_EVENTS.length ? 'all' : events.join(', ')),
+        shrinks: true,
+      },
+      { header: 'waiting', value: ({ pendingDeliveries }) => String(pendingDeliveries), align: 'right' },
+      { header: 'failed', value: ({ failedDeliveries }) => String(failedDeliveries), align: 'right' },
+      { header: '', value: ({ lastError }) => lastError ?? '', shrinks: true },
+    ],
+    { terminal: terminalOf(context.stdout, context.env) },
+  );
+  say(context, lines.join('\n'));
+  noteCourier(context, courier);
+}
+
+export async function removeWebhook(context: Context, text: string, options: AdminOptions): Promise<void> {
+  const id = readId(text, SEE);
+  if (!(await withTeam(context, options, (admin) => admin.removeWebhook(id))))
+    throw noSuch('webhook', id, SEE);
+  if (options.json) sayJson(context, { id, deleted: true });
+  else note(context, `Removed webhook ${id} of the team.`);
+}
+
+function noteCourier(context: Context, courier: string | null): void {
+  note(
+    context,
+    courier === null
+      ? "No gateway delivers the team's events. On one that may: gw team join --courier"
+      : `Gateway "${courier}" delivers the team's events.`,
+  );
+}
+
+function webhookView({
+  url,
+  format,
+  lastError,
+  createdAt,
+  deliveredAt,
+  failedDeliveries,
+  pendingDeliveries,
+  ...webhook
+}: TeamWebhook) {
+  return {
+    ...webhook,
+    url: maskUrl(url, format as WebhookFormat),
+    format,
+    created_at: new Date(createdAt).toISOString(),
+    delivered_at: deliveredAt === null ? null : new Date(deliveredAt).toISOString(),
+    failed_deliveries: failedDeliveries,
+    pending_deliveries: pendingDeliveries,
+    last_error: lastError,
+  };
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Random } from '../ids.ts';
+import type { Db } from '../store/database/open.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import { applyTeamKeys, noteKeysChecked } from '../store/team/keys.ts';
+import type { TeamAuthority } from './authority.ts';
+
+export interface KeySyncOptions {
+  db: Db;
+  ledger: Pick<Ledger, 'writeBudgets'>;
+  clock: Clock;
+  random: Random;
+  authority: Pick<TeamAuthority, 'keys'>;
+  /** How long a copy of a key is good without the team's word on it, ms. */
+  cacheMs: () => number;
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Copies have changed: what is cached of callers is out of date. */
+  onChange: () => void;
+  /** The version of the team's configuration: a gateway that has no budget yet syncs nothing. */
+  onConfig: (version: number) => Promise<void>;
+}
+
+/** Keeps local copies of the team's keys, so that no request asks the team about its key. */
+export interface KeySync {
+  start(): void;
+  stop(): Promise<void>;
+  /** An answer to a message that was sent at `sentAt` named this version of the team's keys. */
+  heard(version: number, sentAt: number): void;
+}
+
+/** A revoked key is refused within a minute: this, its jitter, and the time of a query. */
+const CHECK_EVERY_MS = 45_000;
+const JITTER = 0.1;
+const RETRY_MS = 1_000;
+
+/**
+ * Asks what changed every 45 s, keys and budgets, and at once when the answer to a sync names another version. The first
+ * time it reads the whole list: a server that was restored from a backup may have forgotten a key, or that one was revoked.
+ */
+export function createKeySync(options: KeySyncOptions): KeySync {
+  const { db, ledger, clock, random, authority, cacheMs, log, onChange, onConfig } = options;
+  let known = 0;
+  let cancel = () => {};
+  let running: Promise<void> | undefined;
+  let isStopped = true;
+  let failures = 0;
+
+  const intervalMs = () => Math.min(CHECK_EVERY_MS, cacheMs() / 2);
+
+  function schedule(delayMs: number): void {
+    cancel();
+    if (!isStopped) cancel = clock.after(delayMs, check);
+  }
+
+  function check(): void {
+    if (running || isStopped) return;
+    running = read().finally(() => {
+      running = undefined;
+      const jitter = 1 - JITTER * (random(4).readUInt32BE() / 2 ** 32);
+      schedule(
+        failures === 0 ? intervalMs() * jitter : Math.min(intervalMs(), RETRY_MS * 2 ** (failures - 1)),
+      );
+    });
+  }
+
+  async function read(): Promise<void> {
+    try {
+      // The time before the question: a key that is revoked while the answer is under way counts as not checked.
+      const sentAt = clock.now();
+      let answer = await authority.keys(known);
+      if (answer.version < known) {
+        known = 0;
+        answer = await authority.keys(0);
+      }
+      const { keys, version } = answer;
+      const isAll = known === 0;
+      const changed = await ledger.writeBudgets(() => {
+        noteKeysChecked(db, sentAt);
+        return applyTeamKeys(db, { keys, isAll, now: clock.now() });
+      });
+      known = version;
+      if (failures > 0) log.info({}, "the team's keys can be read again");
+      failures = 0;
+      if (changed) onChange();
+      await onConfig(answer.config);
+    } catch (error) {
+      if (failures++ === 0) log.warn({ reason: messageOf(error) }, "could not read the team's keys");
+    }
+  }
+
+  return {
+    start() {
+      isStopped = false;
+      schedule(0);
+    },
+    async stop() {
+      isStopped = true;
+      cancel();
+      await running;
+    },
+    heard(version, sentAt) {
+      if (isStopped) return;
+      if (version !== known) {
+        // Another server may have taken over, with another history of its keys.
+        if (version < known) known = 0;
+        schedule(0);
+      } else if (!running) {
+        void ledger.writeBudgets(() => noteKeysChecked(db, sentAt)).catch(() => {});
+        schedule(intervalMs());
+      }
+    },
+  };
+}
