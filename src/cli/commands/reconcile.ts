@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
 import { addDays, createCalendar } from '../../calendar.ts';
-import type { BillLine } from '../../insight/reconcile/bill.ts';
+import type { BillLine, UsageLine } from '../../insight/reconcile/bill.ts';
 import { COST_REPORTS, type CostReport, type Days } from '../../insight/reconcile/reports.ts';
 import { USAGE_SOURCES, type UsageSource } from '../../store/reports/query.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
@@ -9,7 +9,7 @@ import { type Context, sayJson, tell } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
 import { parseDay } from '../input/dates.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
-import { billFromCsv, billFromProvider } from '../reconcile/read-bill.ts';
+import { billFromCsv, billFromProvider, usageFromProvider } from '../reconcile/read-bill.ts';
 import { readLedger } from '../reconcile/read-ledger.ts';
 import { reconciliationText } from '../reconcile/view.ts';
 import { withReader } from '../with-gateway.ts';
@@ -44,7 +44,7 @@ export const reconcileBill: SetUp = (command, context) => {
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      "\nReads OpenAI's organization costs, Anthropic's cost report or OpenRouter's activity, by UTC day and model.\nAmounts agree if they differ by less than a cent. Exits with code 1 if a day that is over doesn't agree.",
+      "\nReads OpenAI's organization costs, Anthropic's cost report or OpenRouter's activity, by UTC day and model, and\nwhere these differ what the provider counted.\nAmounts agree if they differ by less than a cent. Exits with code 1 if a day that is over doesn't agree.",
     )
     .action((provider: string, options: Options) => run(context, provider, options));
 };
@@ -53,10 +53,16 @@ async function run(context: Context, provider: string, options: Options): Promis
   const today = UTC.dateOf(context.clock.now());
   const report = COST_REPORTS[provider] as CostReport;
   const isDifferent = await withReader(context, async (reader) => {
-    const { days, bill } = await readBill(context, provider, { report, options, today });
+    const { days, bill, readUsage } = await readBill(context, provider, { report, options, today });
     const ledger = await readLedger(reader, { provider, days, source: options.source });
-    const { reconcile } = await import('../../insight/reconcile/reconcile.ts');
-    const { data, total } = reconcile(ledger, bill, today);
+    const [{ reconcile }, { withTokens }] = await Promise.all([
+      import('../../insight/reconcile/reconcile.ts'),
+      import('../../insight/reconcile/compare-tokens.ts'),
+    ]);
+    const { data: rows, total } = reconcile(ledger, bill, today);
+    // Where all agrees, nobody asks for the tokens.
+    const usage = rows.some(({ state }) => state !== 'agrees') ? await readUsage() : undefined;
+    const data = withTokens(rows, ledger, usage);
     const scope = { provider, ...days, timezone: 'UTC', source: options.source };
     const result = { object: 'reconciliation' as const, ...scope, data, total };
     if (options.json) sayJson(context, result);
@@ -72,18 +78,26 @@ interface Asked {
   today: string;
 }
 
+interface Bill {
+  days: Days;
+  bill: BillLine[];
+  /** What the provider counted; undefined if it doesn't say. */
+  readUsage(): Promise<UsageLine[] | undefined>;
+}
+
 async function readBill(
   context: Context,
   provider: string,
   { report, options, today }: Asked,
-): Promise<{ days: Days; bill: BillLine[] }> {
+): Promise<Bill> {
   if (options.csv !== undefined) {
     if (options.stdin) throw usageError('--csv needs no key: use it without --stdin');
     const lines = await billFromCsv(options.csv, report);
     const inFile = lines.map(({ day }) => day).sort();
     const yesterday = addDays(today, -1);
     const days = daysOf(context, options, { from: inFile[0] ?? yesterday, to: inFile.at(-1) ?? yesterday });
-    return { days, bill: lines.filter(({ day }) => day >= days.from && day <= days.to) };
+    const bill = lines.filter(({ day }) => day >= days.from && day <= days.to);
+    return { days, bill, readUsage: async () => undefined };
   }
   const days = daysOf(context, options, { to: addDays(today, -1) });
   const earliest = report.pastDays === undefined ? undefined : addDays(today, -report.pastDays);
@@ -92,7 +106,9 @@ async function readBill(
       `--from ${days.from} is too early: ${provider} reports the last ${report.pastDays} days, from ${earliest}. For earlier ones: --csv FILE`,
     );
   const key = await keyOf(context, provider, report, options);
-  return { days, bill: await billFromProvider(context, { provider, report, days, key }) };
+  const asked = { provider, report, days, key };
+  const bill = await billFromProvider(context, asked);
+  return { days, bill, readUsage: () => usageFromProvider(context, asked) };
 }
 
 async function keyOf(

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { BillError, type BillLine } from '../../insight/reconcile/bill.ts';
+import { BillError, type BillLine, type UsageLine } from '../../insight/reconcile/bill.ts';
 import type { CostReport, Days } from '../../insight/reconcile/reports.ts';
-import type { Context } from '../context.ts';
+import { type Context, note } from '../context.ts';
 import { CliError, usageError } from '../exit.ts';
 import { remoteOf } from '../remote/connection.ts';
 
@@ -32,6 +32,22 @@ export async function billFromProvider(context: Context, { provider, ...asked }:
     return await fetchBill({ provider, ...asked, origin, wait, now: () => context.clock.now() });
   } catch (error) {
     throw error instanceof BillError ? new CliError(error.message) : error;
+  }
+}
+
+/** What the provider counted; undefined, with a note, where it doesn't say: the costs are compared all the same. */
+export async function usageFromProvider(
+  context: Context,
+  { provider, ...asked }: Asked,
+): Promise<UsageLine[] | undefined> {
+  const origin = await originOf(context, provider, asked.report);
+  const { fetchUsage } = await import('../../insight/reconcile/fetch-report.ts');
+  try {
+    return await fetchUsage({ provider, ...asked, origin, wait, now: () => context.clock.now() });
+  } catch (error) {
+    if (!(error instanceof BillError)) throw error;
+    note(context, `Tokens are not compared: ${error.message}`);
+    return undefined;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { BillLine } from '../../insight/reconcile/bill.ts';
+import type { BillLine, UsageLine } from '../../insight/reconcile/bill.ts';
 import type { Days } from '../../insight/reconcile/reports.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { UsageSource } from '../../store/reports/query.ts';
@@ -11,7 +11,10 @@ interface Asked {
 }
 
 /** What the ledger booked at a provider, by UTC day and model. What wasn't billed by request costs nothing there. */
-export async function readLedger(reader: Reader, { provider, days, source }: Asked): Promise<BillLine[]> {
+export async function readLedger(
+  reader: Reader,
+  { provider, days, source }: Asked,
+): Promise<(BillLine & UsageLine)[]> {
   const report = await reader.usage({
     ...days,
     groupBy: 'day,model',
@@ -24,7 +27,9 @@ export async function readLedger(reader: Reader, { provider, days, source }: Ask
       EXIT.key,
     );
   const prefix = `${provider}/`;
-  return report.data.flatMap(({ day = '', model = '', cost_nano_usd: nanoUsd }) =>
-    model.startsWith(prefix) ? [{ day, model: model.slice(prefix.length), nanoUsd }] : [],
-  );
+  return report.data.flatMap(({ day = '', model = '', ...figures }) => {
+    if (!model.startsWith(prefix)) return [];
+    const { cost_nano_usd: nanoUsd, input_tokens: inputTokens, output_tokens: outputTokens } = figures;
+    return [{ day, model: model.slice(prefix.length), nanoUsd, inputTokens, outputTokens }];
+  });
 }

@@ -9,6 +9,13 @@ export interface BillLine {
   nanoUsd: NanoUsd;
 }
 
+/** What a provider counted for a model on a UTC day. */
+export interface UsageLine extends Pick<BillLine, 'day' | 'model'> {
+  /** Cached input and cache writes included. */
+  inputTokens: number;
+  outputTokens: number;
+}
+
 /** A report that isn't of the documented form, or that the provider refused. The message is for the user. */
 export class BillError extends Error {
   override readonly name = 'BillError';

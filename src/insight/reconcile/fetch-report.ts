@@ -1,5 +1,5 @@
-import { BillError, type BillLine } from './bill.ts';
-import type { CostReport, Days } from './reports.ts';
+import { BillError, type BillLine, type UsageLine } from './bill.ts';
+import type { CostReport, Days, Report } from './reports.ts';
 
 export interface FetchOptions {
   report: CostReport;
@@ -18,30 +18,42 @@ const MAX_PAGES = 1_000;
 const MAX_TRIES = 5;
 const MAX_WAIT_MS = 60_000;
 
-/** All lines of a provider's report. The key is in no message. Throws BillError. */
-export async function fetchBill(options: FetchOptions): Promise<BillLine[]> {
-  const { report, provider, days } = options;
-  const lines: BillLine[] = [];
+/** All lines of a provider's cost report. The key is in no message. Throws BillError. */
+export const fetchBill = (options: FetchOptions): Promise<BillLine[]> =>
+  fetchLines({ ...options, name: 'cost report' }, options.report);
+
+/** All lines of what a provider counted. The key is in no message. Throws BillError. */
+export const fetchUsage = (options: FetchOptions): Promise<UsageLine[]> =>
+  fetchLines({ ...options, name: 'usage report' }, options.report.usage);
+
+interface NamedOptions extends FetchOptions {
+  /** What is asked for, in messages. */
+  name: string;
+}
+
+async function fetchLines<T extends { day: string }>(options: NamedOptions, report: Report<T>): Promise<T[]> {
+  const { provider, days, name } = options;
+  const lines: T[] = [];
   const seen = new Set<string>();
   for (let page: string | undefined; ; ) {
     const answer = await fetchPage(options, report.path(days, page));
-    const { lines: found, next } = readPage(report, provider, answer);
+    const { lines: found, next } = readPage(report, options, answer);
     for (const line of found) if (line.day >= days.from && line.day <= days.to) lines.push(line);
     if (next === undefined) return lines;
     if (seen.has(next) || seen.size === MAX_PAGES)
-      throw new BillError(`the cost report of ${provider} has no end: page ${seen.size + 1} leads to itself`);
+      throw new BillError(`the ${name} of ${provider} has no end: page ${seen.size + 1} leads to itself`);
     seen.add(next);
     page = next;
   }
 }
 
-function readPage(report: CostReport, provider: string, text: string) {
+function readPage<T>(report: Report<T>, { provider, name }: NamedOptions, text: string) {
   try {
     return report.read(JSON.parse(text));
   } catch (error) {
     if (error instanceof BillError) throw error;
     throw new BillError(
-      `the cost report of ${provider} is not of the documented form. Export it as CSV instead: gw reconcile ${provider} --csv FILE`,
+      `the ${name} of ${provider} is not of the documented form. Export it as CSV instead: gw reconcile ${provider} --csv FILE`,
     );
   }
 }
@@ -52,7 +64,7 @@ interface Answer {
   text: string;
 }
 
-async function fetchPage(options: FetchOptions, path: string): Promise<string> {
+async function fetchPage(options: NamedOptions, path: string): Promise<string> {
   for (let tries = 1; ; tries++) {
     const { status, retryAfter, text } = await ask(options, path);
     if (status === 200) return text;
@@ -64,7 +76,10 @@ async function fetchPage(options: FetchOptions, path: string): Promise<string> {
   }
 }
 
-async function ask({ report, provider, origin, key }: FetchOptions, path: string): Promise<Answer> {
+async function ask(
+  { report, provider, origin, key, name: what }: NamedOptions,
+  path: string,
+): Promise<Answer> {
   const { request } = await import('undici');
   try {
     const { statusCode, headers, body } = await request(`${origin}${path}`, {
@@ -75,7 +90,7 @@ async function ask({ report, provider, origin, key }: FetchOptions, path: string
     let size = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > MAX_BYTES) throw new BillError(`the cost report of ${provider} has a page of over 64 MB`);
+      if (size > MAX_BYTES) throw new BillError(`the ${what} of ${provider} has a page of over 64 MB`);
       chunks.push(chunk);
     }
     const retryAfter = headers['retry-after'];
@@ -87,7 +102,7 @@ async function ask({ report, provider, origin, key }: FetchOptions, path: string
   } catch (error) {
     if (error instanceof BillError) throw error;
     const { code, name } = error as { code?: string; name?: string };
-    throw new BillError(`can't reach ${origin} for the cost report of ${provider}: ${code ?? name}`);
+    throw new BillError(`can't reach ${origin} for the ${what} of ${provider}: ${code ?? name}`);
   }
 }
 
@@ -99,8 +114,8 @@ function waitMs(retryAfter: string | undefined, tries: number, now: number): num
   return Number.isNaN(until) ? 500 * 2 ** tries : Math.max(0, until - now);
 }
 
-function refusal({ provider, report }: FetchOptions, status: number, delayMs = MAX_WAIT_MS): BillError {
-  const what = `${provider} answered ${status} to the request for its cost report`;
+function refusal({ provider, report, name }: NamedOptions, status: number, delayMs = MAX_WAIT_MS): BillError {
+  const what = `${provider} answered ${status} to the request for its ${name}`;
   if (status === 401)
     return new BillError(`${what}: the key is wrong, expired or not ${report.key}. The report needs one`);
   if (status === 403)

@@ -112,7 +112,7 @@ function rowOf(model: string, names: readonly string[], { ledger, billed }: Day)
 }
 
 /** A model's name without its date, in one spelling: "Claude Haiku 4.5" is claude-haiku-4-5-20251001 too. */
-function familyOf(model: string): string {
+export function familyOf(model: string): string {
   return model
     .toLowerCase()
     .replace(/^ft:([^:]+):.*$/, 'ft-$1')

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { amountOf, BillError, type BillLine, checkCurrency, dayOf, modelOfLineItem } from './bill.ts';
+import {
+  amountOf,
+  BillError,
+  type BillLine,
+  checkCurrency,
+  dayOf,
+  modelOfLineItem,
+  type UsageLine,
+} from './bill.ts';
 
 /** Inclusive UTC days, YYYY-MM-DD. */
 export interface Days {
@@ -8,22 +16,28 @@ export interface Days {
 }
 
 /** A page of a report. */
-export interface ReportPage {
-  lines: BillLine[];
+export interface ReportPage<T> {
+  lines: T[];
   /** Undefined on the last page. */
   next?: string | undefined;
 }
 
+/** A report over HTTP. */
+export interface Report<T> {
+  path(days: Days, page: string | undefined): string;
+  /** Throws if the page isn't of the documented form. */
+  read(page: unknown): ReportPage<T>;
+}
+
 /** A provider's own report of its costs over HTTP, and the columns of its CSV export. */
-export interface CostReport {
+export interface CostReport extends Report<BillLine> {
   /** Where the report is, if no other address is configured. */
   origin: string;
   /** The kind of key that may read it, in words. */
   key: string;
   headers(key: string): string[];
-  path(days: Days, page: string | undefined): string;
-  /** Throws if the page isn't of the documented form. */
-  read(page: unknown): ReportPage;
+  /** What it counted, by the same key. */
+  usage: Report<UsageLine>;
   /** How many days before today it covers; undefined if there is no limit. */
   pastDays?: number;
   columns: CsvColumns;
@@ -42,7 +56,7 @@ const pages = { has_more: z.boolean(), next_page: z.string().nullish() };
 function nextOf(hasMore: boolean, next: string | null | undefined): string | undefined {
   if (!hasMore) return undefined;
   if (next) return next;
-  throw new BillError('the cost report says that it has more pages, but not where');
+  throw new BillError('the report says that it has more pages, but not where');
 }
 
 const bearer = (key: string) => ['authorization', `Bearer ${key}`];
@@ -64,22 +78,54 @@ const OpenAiPage = z.object({
   ...pages,
 });
 
+/** Both reports of OpenAI take the same days. */
+const openAiPath = (name: string, days: Days, rest: Record<string, string>, page: string | undefined) => {
+  const query = new URLSearchParams({
+    start_time: String(startOf(days.from) / 1_000),
+    end_time: String((startOf(days.to) + DAY_MS) / 1_000),
+    bucket_width: '1d',
+    ...rest,
+    ...(page === undefined ? {} : { page }),
+  });
+  return `/v1/organization/${name}?${query}`;
+};
+
+const OpenAiUsagePage = z.object({
+  data: z.array(
+    z.object({
+      start_time: z.number(),
+      results: z.array(
+        z.object({ input_tokens: z.number(), output_tokens: z.number(), model: z.string().nullish() }),
+      ),
+    }),
+  ),
+  ...pages,
+});
+
+/** https://platform.openai.com/docs/api-reference/usage/completions: the input includes what was cached. */
+const openAiUsage: Report<UsageLine> = {
+  path: (days, page) => openAiPath('usage/completions', days, { group_by: 'model', limit: '31' }, page),
+  read(page) {
+    const { data, has_more, next_page } = OpenAiUsagePage.parse(page);
+    const lines = data.flatMap(({ start_time, results }) =>
+      results.map(({ input_tokens, output_tokens, model }) => ({
+        day: dayOf(start_time) ?? '',
+        model: model ?? 'other',
+        inputTokens: input_tokens,
+        outputTokens: output_tokens,
+      })),
+    );
+    return { lines, next: nextOf(has_more, next_page) };
+  },
+};
+
 /** https://platform.openai.com/docs/api-reference/usage/costs: buckets of UTC days, amounts in dollars. */
 const openai: CostReport = {
   origin: 'https://api.openai.com',
   key: 'an admin key (sk-admin-...)',
   headers: bearer,
-  path({ from, to }, page) {
-    const query = new URLSearchParams({
-      start_time: String(startOf(from) / 1_000),
-      end_time: String((startOf(to) + DAY_MS) / 1_000),
-      bucket_width: '1d',
-      group_by: 'line_item',
-      limit: '180',
-      ...(page === undefined ? {} : { page }),
-    });
-    return `/v1/organization/costs?${query}`;
-  },
+  path: (days, page) => openAiPath('costs', days, { group_by: 'line_item', limit: '180' }, page),
+  usage: openAiUsage,
   read(page) {
     const { data, has_more, next_page } = OpenAiPage.parse(page);
     const lines = data.flatMap(({ start_time, results }) =>
@@ -119,22 +165,64 @@ const AnthropicPage = z.object({
   ...pages,
 });
 
+const anthropicPath = (name: string, { from, to }: Days, groupBy: string, page: string | undefined) => {
+  const query = new URLSearchParams({
+    starting_at: `${from}T00:00:00Z`,
+    ending_at: new Date(startOf(to) + DAY_MS).toISOString().replace('.000Z', 'Z'),
+    bucket_width: '1d',
+    'group_by[]': groupBy,
+    limit: '31',
+    ...(page === undefined ? {} : { page }),
+  });
+  return `/v1/organizations/${name}?${query}`;
+};
+
+const AnthropicUsagePage = z.object({
+  data: z.array(
+    z.object({
+      starting_at: z.string(),
+      results: z.array(
+        z.object({
+          uncached_input_tokens: z.number(),
+          cache_read_input_tokens: z.number(),
+          cache_creation: z.record(z.string(), z.number()).nullish(),
+          output_tokens: z.number(),
+          model: z.string().nullish(),
+        }),
+      ),
+    }),
+  ),
+  ...pages,
+});
+
+/** https://platform.claude.com/docs/en/api/admin/usage_report/retrieve_messages: the input in parts. */
+const anthropicUsage: Report<UsageLine> = {
+  path: (days, page) => anthropicPath('usage_report/messages', days, 'model', page),
+  read(page) {
+    const { data, has_more, next_page } = AnthropicUsagePage.parse(page);
+    const lines = data.flatMap(({ starting_at, results }) =>
+      results.map((counts) => ({
+        day: dayOf(starting_at) ?? '',
+        model: counts.model ?? 'other',
+        inputTokens: [
+          counts.uncached_input_tokens,
+          counts.cache_read_input_tokens,
+          ...Object.values(counts.cache_creation ?? {}),
+        ].reduce((sum, tokens) => sum + tokens, 0),
+        outputTokens: counts.output_tokens,
+      })),
+    );
+    return { lines, next: nextOf(has_more, next_page) };
+  },
+};
+
 /** https://platform.claude.com/docs/en/api/admin/cost_report: buckets of UTC days, amounts in cents as decimal text. */
 const anthropic: CostReport = {
   origin: 'https://api.anthropic.com',
   key: 'an admin key (sk-ant-admin...)',
   headers: (key) => ['x-api-key', key, 'anthropic-version', '2023-06-01'],
-  path({ from, to }, page) {
-    const query = new URLSearchParams({
-      starting_at: `${from}T00:00:00Z`,
-      ending_at: new Date(startOf(to) + DAY_MS).toISOString().replace('.000Z', 'Z'),
-      bucket_width: '1d',
-      'group_by[]': 'description',
-      limit: '31',
-      ...(page === undefined ? {} : { page }),
-    });
-    return `/v1/organizations/cost_report?${query}`;
-  },
+  path: (days, page) => anthropicPath('cost_report', days, 'description', page),
+  usage: anthropicUsage,
   read(page) {
     const { data, has_more, next_page } = AnthropicPage.parse(page);
     const lines = data.flatMap(({ starting_at, results }) =>
@@ -158,6 +246,8 @@ const OpenRouterPage = z.object({
       date: z.string(),
       model: z.string(),
       usage: z.number(),
+      prompt_tokens: z.number().default(0),
+      completion_tokens: z.number().default(0),
     }),
   ),
 });
@@ -168,6 +258,18 @@ const openrouter: CostReport = {
   key: 'a management key',
   headers: bearer,
   path: () => '/api/v1/activity',
+  usage: {
+    path: () => '/api/v1/activity',
+    read(page) {
+      const lines = OpenRouterPage.parse(page).data.map(({ date, model, ...counts }) => ({
+        day: dayOf(date) ?? '',
+        model,
+        inputTokens: counts.prompt_tokens,
+        outputTokens: counts.completion_tokens,
+      }));
+      return { lines };
+    },
+  },
   read(page) {
     const lines = OpenRouterPage.parse(page).data.map(({ date, model, usage }) => ({
       day: dayOf(date) ?? '',

@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { CountedRow } from '../../../src/insight/reconcile/compare-tokens.ts';
 import type { ReconciledRow } from '../../../src/insight/reconcile/reconcile.ts';
+import { NO_USAGE } from '../../../src/usage.ts';
 import { type CliHome, cliHome } from '../cli-home.ts';
 
 const ADMIN_KEY = 'sk-admin-Secret0123456789';
@@ -160,6 +162,91 @@ describe('gw reconcile', () => {
     ]);
     expect(report.data.map(({ partial }: ReconciledRow) => partial)).toEqual([false, true]);
     expect(requests[0]?.headers).toMatchObject({ 'x-api-key': ADMIN_KEY, 'anthropic-version': '2023-06-01' });
+  });
+
+  const tokens = (input: number, output: number) => ({ input, output });
+  const because = ({ model, because, ledger_tokens, billed_tokens }: CountedRow) => [
+    model,
+    because,
+    ledger_tokens,
+    billed_tokens,
+  ];
+
+  test("says by OpenAI's usage whether the tokens differ or the price alone", async () => {
+    const cli = await home();
+    const used = (model: string, input_tokens: number, output_tokens: number) => ({
+      object: 'organization.usage.completions.result',
+      ...{ model, input_tokens, output_tokens, input_cached_tokens: 5 },
+    });
+    const requests = await provider(cli, 'openai', [
+      page([
+        bucket('2026-11-20', [
+          cost(1, 'gpt-4.1-2025-04-14, input'),
+          cost(2, 'gpt-5.5, output'),
+          cost(3, 'o3, input'),
+          cost(4, 'gpt-5.5-mini, input'),
+        ]),
+      ]),
+      page([bucket('2026-11-20', [used('gpt-4.1-2025-04-14', 60, 10)])], 'next'),
+      page([
+        bucket('2026-11-20', [
+          used('gpt-4.1-2025-04-14', 40, 10),
+          used('gpt-5.5', 100, 21),
+          used('o3', 100, 20),
+        ]),
+        bucket('2026-11-21', [used('gpt-5.5', 9_999, 9)]),
+      ]),
+    ]);
+    const calls = (['gpt-4.1', 'gpt-5.5', 'o3'] as const).map((model, i) => ({
+      ...call('2026-11-20T12:00:00Z', model, [0.9, 1.9, 3][i] ?? 0),
+      usage: { ...NO_USAGE, inputTokens: 100, outputTokens: 20 },
+    }));
+    await cli.record(...calls);
+    const { report } = await reconcile(cli, ['openai', '--stdin', '--from', '2026-11-20']);
+    expect(report.data.map(because)).toEqual([
+      ['gpt-4.1', 'price', tokens(100, 20), tokens(100, 20)],
+      ['gpt-5.5', 'tokens', tokens(100, 20), tokens(100, 21)],
+      ['gpt-5.5-mini', null, null, null],
+      ['o3', null, tokens(100, 20), tokens(100, 20)],
+    ]);
+    expect(requests.map(({ url }) => url?.split('?')[0])).toEqual([
+      '/v1/organization/costs',
+      '/v1/organization/usage/completions',
+      '/v1/organization/usage/completions',
+    ]);
+  });
+
+  test("adds up the parts of Anthropic's input, and goes on where the usage can't be read", async () => {
+    const cli = await home();
+    const costs = page([
+      {
+        starting_at: '2026-11-20T00:00:00Z',
+        results: [{ amount: '100', currency: 'USD', model: 'claude-sonnet-4-5-20250929' }],
+      },
+    ]);
+    const cache_creation = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 4 };
+    const result = {
+      ...{ model: 'claude-sonnet-4-5-20250929', uncached_input_tokens: 1, cache_read_input_tokens: 200 },
+      ...{ cache_creation, output_tokens: 7, server_tool_use: { web_search_requests: 0 } },
+    };
+    await provider(cli, 'anthropic', [
+      costs,
+      page([{ starting_at: '2026-11-20T00:00:00Z', results: [result] }]),
+      costs,
+      { status: 403, body: {} },
+    ]);
+    await cli.record({
+      ...call('2026-11-20T12:00:00Z', 'claude-sonnet-4-5', 0.9, 'anthropic'),
+      usage: { ...NO_USAGE, inputTokens: 235, outputTokens: 7 },
+    });
+    const asked = ['anthropic', '--stdin', '--from', '2026-11-20'];
+    const counted = await reconcile(cli, asked);
+    expect(counted.report.data.map(because)).toEqual([
+      ['claude-sonnet-4-5', 'price', tokens(235, 7), tokens(235, 7)],
+    ]);
+    const uncounted = await reconcile(cli, asked);
+    expect(uncounted.report.data.map(because)).toEqual([['claude-sonnet-4-5', null, tokens(235, 7), null]]);
+    expect(uncounted.stderr).toContain('Tokens are not compared: anthropic answered 403');
   });
 
   test("reads OpenRouter's activity of the last 30 days", async () => {
