@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../money.ts';
+import type { TeamKeyTerms } from '../store/team/keys.ts';
 import type { TeamUsageBatch } from '../store/team/usage.ts';
 import type { TeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
@@ -91,19 +92,7 @@ export type DeliveryOutcome =
   | { outcome: 'retry'; reason: string; afterMs: number };
 
 /** A key of the team, valid on each of its gateways. A gateway caches these by version. */
-export interface TeamKey {
-  id: number;
-  /** SHA-256 of the key, hexadecimal, as `hashKey` makes it. */
-  hash: string;
-  hint: string;
-  label: string;
-  project: string;
-  createdAt: number;
-  expiresAt: number | null;
-  revokedAt: number | null;
-  models: string[] | null;
-  rpm: number | null;
-}
+export type TeamKey = TeamKeyTerms;
 
 /** Keys that changed after a version, revoked ones included. Read again at least each 60 s while keys are in use. */
 export interface TeamKeys {

@@ -6,7 +6,7 @@ import { bumpConfigurationEpoch } from '../database/write.ts';
 /** A key of the team as its PostgreSQL has it. */
 export interface TeamKeyTerms {
   id: number;
-  /** SHA-256, hexadecimal. */
+  /** SHA-256 of the key, hexadecimal, as `hashKey` makes it. */
   hash: string;
   hint: string;
   label: string;
