@@ -59,7 +59,7 @@ describe('pruning', () => {
           return one;
         };
         await both((shop) => shop.budget({ period: 'rolling', capNanoUsd: 100, windowMs: 31 * DAY }));
-        const running: { id: number; amount: number }[] = [];
+        const running: { ids: Map<Shop, number>; amount: number }[] = [];
         let now = NOON;
         for (const { pauseMs, amount, percent, open, newBudget, windowMs, prune } of all) {
           now += pauseMs;
@@ -69,12 +69,19 @@ describe('pruning', () => {
             const window = newBudget === 'rolling' ? { windowMs } : {};
             await both((shop) => shop.budget({ period: newBudget, capNanoUsd: 90, ...window }));
           }
-          const asked = await both((shop) => shop.admit(amount));
-          if (asked.kind === 'held') running.push({ id: asked.id, amount });
+          // Where somebody else has written, ids go on in the next millisecond: each has its own.
+          const ids = new Map<Shop, number>();
+          const asked = await both(async (shop) => {
+            const { id, ...admitted } = await shop.admit(amount);
+            ids.set(shop, id);
+            return admitted;
+          });
+          if (asked.kind === 'held') running.push({ ids, amount });
           while (running.length > open) {
             const [next] = running.splice(0, 1);
             if (!next) break;
-            await both((shop) => shop.settle(next.id, Math.floor((next.amount * percent) / 100)));
+            const costNanoUsd = Math.floor((next.amount * percent) / 100);
+            await both((shop) => shop.settle(next.ids.get(shop) as number, costNanoUsd));
           }
           if (prune) {
             await pruned.daemon.takeOver();
