@@ -42,7 +42,7 @@ const OPEN_EVERY_MS = 5_000;
 export function createTeamPart(options: TeamPartOptions): TeamPart {
   const { db, clock, ledger, paths, log, configuration, openTeam = openPostgres } = options;
   const usage = createTeamUsage({ ...options, openTeam });
-  let isLeaving = false;
+  let leaving: Promise<void> | undefined;
   let agent: Promise<Member | undefined> | undefined;
   /** Whom the agent speaks for, and whether it delivers events. */
   let identity: string | undefined;
@@ -93,8 +93,6 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   }
 
   async function leave(): Promise<void> {
-    if (isLeaving) return;
-    isLeaving = true;
     try {
       const leaver = await agent;
       if (!leaver) throw new Error(readMembership(db)?.failure ?? 'the team can not be asked');
@@ -105,14 +103,14 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
       log.warn({ error: messageOf(error) }, 'could not leave the team');
       await ledger.writeBudgets(() => stopLeaving(db, messageOf(error), clock.now()));
     }
-    isLeaving = false;
+    leaving = undefined;
     agent = undefined;
     begin();
   }
 
   configuration.onChange(() => {
     const membership = readMembership(db);
-    if (membership?.leaving) void leave();
+    if (membership?.leaving) leaving ??= leave();
     // It left, or joined anew as a gateway of its own.
     else if (agent && identityOf(membership) !== identity) void end(false).then(begin);
     else begin();
@@ -124,7 +122,10 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     },
     async stop({ isLeaving }) {
       isStopped = true;
+      // No request holds money of the team any more: a leave that has begun can be completed.
+      if (isLeaving) await leaving;
       await Promise.all([end(isLeaving), usage.close()]);
+      await leaving;
     },
     usage: usage.ask,
   };

@@ -203,6 +203,14 @@ describe.skipIf(missing)('daemons of one team in PostgreSQL', () => {
     expect((await ask(member, key)).status).toBe(401);
   });
 
+  test('a daemon that is stopped while it leaves completes that first', async () => {
+    const member = await startMember();
+    startLeaving(member.db);
+    await member.get('/v1/budgets');
+    await member.stop();
+    expect(await admin.members()).toMatchObject([{ name: 'a', state: 'left' }]);
+  });
+
   /** Crosses the alert of a budget, and uses it up. */
   async function spendAll(member: TestGateway, requests = 10): Promise<void> {
     await admin.setBudget({ project: '', period: 'daily', capNanoUsd: requests * 1e6 });
