@@ -206,9 +206,11 @@ describe('commands that need the daemon', () => {
   });
 
   test('has stopped when it has ended, though nobody collects its process', async () => {
-    // The second shell doesn't know the child that it has, and collects nothing.
-    const parent = spawn('sh', ['-c', 'sleep 60 & exec sh -c "echo $!; exec sleep 60"'], { stdio: 'pipe' });
-    onTestFinished(() => void parent.kill());
+    // Node takes the shell's place: it doesn't know the child that it has, and collects nothing.
+    const second = 'console.log(process.argv[1]); setInterval(() => {}, 60_000)';
+    const parent = spawn('sh', ['-c', 'sleep 60 & exec "$0" -e "$1" $!', process.execPath, second], {
+      stdio: 'pipe',
+    });
     const [text] = (await once(parent.stdout, 'data')) as [Buffer];
     const child = Number(text);
     expect(isAlive(child)).toBe(true);
