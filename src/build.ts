@@ -29,7 +29,7 @@ const bundle = await rolldown({
   platform: 'node',
   external: /^[^./]/,
 });
-await bundle.write({ dir: fileURLToPath(BUNDLE), chunkFileNames: '[name].js' });
+await bundle.write({ dir: fileURLToPath(BUNDLE), chunkFileNames: '[name].js', comments: false });
 await bundle.close();
 
 const MIGRATIONS = new URL('store/migrations/', BUNDLE);

@@ -38,27 +38,25 @@ const STOP = 10;
 const QUESTION = 11;
 
 /** Class of each UTF-16 code unit; 0 when it is not counted. */
-const KIND = Uint8Array.from({ length: 0x10000 }, (_, code) => kindOfCode(code));
-
-function kindOfCode(code: number): number {
-  if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) return LETTER;
-  if ((code > 191 && code < 0x2000) || code > 0x2e7f) return LETTER;
-  if (code >= 48 && code <= 57) return DIGIT;
-  const char = String.fromCharCode(code);
-  if ('^=<>+*−×÷√∫∑≤≥≠±∞∈'.includes(char)) return OPERATOR;
-  if ('{}[];`('.includes(char)) return BRACKET;
-  const marks: Record<string, number> = {
-    '\n': LINE_END,
-    "'": APOSTROPHE,
-    ',': COMMA,
-    '"': QUOTE,
-    '\\': BACKSLASH,
-    '.': STOP,
-    '!': STOP,
-    '?': QUESTION,
-  };
-  return marks[char] ?? 0;
-}
+const KIND = new Uint8Array(0x10000).fill(LETTER);
+// Signs and symbols, with letters and digits among them.
+KIND.fill(0, 0, 0xc0);
+KIND.fill(0, 0x2000, 0x2e80);
+KIND.fill(DIGIT, 48, 58);
+KIND.fill(LETTER, 65, 91);
+KIND.fill(LETTER, 97, 123);
+const KINDS: [number, string][] = [
+  [OPERATOR, '^=<>+*−√∫∑≤≥≠±∞∈'],
+  [BRACKET, '{}[];`('],
+  [LINE_END, '\n'],
+  [APOSTROPHE, "'"],
+  [COMMA, ','],
+  [QUOTE, '"'],
+  [BACKSLASH, '\\'],
+  [STOP, '.!'],
+  [QUESTION, '?'],
+];
+for (const [kind, signs] of KINDS) for (const sign of signs) KIND[sign.charCodeAt(0)] = kind;
 
 /** Scans a text in one pass. Reads at most 8,000 characters. */
 export function scan(text: string): Scan {
