@@ -32,15 +32,16 @@ export interface ServeOptions {
   replaces?: number | undefined;
 }
 
-/**
- * A request passes through many small functions: inlining more of them than V8 does by default takes 5 % of the CPU off.
- * V8 complains of flags that it doesn't have, so these are for the releases of Node that are known to have them.
- */
-function inlineMore(): void {
+/** Suits V8 to a gateway. It complains of flags that it doesn't have: these are for the releases known to have them. */
+function tuneEngine(): void {
   const [major] = process.versions.node.split('.');
   if (Number(major) > 24) return;
+  // A request passes through many small functions: inlining more of them than by default takes 5 % of the CPU off.
   setFlagsFromString('--max-inlined-bytecode-size=1000');
   setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000');
+  // By default all memory is collected again after 8 MB, which 80 prompts of 100 kB take though nothing keeps them. If
+  // the heap may grow to three times its size first, such prompts take half the CPU.
+  setFlagsFromString('--heap-growing-percent=200');
 }
 
 /**
@@ -50,7 +51,7 @@ function inlineMore(): void {
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { paths, env, flags, background, pasteable, replaces, service = false } = options;
-  inlineMore();
+  tuneEngine();
   makeHome(paths);
   const { settings, retired } = loadSoundSettings({ file: paths.config, env, flags });
   // Keys that can't be read are noticed before another daemon is asked to leave.
