@@ -1,9 +1,9 @@
-import type { Edit } from '../json/edit.ts';
+import { type Edit, moved } from '../json/edit.ts';
 import { type Member, scanArray, scanObject } from '../json/scan.ts';
-import type { LeftReason, Level } from './conversation/compress.ts';
+import type { LeftReason, Level, Message } from './conversation/compress.ts';
 import { ConversationCache } from './conversation/conversation-cache.ts';
 import { textsOf } from './prompt/message.ts';
-import type { Place } from './turns/turn.ts';
+import type { Place, Turn } from './turns/turn.ts';
 import { TurnCache } from './turns/turn-cache.ts';
 import { conversationOf, type Form } from './turns/turns.ts';
 
@@ -60,33 +60,45 @@ export function compressRequest(
     turns.map(({ message }) => message),
     level,
   );
-  const find = createFinder(bytes, read.items);
   const edits: Edit[] = [];
   const savings: Saving[] = [];
   let originalTokens = 0;
   let tokensBehind = 0;
   const work: OptimizerWork = { changed: {}, left: {} };
-  for (let i = steps.length - 1; i >= 0; i--) {
-    const step = steps[i];
-    if (!step) continue;
-    const { message, output, report } = step;
-    if (output !== message) {
-      const before = textsOf(message);
-      for (const [k, text] of textsOf(output).entries()) {
-        if (text !== before[k])
-          edits.push({ ...find(turns[i]?.places[k] ?? []), text: JSON.stringify(text) });
+  let next = steps.length;
+  for (let i = read.items.length - 1; i >= 0; i--) {
+    const item = read.items[i] as Range;
+    for (const turn of (read.turns[i] ?? []).toReversed()) {
+      const step = steps[--next];
+      if (!step) continue;
+      const { output, report } = step;
+      if (output !== step.message) {
+        for (const edit of editsOf(turn, output, bytes, item)) edits.push(moved(edit, item.start));
+        savings.push({
+          tokens: report.tokensBefore - report.tokensAfter,
+          tokensBehind: tokensBehind + report.tokensAfter / 2,
+        });
       }
-      savings.push({
-        tokens: report.tokensBefore - report.tokensAfter,
-        tokensBehind: tokensBehind + report.tokensAfter / 2,
-      });
+      for (const transform of report.transforms) work.changed[transform] = (work.changed[transform] ?? 0) + 1;
+      if (report.left) work.left[report.left] = (work.left[report.left] ?? 0) + 1;
+      originalTokens += report.tokensBefore;
+      tokensBehind += report.tokensAfter;
     }
-    for (const transform of report.transforms) work.changed[transform] = (work.changed[transform] ?? 0) + 1;
-    if (report.left) work.left[report.left] = (work.left[report.left] ?? 0) + 1;
-    originalTokens += report.tokensBefore;
-    tokensBehind += report.tokensAfter;
   }
   return { edits, savings, originalTokens, conversation: conversationOf(turns), work };
+}
+
+/** The edits of a turn, by places in its item. Found once for a turn that is sent again and again. */
+function editsOf(turn: Turn, output: Message, bytes: Buffer, { start, end }: Range): readonly Edit[] {
+  if (turn.rewritten?.output !== output) {
+    const find = createFinder(bytes.subarray(start, end));
+    const before = textsOf(turn.message);
+    const edits = textsOf(output).flatMap((text, k) =>
+      text === before[k] ? [] : [{ ...find(turn.places[k] ?? []), text: JSON.stringify(text) }],
+    );
+    turn.rewritten = { output, edits };
+  }
+  return turn.rewritten.edits;
 }
 
 interface Range {
@@ -94,12 +106,9 @@ interface Range {
   end: number;
 }
 
-/**
- * Returns a lookup from a path to the byte range of its value; `items` are those of the conversation. It throws if a key on
- * the path is duplicated.
- */
-function createFinder(bytes: Buffer, items: Range[]): (place: Place) => Range {
-  const arrays = new Map<number, Range[]>([[0, items]]);
+/** Returns a lookup from a path to the byte range of its value. It throws if a key on the path is duplicated. */
+function createFinder(bytes: Buffer): (place: Place) => Range {
+  const arrays = new Map<number, Range[]>();
   const objects = new Map<number, Member[]>();
   return (place) => {
     let range: Range = { start: 0, end: bytes.length };

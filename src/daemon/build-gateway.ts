@@ -2,7 +2,6 @@ import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import { createCachedPrompts } from '../gateway/context/cached-prompts.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { createRecentPrompts } from '../gateway/context/recent-prompts.ts';
 import { createApprovals } from '../gateway/state/access/approvals.ts';
 import { createCredentials } from '../gateway/state/access/credentials.ts';
 import { createKeyRates } from '../gateway/state/access/key-rates.ts';
@@ -24,6 +23,7 @@ import { createSettleRetry } from '../gateway/state/settle-retry.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
 import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
 import { createInputCounter } from '../gateway/upstream/input-counter.ts';
+import { createRecentTexts } from '../json/recent-texts.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import { SUBSCRIPTIONS } from '../providers/subscriptions.ts';
@@ -127,7 +127,8 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     inputCounter: createInputCounter({ clock, upstreams, bases: promptBases }),
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     promptBases,
-    recentPrompts: createRecentPrompts(),
+    recentPrompts: createRecentTexts(),
+    recentBodies: createRecentTexts(),
     cachedPrompts: createCachedPrompts(),
     continuedResponses: createContinuedResponses(clock),
     tokens: createTokenCounter(),

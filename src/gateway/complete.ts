@@ -16,7 +16,7 @@ import { explain } from './explain.ts';
 import { claimRepository } from './intake/claim-repository.ts';
 import { ClientGone } from './intake/client-gone.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
-import { authenticate, receive, receiveUnreadable } from './intake/receive.ts';
+import { authenticate, readRequest, receive, receiveUnreadable } from './intake/receive.ts';
 import { observeAnswer } from './learning/observe-answer.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
 import { checkReferences } from './objects/check-references.ts';
@@ -40,7 +40,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
     exchange.bodyAt = gateway.clock.monotonic();
-    context = receive(gateway, sender, wire, wire.parse(body));
+    context = receive(gateway, sender, wire, readRequest(gateway, wire, body));
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, wire.path);
     await claimRepository(gateway, context);

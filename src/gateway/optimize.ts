@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts';
 import { applyEdits, moved } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
 import { FLAGS, type Trial } from '../store/ledger/record.ts';
+import { withEditedMember } from '../wire/request/scan/body-scan.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 
@@ -82,7 +83,10 @@ function apply(
   if (edits.length > 0) {
     if (keepsBody) context.clientBody = context.request.bytes;
     const bodyEdits = edits.map((edit) => moved(edit, messages.start));
-    context.request = context.wire.parse(applyEdits(context.request.bytes, bodyEdits));
+    const { bytes, scan } = context.request;
+    const edited = applyEdits(bytes, bodyEdits);
+    const known = scan && withEditedMember(scan, messages, edited.length - bytes.length);
+    context.request = context.wire.parse(edited, known);
     context.savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
   }
   const work = result.originalTokens >= MIN_TOKENS ? result.work : undefined;

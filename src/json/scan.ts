@@ -53,46 +53,98 @@ export interface ScanLimits {
   values: number;
 }
 
+/**
+ * A place between two elements of an array that is a member of the object. The scan of another text that begins with the
+ * same bytes can go on there.
+ */
+export interface ScanPoint {
+  /** Start of the next element. */
+  position: number;
+  /** The place of the member. */
+  member: number;
+  /** The counts of `ScanLimits` up to there. */
+  containers: number;
+  values: number;
+}
+
+/** A point of another text, and the members of that. */
+export interface ScanStart {
+  point: ScanPoint;
+  members: readonly Member[];
+}
+
+export interface ScanOptions {
+  onString?: SeeString | undefined;
+  limits?: ScanLimits | undefined;
+  from?: ScanStart | undefined;
+  /** Called at points that are at least 4 kB apart. */
+  onPoint?: ((point: ScanPoint) => void) | undefined;
+}
+
+const POINT_BYTES = 4 * 1024;
+
 /** State of the running scan; scans are not re-entrant. */
 let see: SeeString | undefined;
 let limits: ScanLimits | undefined;
 let containers = 0;
 let values = 0;
+let notePoint: ScanOptions['onPoint'];
+/** Where the next point may be. */
+let nextPoint = Number.POSITIVE_INFINITY;
+/** The place of the member that is being scanned. */
+let place = 0;
 
 /** The members of the object in `bytes`, in order. Throws JsonSyntaxError. */
-export function scanObject(bytes: Buffer, onString?: SeeString, within?: ScanLimits): Member[] {
-  see = onString;
-  limits = within;
-  containers = 0;
-  values = 0;
+export function scanObject(bytes: Buffer, options: ScanOptions = {}): Member[] {
+  const { from, onPoint } = options;
+  see = options.onString;
+  limits = options.limits;
+  containers = from?.point.containers ?? 0;
+  values = from?.point.values ?? 0;
+  notePoint = onPoint;
+  nextPoint = onPoint ? (from?.point.position ?? 0) + POINT_BYTES : Number.POSITIVE_INFINITY;
   try {
-    return scanMembers(bytes);
+    return scanMembers(bytes, from);
   } finally {
     see = undefined;
     limits = undefined;
+    notePoint = undefined;
+    nextPoint = Number.POSITIVE_INFINITY;
   }
 }
 
-function scanMembers(bytes: Buffer): Member[] {
-  const start = skipSpace(bytes, bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
-  if (bytes[start] !== OPEN_BRACE) throw new JsonSyntaxError('a JSON object was expected', start);
-  const members: Member[] = [];
-  let position = skipSpace(bytes, start + 1);
-  if (bytes[position] === CLOSE_BRACE) return atEnd(bytes, position + 1, members);
+function scanMembers(bytes: Buffer, from: ScanStart | undefined): Member[] {
+  const members = from ? from.members.slice(0, from.point.member) : [];
+  let open = from?.members[from.point.member];
+  let position = open ? 0 : skipSpace(bytes, startOfObject(bytes) + 1);
+  if (!open && bytes[position] === CLOSE_BRACE) return atEnd(bytes, position + 1, members);
   for (;;) {
-    const keyStart = position;
-    const keyEnd = skipString(bytes, keyStart);
-    position = skipSpace(bytes, keyEnd);
-    if (bytes[position] !== COLON) throw new JsonSyntaxError('a colon was expected', position);
-    const valueStart = skipSpace(bytes, position + 1);
-    const valueEnd = skipValue(bytes, valueStart);
-    if (limits && members.length >= limits.members) throw tooMany(limits.members, 'fields', keyStart);
-    members.push({ key: readKey(bytes, keyStart, keyEnd), keyStart, start: valueStart, end: valueEnd });
-    position = skipSpace(bytes, valueEnd);
+    place = members.length;
+    const member: Member =
+      open && from ? { ...open, end: skipValue(bytes, from.point.position, 1) } : scanMember(bytes, position);
+    open = undefined;
+    if (limits && members.length >= limits.members) throw tooMany(limits.members, 'fields', member.keyStart);
+    members.push(member);
+    position = skipSpace(bytes, member.end);
     if (bytes[position] === CLOSE_BRACE) return atEnd(bytes, position + 1, members);
     if (bytes[position] !== COMMA) throw new JsonSyntaxError('a comma or } was expected', position);
     position = skipSpace(bytes, position + 1);
   }
+}
+
+function startOfObject(bytes: Buffer): number {
+  const start = skipSpace(bytes, bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
+  if (bytes[start] !== OPEN_BRACE) throw new JsonSyntaxError('a JSON object was expected', start);
+  return start;
+}
+
+function scanMember(bytes: Buffer, keyStart: number): Member {
+  const keyEnd = skipString(bytes, keyStart);
+  const colon = skipSpace(bytes, keyEnd);
+  if (bytes[colon] !== COLON) throw new JsonSyntaxError('a colon was expected', colon);
+  const start = skipSpace(bytes, colon + 1);
+  const end = skipValue(bytes, start);
+  return { key: readKey(bytes, keyStart, keyEnd), keyStart, start, end };
 }
 
 /** The byte ranges of the elements of the array at `start`. Throws JsonSyntaxError. */
@@ -205,11 +257,12 @@ const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30
 const stack = new Uint8Array(MAX_DEPTH);
 
 /**
- * The end of the value at `start`. One loop without recursion, for speed; `stack` holds the open containers. Kept whole
- * for that reason. Throws JsonSyntaxError.
+ * The end of the value at `start`, or with `open` of the array of which it is an element. One loop without recursion, for
+ * speed; `stack` holds the open containers. Kept whole for that reason. Throws JsonSyntaxError.
  */
-export function skipValue(bytes: Buffer, start: number): number {
-  let depth = 0;
+export function skipValue(bytes: Buffer, start: number, open: 0 | 1 = 0): number {
+  let depth: number = open;
+  if (open) stack[0] = 0;
   let position = start;
   for (;;) {
     const byte = bytes[position];
@@ -240,6 +293,7 @@ export function skipValue(bytes: Buffer, start: number): number {
       if (next === COMMA) {
         position = skipSpace(bytes, position + 1);
         if (isObject) position = skipKey(bytes, position);
+        else if (position >= nextPoint && depth === 1) addPoint(position);
         break;
       }
       if (next !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
@@ -249,6 +303,11 @@ export function skipValue(bytes: Buffer, start: number): number {
       position++;
     }
   }
+}
+
+function addPoint(position: number): void {
+  notePoint?.({ position, member: place, containers, values });
+  nextPoint = position + POINT_BYTES;
 }
 
 function tooMany(limit: number, what: string, position: number): JsonSyntaxError {

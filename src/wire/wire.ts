@@ -1,9 +1,11 @@
 import type { Form } from '../compression/turns/turns.ts';
 import type { Edit } from '../json/edit.ts';
+import type { Earlier } from '../json/recent-texts.ts';
 import type { Member } from '../json/scan.ts';
 import type { Preset } from '../providers/presets.ts';
 import type { InspectedEvents, LimitEnding } from './answer/inspected-events.ts';
 import type { EarlierPrompt, PromptBlocks, UnknownInput } from './request/prompt-block.ts';
+import type { BodyScan, ScannedBody } from './request/scan/body-scan.ts';
 import type { Prompt, WireRequest } from './request/wire-request.ts';
 
 /** Reads and edits the requests of one client API. */
@@ -14,8 +16,10 @@ export interface RequestWire {
   family: Preset['wire'];
   /** Path after the provider's base URL. */
   path: string;
-  /** Reads a body. Throws GwError 400 with `param`. */
-  parse(bytes: Buffer): WireRequest;
+  /** What one pass over a body finds out; what it shares with `earlier` is taken over. Throws GwError 400. */
+  scan(bytes: Buffer, earlier?: Earlier<ScannedBody>): BodyScan;
+  /** Reads a body, of which `scan` is known. Throws GwError 400 with `param`. */
+  parse(bytes: Buffer, scan?: BodyScan): WireRequest;
   /** The edit that replaces the model name. */
   renameModel(request: WireRequest, model: string): Edit;
   /** The edits that lower the output limit to `tokens` per choice, or set it in `field`. */

@@ -42,7 +42,7 @@ export function measure(
   const count = (text: string) => (encoding ? countTokens(text, encoding) : estimateTokens(text));
   const conversation = new Conversation(level);
   const outcomes = request.messages.flatMap((item, index) =>
-    readItem(item, 0, form).map(({ message }) => outcomeOf(index, conversation.add(message), count)),
+    readItem(item, form).map(({ message }) => outcomeOf(index, conversation.add(message), count)),
   );
   const sum = (field: 'tokensBefore' | 'tokensAfter') =>
     outcomes.reduce((total, each) => total + each[field], 0);

@@ -49,7 +49,7 @@ type IndexedMessage = [index: number, message: ReturnType<typeof readItem>[numbe
 function messagesOf(body: JsonObject, form: Form): IndexedMessage[] {
   const list = form === 'responses' ? body.input : body.messages;
   return (Array.isArray(list) ? list : []).flatMap((item, index) =>
-    readItem(item, 0, form).map(({ message }): IndexedMessage => [index, message]),
+    readItem(item, form).map(({ message }): IndexedMessage => [index, message]),
   );
 }
 

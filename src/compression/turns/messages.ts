@@ -6,9 +6,9 @@ const isText = (type: unknown) => type === 'text';
  * Reads a message of Anthropic's API: https://docs.anthropic.com/en/api/messages. Tool results are parts of user
  * messages; each becomes a turn of its own.
  */
-export function messagesTurns(item: unknown, index: number): Turn[] {
+export function messagesTurns(item: unknown): Turn[] {
   const { role, content } = objectOf(item);
-  const place = [index, 'content'];
+  const place = ['content'];
   if (role === 'assistant') return [turnOf(content, place, { isText, about: { role, ...callsIn(content) } })];
   if (!Array.isArray(content)) return [turnOf(content, place, { isText, about: { role } })];
   const turns: Turn[] = [];

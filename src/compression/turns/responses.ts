@@ -4,7 +4,7 @@ const TEXTS: readonly unknown[] = ['input_text', 'output_text', 'text'];
 const isText = (type: unknown) => TEXTS.includes(type);
 
 /** Reads an input item of a response: https://platform.openai.com/docs/api-reference/responses/create */
-export function responsesTurns(item: unknown, index: number): Turn[] {
+export function responsesTurns(item: unknown): Turn[] {
   const {
     type = 'message',
     id,
@@ -20,7 +20,7 @@ export function responsesTurns(item: unknown, index: number): Turn[] {
     case 'message': {
       // Calls follow as later items, so an assistant message may stand beside calls: it stays as it is.
       const about = role === 'assistant' ? { role, tool_calls: [] } : { role };
-      return [turnOf(content, [index, 'content'], { isText, about })];
+      return [turnOf(content, ['content'], { isText, about })];
     }
     case 'function_call':
     case 'custom_tool_call':
@@ -32,10 +32,10 @@ export function responsesTurns(item: unknown, index: number): Turn[] {
       ];
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return [turnOf(output, [index, 'output'], { isText, about: { role: 'tool', tool_call_id: call_id } })];
+      return [turnOf(output, ['output'], { isText, about: { role: 'tool', tool_call_id: call_id } })];
     case 'local_shell_call_output':
     case 'shell_call_output':
-      return [shellTurn(output, [index, 'output'], call_id ?? id)];
+      return [shellTurn(output, ['output'], call_id ?? id)];
     default:
       return [];
   }

@@ -33,7 +33,7 @@ export class TurnCache {
     const { items, turns } = read;
     const visit = (start: number) => {
       const end = skipValue(bytes, start);
-      turns.push(readItem(JSON.parse(bytes.toString('utf8', start, end)), items.length, form));
+      turns.push(readItem(JSON.parse(bytes.toString('utf8', start, end)), form));
       items.push({ start, end });
       return end;
     };

@@ -1,13 +1,16 @@
+import type { Edit } from '../../json/edit.ts';
 import { isObject } from '../../json/object.ts';
 import type { Message } from '../prompt/message.ts';
 
-/** Path from the conversation array to a value: indexes and keys. */
+/** Path from an item of the conversation to a value: indexes and keys. */
 export type Place = readonly (number | string)[];
 
-/** A turn in the form that transforms read, and the path of each of its texts in the request. */
+/** A turn in the form that transforms read, and the path of each of its texts in its item. */
 export interface Turn {
   message: Message;
   places: Place[];
+  /** What it was compressed to, and the edits of its item that make it so. */
+  rewritten?: { output: Message; edits: readonly Edit[] };
 }
 
 /** Makes a turn from content that is a string or a list of parts; `isText` selects the parts by type. */

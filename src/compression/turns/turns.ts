@@ -8,15 +8,15 @@ import type { Turn } from './turn.ts';
 /** The API that a conversation is written for: chat completions, Anthropic's messages, responses. */
 export type Form = 'chat' | 'messages' | 'responses';
 
-const READERS: Record<Form, (item: unknown, index: number) => Turn[]> = {
+const READERS: Record<Form, (item: unknown) => Turn[]> = {
   chat: chatTurns,
   messages: messagesTurns,
   responses: responsesTurns,
 };
 
-/** The turns of one item of a conversation; none if it is unknown. `index`: its place. */
-export function readItem(item: unknown, index: number, form: Form): Turn[] {
-  return READERS[form](item, index);
+/** The turns of one item of a conversation; none if it is unknown. */
+export function readItem(item: unknown, form: Form): Turn[] {
+  return READERS[form](item);
 }
 
 /** An id for a conversation, below 2^48: a hash of everything before its first answer. */

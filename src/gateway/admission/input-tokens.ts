@@ -90,7 +90,7 @@ function byteBound(context: RequestContext, target: Target, measured: MeasuredPr
   const { bytes } = context.request;
   return (
     bytes.length +
-    growth(bytes, target, measured?.blocks) +
+    growth(context, target, measured?.blocks) +
     (measured ? sealedGrowth(measured) : 0) +
     referencedTokens(context, measured) +
     overheadTokens(context) +
@@ -101,8 +101,16 @@ function byteBound(context: RequestContext, target: Target, measured: MeasuredPr
 const TOOL_MARKS = ['"tool', '"function'].map((mark) => Buffer.from(mark));
 
 /** Tokens by which the prompt can exceed its bytes. Without blocks, all of it may be JSON that is written anew. */
-function growth(bytes: Buffer, target: Target, blocks: MeasuredPrompt['blocks'] | undefined): number {
-  const normalized = normalizationGrowth(bytes);
+function growth(
+  { request }: RequestContext,
+  target: Target,
+  blocks: MeasuredPrompt['blocks'] | undefined,
+): number {
+  const { bytes, split } = request;
+  const prompt = split?.bytes === bytes ? split.blocks : undefined;
+  const normalized = prompt?.growth ?? normalizationGrowth(bytes);
+  // A later prompt that begins with this one has only the rest of its text to look at.
+  if (prompt) prompt.growth = normalized;
   if (!rewritesJson(target)) return normalized;
   if (blocks) {
     return blocks.reduce(

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import type { RecentTexts } from '../../json/recent-texts.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
 import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request/prompt-block.ts';
 import { sealOf } from '../../wire/request/seals.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
-import type { RecentPrompts } from '../context/recent-prompts.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
 import { withLightBetas } from './prompt-scope.ts';
-import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
+import { continuedGrowth, normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
 /** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
 export const MIN_SPLIT_BYTES = 2_048;
@@ -19,7 +19,7 @@ interface Splittable {
   wire: RequestWire;
   request: WireRequest;
   exchange: { request: Pick<IncomingMessage, 'headers'> };
-  recentPrompts?: RecentPrompts | undefined;
+  recentPrompts?: RecentTexts<PromptBlocks> | undefined;
 }
 
 /** The whole prompt in blocks; undefined if the provider adds to it what it stores. */
@@ -34,6 +34,7 @@ export function blocksOf({ wire, request, exchange, recentPrompts }: Splittable)
   if (request.split?.bytes !== bytes) {
     const earlier = recentPrompts?.find(bytes);
     const prompt = wire.blocksOf?.(request, earlier);
+    if (prompt && earlier) prompt.growth = continuedGrowth(earlier, bytes);
     if (prompt) recentPrompts?.keep(prompt, earlier);
     request.split = { bytes, blocks: prompt && withLightBetas(prompt, exchange.request.headers) };
   }

@@ -1,32 +1,94 @@
-import { isAscii } from 'node:buffer';
+import type { EarlierPrompt } from '../../wire/request/prompt-block.ts';
 
 /**
  * Tokens by which a text can exceed its bytes. A byte-level token is at least a byte, but some tokenizers normalise the
- * text first, and templates write JSON anew.
+ * text first, and templates write JSON anew. Decodes only what isn't ASCII.
  */
 export function normalizationGrowth(bytes: Buffer): number {
-  const isPlain = isAscii(bytes);
-  if (isPlain && bytes.indexOf(ESCAPE) < 0) return 0;
-  const text = bytes.toString('utf8');
+  const words = wordsOf(bytes);
   let growth = 0;
-  if (!isPlain) for (const [run] of text.matchAll(NOT_ASCII)) growth += growthOf(run, Buffer.byteLength(run));
-  for (const [run] of text.matchAll(ESCAPES)) {
-    // Six bytes of JSON for each UTF-16 unit.
-    growth += growthOf(String.fromCharCode(...unitsOf(run)), run.length);
+  for (let start = nextNotAscii(bytes, words, 0); start < bytes.length; ) {
+    let end = start + 1;
+    while (isNotAscii(bytes, end)) end++;
+    const text = bytes.toString('utf8', start, end);
+    growth += growthOf(text, Buffer.byteLength(text));
+    start = nextNotAscii(bytes, words, end);
+  }
+  return growth + growthOfEscapes(bytes);
+}
+
+/** The same for a prompt that begins as an earlier one does; undefined if that one's growth isn't known. */
+export function continuedGrowth({ entry: prompt, shared }: EarlierPrompt, bytes: Buffer): number | undefined {
+  if (prompt.growth === undefined) return undefined;
+  // No brace is part of what grows, so the growth of two parts that meet at one adds up.
+  const start = bytes.lastIndexOf(CLOSING_BRACE, shared - 1) + 1;
+  const before = prompt.growth - normalizationGrowth(prompt.bytes.subarray(start));
+  return before + normalizationGrowth(bytes.subarray(start));
+}
+
+const CLOSING_BRACE = 0x7d;
+
+const isNotAscii = (bytes: Buffer, at: number): boolean => (bytes[at] ?? 0) >= 0x80;
+
+const WORD = 4;
+
+/** The bytes in words of four, which are read in a fourth of the time; `offset` is where the first word begins. */
+interface Words {
+  words: Uint32Array;
+  offset: number;
+}
+
+function wordsOf({ buffer, byteOffset, length }: Buffer): Words {
+  const offset = (WORD - (byteOffset % WORD)) % WORD;
+  const count = Math.max(0, Math.floor((length - offset) / WORD));
+  return { words: count === 0 ? NO_WORDS : new Uint32Array(buffer, byteOffset + offset, count), offset };
+}
+
+const NO_WORDS = new Uint32Array(0);
+
+/** Where the next byte beyond ASCII is, from `start`; the length if there is none. */
+function nextNotAscii(bytes: Buffer, { words, offset }: Words, start: number): number {
+  let at = start;
+  while (at < bytes.length && !isNotAscii(bytes, at)) {
+    if ((at - offset) % WORD !== 0) at++;
+    else {
+      let word = (at - offset) / WORD;
+      while (word < words.length && ((words[word] ?? 0) & NOT_ASCII) === 0) word++;
+      // The byte is in this word, or after the last one.
+      at = Math.max(at + 1, word * WORD + offset);
+    }
+  }
+  return Math.min(at, bytes.length);
+}
+
+const NOT_ASCII = 0x80808080;
+
+/** The growth of characters that JSON escapes: six bytes for each UTF-16 unit. */
+function growthOfEscapes(bytes: Buffer): number {
+  let growth = 0;
+  for (let start = bytes.indexOf(ESCAPE); start >= 0; ) {
+    const units = unitsFrom(bytes, start);
+    const length = units.length * ESCAPE_LENGTH;
+    growth += growthOf(String.fromCharCode(...units), length);
+    start = bytes.indexOf(ESCAPE, start + Math.max(1, length));
   }
   return growth;
 }
 
-const ESCAPE = Buffer.from('\\u');
-const NOT_ASCII = /[^\0-\x7f]+/g;
-const ESCAPES = /(?:\\u[\da-fA-F]{4}){1,1000}/g;
-
-function unitsOf(escapes: string): number[] {
-  return escapes
-    .slice(2)
-    .split('\\u')
-    .map((digits) => Number.parseInt(digits, 16));
+/** The UTF-16 units of the escapes that stand one after the other, up to 1,000 of them. */
+function unitsFrom(bytes: Buffer, start: number): number[] {
+  const units: number[] = [];
+  for (let at = start; units.length < MAX_UNITS; at += ESCAPE_LENGTH) {
+    const written = bytes.toString('latin1', at, at + ESCAPE_LENGTH);
+    if (!IS_ESCAPE.test(written)) break;
+    units.push(Number.parseInt(written.slice(2), 16));
+  }
+  return units;
 }
+
+const IS_ESCAPE = /^\\u[\da-fA-F]{4}$/;
+const ESCAPE = Buffer.from('\\u');
+const MAX_UNITS = 1_000;
 
 /** U+FDFA has 3 bytes, and 33 in NFKC. */
 function growthOf(text: string, bytes: number): number {

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { Compressor } from '../../compression/compressor.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { RequestId } from '../../ids.ts';
+import type { RecentTexts } from '../../json/recent-texts.ts';
 import type { Catalog } from '../../pricing/catalog.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Subscriptions } from '../../providers/subscriptions.ts';
@@ -11,6 +12,8 @@ import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { KeptBodies } from '../../store/requests/kept-bodies.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemories } from '../../translation/responses-over-chat/item-memory.ts';
+import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
+import type { ScannedBody } from '../../wire/request/scan/body-scan.ts';
 import type { Approvals } from '../state/access/approvals.ts';
 import type { Credentials } from '../state/access/credentials.ts';
 import type { KeyRates } from '../state/access/key-rates.ts';
@@ -34,7 +37,6 @@ import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { BudgetScopes, FindProject, HasBudget } from './accounts.ts';
 import type { CachedPrompts } from './cached-prompts.ts';
 import type { InputCounter } from './input-counter.ts';
-import type { RecentPrompts } from './recent-prompts.ts';
 
 /** What the stages of a request share. A function returns a value that can change while gw runs. */
 export interface Gateway {
@@ -64,7 +66,10 @@ export interface Gateway {
   approvals: Approvals;
   bodies: BodyMemory;
   promptBases: PromptBases;
-  recentPrompts: RecentPrompts;
+  /** The last prompts that were split into blocks, as they were sent. */
+  recentPrompts: RecentTexts<PromptBlocks>;
+  /** The last bodies that clients sent. */
+  recentBodies: RecentTexts<ScannedBody>;
   cachedPrompts: CachedPrompts;
   continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;

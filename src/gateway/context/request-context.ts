@@ -1,15 +1,16 @@
 import type { OptimizerWork, Saving } from '../../compression/compress-request.ts';
+import type { RecentTexts } from '../../json/recent-texts.ts';
 import type { Origin } from '../../origin.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Trial } from '../../store/ledger/record.ts';
 import type { Translator } from '../../translation/translator.ts';
+import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { ServiceOptions } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { AnswerWire, PassThroughWire, Wire } from '../../wire/wire.ts';
 import type { BudgetScopes, ProjectRef } from './accounts.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Exchange } from './exchange.ts';
-import type { RecentPrompts } from './recent-prompts.ts';
 import type { TierChoice } from './tier-choice.ts';
 
 /** A request on its way through the stages. */
@@ -23,7 +24,7 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   request: WireRequest;
   options: ServiceOptions;
   /** Undefined for requests that are not split. */
-  recentPrompts?: RecentPrompts | undefined;
+  recentPrompts?: RecentTexts<PromptBlocks> | undefined;
   /** Undefined when routing doesn't need it. */
   conversation?: Conversation | undefined;
   /** Undefined when no tiers are configured for the model. */

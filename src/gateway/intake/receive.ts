@@ -22,6 +22,18 @@ export function authenticate(
   return { exchange, caller, origin: gateway.attribution.originOf(socket) };
 }
 
+/** Reads a body. What it shares with the last ones is not scanned again. Throws GwError 400 with `param`. */
+export function readRequest(
+  { recentBodies }: Pick<Gateway, 'recentBodies'>,
+  wire: Wire,
+  bytes: Buffer,
+): WireRequest {
+  const earlier = recentBodies.find(bytes);
+  const scan = wire.scan(bytes, earlier);
+  recentBodies.keep({ bytes, scan }, earlier);
+  return wire.parse(bytes, scan);
+}
+
 /** A parsed request on the account of its project. Throws GwError 403, 404 and 429 for one that the key can't make. */
 export function receive<W extends AnswerWire, Request extends WireRequest>(
   accounts: Pick<Gateway, 'findProject' | 'hasBudget' | 'keyRates' | 'recentPrompts'>,

@@ -59,9 +59,11 @@ export function referencesInText(text: string): References {
 /** The texts in an object that look like ids, of all fields, in whatever depth. */
 function stringsIn(json: string): string[] {
   const found: string[] = [];
-  scanObject(Buffer.from(json), (bytes, start, end) => {
-    const text = decoded(bytes.toString('utf8', start, end));
-    if (isIdLike(text)) found.push(text);
+  scanObject(Buffer.from(json), {
+    onString(bytes, start, end) {
+      const text = decoded(bytes.toString('utf8', start, end));
+      if (isIdLike(text)) found.push(text);
+    },
   });
   return found;
 }

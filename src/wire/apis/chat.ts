@@ -58,7 +58,7 @@ export const chatWire: Wire = {
   endpoint: 'chat/completions',
   family: 'openai',
   path: '/chat/completions',
-  parse: createParser({
+  ...createParser({
     limits: LIMITS,
     fields: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction', 'reasoning', 'thinking'],
     usageOnRequest: true,

@@ -18,7 +18,7 @@ export const completionsWire: Wire = {
   endpoint: 'completions',
   family: 'openai',
   path: '/completions',
-  parse: createParser({
+  ...createParser({
     limits: LIMITS,
     fields: ['prompt', 'messages', 'n', 'best_of', 'prediction', 'reasoning', 'thinking'],
     usageOnRequest: true,

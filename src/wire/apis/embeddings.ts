@@ -6,7 +6,7 @@ import { findUnseen } from '../request/prompt-blocks.ts';
 import type { Wire } from '../wire.ts';
 import { readPlainInput } from './plain-input.ts';
 
-const parse = createParser({
+const parser = createParser({
   limits: [],
   fields: ['input'],
   // Some providers also embed images.
@@ -29,7 +29,13 @@ export const embeddingsWire: Wire = {
   family: 'openai',
   path: '/embeddings',
   // Embeddings have no output tokens and no streams.
-  parse: (bytes) => ({ ...parse(bytes), maxOutputTokens: 0, limitable: false, stream: false }),
+  scan: parser.scan,
+  parse: (bytes, scan) => ({
+    ...parser.parse(bytes, scan),
+    maxOutputTokens: 0,
+    limitable: false,
+    stream: false,
+  }),
   renameModel,
   limitOutput: () => [],
   usageOf: usageMember,

@@ -37,7 +37,7 @@ export const messagesWire: Wire = {
   endpoint: 'messages',
   family: 'anthropic',
   path: '/messages',
-  parse: createParser({
+  ...createParser({
     limits: LIMITS,
     fields: ['messages', 'thinking'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'send the conversation in it'),

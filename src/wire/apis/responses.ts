@@ -43,7 +43,7 @@ export const responsesWire: Wire = {
   endpoint: 'responses',
   family: 'openai',
   path: '/responses',
-  parse: createParser({
+  ...createParser({
     limits: LIMITS,
     leastLimit: 16,
     fields: ['background', 'reasoning'],
@@ -103,7 +103,7 @@ export const compactWire: Wire = {
   ...responsesWire,
   endpoint: 'responses/compact',
   path: '/responses/compact',
-  parse: (bytes) => ({ ...responsesWire.parse(bytes), limitable: false }),
+  parse: (bytes, scan) => ({ ...responsesWire.parse(bytes, scan), limitable: false }),
   limitOutput: () => [],
   // Its usage is that of a compaction.
   blocksOf: () => undefined,

@@ -1,12 +1,5 @@
-import { badRequest, GwError } from '../../errors.ts';
-import {
-  JsonSyntaxError,
-  type Member,
-  readValue,
-  type ScanLimits,
-  type SeeString,
-  scanObject,
-} from '../../json/scan.ts';
+import { badRequest } from '../../errors.ts';
+import { type Member, readValue } from '../../json/scan.ts';
 
 /** Typed access to the body fields that gw reads. `null` counts as absent, as it does at the providers. */
 export interface Fields {
@@ -15,24 +8,6 @@ export interface Fields {
   read(key: string): unknown;
   boolean(key: string): boolean | undefined;
   integer(key: string, min: number, max: number): number | undefined;
-}
-
-/** Roughly the size of a million tokens, the longest context on offer. Building as much takes under half a second. */
-const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
-
-/** The members of the body's JSON object. Throws GwError 400 for any other body. */
-export function scanBody(bytes: Buffer, onString?: SeeString): Member[] {
-  try {
-    return scanObject(bytes, onString, LIMITS);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new GwError(`the body is not a JSON object: ${error.message}`, {
-      status: 400,
-      type: 'invalid_request_error',
-      code: 'invalid_json',
-      cause: error,
-    });
-  }
 }
 
 /** Refuses duplicate fields of `names`: gw and the provider could read different ones. */

@@ -1,8 +1,8 @@
 import type { SeeString } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
-import { createMarkReader } from './cache-marks.ts';
 import { hasEscapedLetters } from './escaped-letters.ts';
-import { createTypeReader } from './unusual-types.ts';
+import { createMarkReader } from './scan/cache-marks.ts';
+import { createTypeReader, type TypesSeen } from './scan/unusual-types.ts';
 
 /** Input that the size of the request doesn't bound: the contents of a URL, a file or an earlier answer. */
 export interface NonTextInput {
@@ -30,18 +30,25 @@ interface Marker {
 const BACKSLASH = 0x5c;
 const NO_MARKERS: Marker[] = [];
 
-/** Inspects the strings of one body while it is scanned. */
-export interface NonTextReader {
-  see: SeeString;
-  nonText(): NonTextInput;
-  /** Whether anything has a type that plain conversations don't have, such as a server tool. */
-  hasUnusualType(): boolean;
+/** What the strings of a body tell, up to some place in it. */
+export interface StringsSeen {
+  nonText: NonTextInput;
+  /** The types that plain conversations don't have, such as a server tool's. */
+  types: TypesSeen;
   /** The cache writes that the body asks for. */
-  cacheWrites(): CacheWrites;
+  cacheWrites: CacheWrites;
 }
 
-/** Returns a function that creates a reader; each body needs its own. */
-export function nonTextReaders({ images, context }: NonTextMarkers): () => NonTextReader {
+/** Inspects the strings of one body while it is scanned. */
+export interface StringReader {
+  see: SeeString;
+  seen(): StringsSeen;
+}
+
+/** Creates the reader of a body; `before` is what was seen up to where it begins. */
+export type NewStringReader = (before: StringsSeen | undefined) => StringReader;
+
+export function stringReaders({ images, context }: NonTextMarkers): NewStringReader {
   /** By first letter, which rules out most strings. A leading escape may stand for any letter. */
   const markers: (Marker[] | undefined)[] = new Array(256);
   markers[BACKSLASH] = [];
@@ -54,11 +61,10 @@ export function nonTextReaders({ images, context }: NonTextMarkers): () => NonTe
       { bytes, isExact, isImage: images.includes(text) },
     ];
   }
-  return () => {
-    let imageCount = 0;
-    let hasContext = false;
-    const types = createTypeReader();
-    const marks = createMarkReader();
+  return (before) => {
+    let { images: imageCount, context: hasContext } = before?.nonText ?? TEXT_ONLY;
+    const types = createTypeReader(before?.types);
+    const marks = createMarkReader(before?.cacheWrites);
     return {
       see(bytes, start, end) {
         types.see(bytes, start, end);
@@ -69,10 +75,11 @@ export function nonTextReaders({ images, context }: NonTextMarkers): () => NonTe
         if (marker?.isImage) imageCount++;
         else if (marker || hasEscapedLetters(bytes, start, end)) hasContext = true;
       },
-      nonText: () =>
-        imageCount === 0 && !hasContext ? TEXT_ONLY : { images: imageCount, context: hasContext },
-      hasUnusualType: () => hasContext || types.hasUnusual(),
-      cacheWrites: marks.writes,
+      seen: () => ({
+        nonText: imageCount === 0 && !hasContext ? TEXT_ONLY : { images: imageCount, context: hasContext },
+        types: types.seen(),
+        cacheWrites: marks.writes(),
+      }),
     };
   };
 }

@@ -1,8 +1,10 @@
 import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
+import type { Earlier } from '../../json/recent-texts.ts';
 import type { Member } from '../../json/scan.ts';
-import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
-import { type NonTextInput, type NonTextMarkers, nonTextReaders, TEXT_ONLY } from './non-text-input.ts';
+import { type Fields, memberOf, readFields } from './fields.ts';
+import { type NonTextInput, type NonTextMarkers, stringReaders, TEXT_ONLY } from './non-text-input.ts';
+import { type BodyScan, type ScannedBody, scanBody } from './scan/body-scan.ts';
 import { readServerTools, type ToolShape } from './server-tools.ts';
 import { readServiceObject } from './service-options.ts';
 import { requestUsage } from './stream-usage.ts';
@@ -37,8 +39,15 @@ export interface RequestShape {
   usageOnRequest?: boolean;
 }
 
-/** The parser of an API's requests. All bytes stay as they are, except where an edit is returned. */
-export function createParser(shape: RequestShape): (bytes: Buffer) => WireRequest {
+/** Reads an API's requests. All bytes stay as they are, except where an edit is returned. */
+export interface RequestParser {
+  /** The first step of `parse`. `earlier`: a body that begins with the same bytes. */
+  scan(bytes: Buffer, earlier?: Earlier<ScannedBody>): BodyScan;
+  /** `scan`: of these very bytes. */
+  parse(bytes: Buffer, scan?: BodyScan): WireRequest;
+}
+
+export function createParser(shape: RequestShape): RequestParser {
   const fieldNames = new Set([
     'model',
     'stream',
@@ -51,11 +60,11 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     ...(shape.tools ? ['tools', ...Object.keys(shape.tools.fields ?? {})] : []),
     ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
   ]);
-  const newReader = shape.nonText && nonTextReaders(shape.nonText);
+  const newReader = shape.nonText && stringReaders(shape.nonText);
   const stored = shape.stored ?? [];
-  return (bytes) => {
-    const reader = newReader?.();
-    const members = scanBody(bytes, reader?.see);
+  const scanWhole = (bytes: Buffer, earlier?: Earlier<ScannedBody>) => scanBody(bytes, newReader, earlier);
+  function parse(bytes: Buffer, scan = scanWhole(bytes)): WireRequest {
+    const { members, strings } = scan;
     checkKeys(members, fieldNames);
     const fields = readFields(bytes, members, fieldNames);
     const model = readModel(fields);
@@ -66,10 +75,11 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
     const isStored = stored.some((key) => fields.read(key) !== undefined);
-    const hasUnusualType = reader?.hasUnusualType() ?? false;
+    const hasUnusualType = strings !== undefined && (strings.nonText.context || strings.types.unusual);
     return {
       bytes,
       members,
+      scan,
       model,
       stream,
       options: readServiceObject(fields.read('service')),
@@ -82,11 +92,12 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       serverTools:
         shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType, isStored }),
       wantsUsage: usage?.wantsUsage ?? !shape.usageOnRequest,
-      nonText: withStored(reader?.nonText() ?? TEXT_ONLY, isStored),
-      cacheWrites: reader?.cacheWrites(),
+      nonText: withStored(strings?.nonText ?? TEXT_ONLY, isStored),
+      cacheWrites: strings?.cacheWrites,
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
-  };
+  }
+  return { scan: scanWhole, parse };
 }
 
 /** Refuses a misspelt field name that some providers accept (Go's JSON decoder ignores case) and others ignore. */

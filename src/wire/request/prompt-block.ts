@@ -1,3 +1,5 @@
+import type { Earlier } from '../../json/recent-texts.ts';
+
 /**
  * What a block is to the model. `notice` is for the provider alone, such as a line for its bill that stands as the first
  * system block: no model reads it; `deferred` a tool whose definition is read only where a block refers to it; `option` a field that
@@ -62,6 +64,8 @@ export interface PromptBlocks {
   keepsReasoning: boolean;
   /** Undefined for a prompt whose only message is a text. */
   messages: SplitMessages | undefined;
+  /** Tokens by which normal forms of its text can exceed its bytes; undefined until that is asked for. */
+  growth?: number | undefined;
 }
 
 /** Where each message ends, so that a prompt with the same beginning can take over its blocks. */
@@ -74,11 +78,7 @@ export interface SplitMessages {
 }
 
 /** A prompt that begins with the same bytes as another one. */
-export interface EarlierPrompt {
-  prompt: PromptBlocks;
-  /** How many bytes are the same. */
-  shared: number;
-}
+export type EarlierPrompt = Earlier<PromptBlocks>;
 
 /** Input whose size the bytes of its request don't bound. */
 export interface UnknownInput {

@@ -229,7 +229,7 @@ export class BlockReader {
 
   /** Takes over the messages that the earlier prompt has at the same place. Returns their end; undefined without any. */
   #takeEarlier(messages: SplitMessages): number | undefined {
-    const { prompt, shared } = this.#earlier ?? { shared: 0 };
+    const { entry: prompt, shared } = this.#earlier ?? { shared: 0 };
     const known = prompt?.messages;
     if (!known) return undefined;
     // Where this message ends, the other one has the same bytes up to there.

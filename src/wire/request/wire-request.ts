@@ -3,6 +3,7 @@ import type { Member } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
 import type { NonTextInput } from './non-text-input.ts';
 import type { PromptBlocks, UnknownInput } from './prompt-block.ts';
+import type { BodyScan } from './scan/body-scan.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
 import type { Surcharges } from './surcharges.ts';
@@ -11,6 +12,8 @@ import type { Surcharges } from './surcharges.ts';
 export interface WireRequest {
   bytes: Buffer;
   members: Member[];
+  /** Undefined for a body that no parser of an API has read. */
+  scan?: BodyScan;
   model: string;
   stream: boolean;
   options: ServiceOptions;

@@ -69,7 +69,7 @@ test(
             conversations[which] = messages;
             // As a request brings them: equal, and not the same objects.
             const read = (JSON.parse(JSON.stringify(messages)) as unknown[])
-              .flatMap((item, index) => readItem(item, index, 'chat'))
+              .flatMap((item) => readItem(item, 'chat'))
               .map((each) => each.message);
             const { steps } = cache.compress(read, level);
             const alone = compress(read, { level });

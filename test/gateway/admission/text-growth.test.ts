@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { normalizationGrowth, rewriteGrowth } from '../../../src/gateway/admission/text-growth.ts';
+import {
+  continuedGrowth,
+  normalizationGrowth,
+  rewriteGrowth,
+} from '../../../src/gateway/admission/text-growth.ts';
+import { sharedLength } from '../../../src/json/shared-length.ts';
+import type { PromptBlocks } from '../../../src/wire/request/prompt-block.ts';
 
 const escaped = (text: string) =>
   text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -14,6 +20,14 @@ test('a text grows as it does in its longest normal form', () => {
   // One character of 3 bytes, 18 characters of 33 bytes in NFKC.
   expect(normalizationGrowth(Buffer.from('"\ufdfa"'))).toBe(30);
   expect(normalizationGrowth(Buffer.from('"\\ufdfa"'))).toBe(27);
+});
+
+test('what grows is found at any place of a body, and in a part of its memory', () => {
+  const text = `${'x'.repeat(9)}\ufdfa${'y'.repeat(30)}\\ufdfa\\u12\u00e9${'z'.repeat(5)}\ufdfa`;
+  for (let before = 0; before < 9; before++) {
+    const bytes = Buffer.from('\u00e9'.repeat(before) + text + 'z'.repeat(before));
+    expect(normalizationGrowth(bytes.subarray(before * 2))).toBe(30 + 27 + 30);
+  }
 });
 
 test('the bytes and their growth bound every normal form of any text', () => {
@@ -33,6 +47,22 @@ test('the bytes and their growth bound every normal form of any text', () => {
       expect(Buffer.byteLength(text.normalize('NFKC'))).toBeLessThanOrEqual(bound);
     }),
   );
+});
+
+test('a prompt that begins as another one grows as it does by itself', () => {
+  const text = fc
+    .array(fc.constantFrom('\ufdfa', 'é', 'e\u0301', '}', '"', '\\ufdfa', '\\u00e9', '\\', 'ufdfa', 'a'), {
+      maxLength: 12,
+    })
+    .map((parts) => parts.join(''));
+  const grows = (shared: string, earlier: string, later: string, most: number) => {
+    const [bytes, next] = [earlier, later].map((rest) => Buffer.from(shared + rest)) as [Buffer, Buffer];
+    const prompt = { bytes, growth: normalizationGrowth(bytes) } as PromptBlocks;
+    const length = Math.min(sharedLength(bytes, next), most);
+    if (length > 0)
+      expect(continuedGrowth({ entry: prompt, shared: length }, next)).toBe(normalizationGrowth(next));
+  };
+  fc.assert(fc.property(text, text, text, fc.constantFrom(3, 8, 1_000), grows), { numRuns: 2_000 });
 });
 
 const rewritten = (value: unknown) =>

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRecentPrompts } from '../../../src/gateway/context/recent-prompts.ts';
+import { createRecentTexts } from '../../../src/json/recent-texts.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../../../src/wire/apis/responses.ts';
+import type { PromptBlocks } from '../../../src/wire/request/prompt-block.ts';
 import type { Wire } from '../../../src/wire/wire.ts';
 
 const split = (wire: Wire, body: object) =>
@@ -335,7 +336,7 @@ describe('the blocks of a prompt whose beginning was split before', () => {
     const some = fc.array(message, { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(any, some, some, fc.constantFrom(0, 1), (common, before, after, indent) => {
-        const recent = createRecentPrompts();
+        const recent = createRecentTexts<PromptBlocks>();
         const first = wire.blocksOf?.(parse([...common, ...before], indent));
         if (!first) throw new Error('it was not split');
         recent.keep(first, undefined);
@@ -369,7 +370,7 @@ test.each([
   const prompt = chatWire.blocksOf?.(requestOf(before));
   const request = requestOf(after);
   if (!prompt) throw new Error('it was not split');
-  const recent = createRecentPrompts();
+  const recent = createRecentTexts<PromptBlocks>();
   recent.keep(prompt, undefined);
   const earlier = recent.find(request.bytes);
   expect(earlier).toBeDefined();
@@ -383,19 +384,19 @@ test('recent prompts are found by what they share most with, and the oldest are 
     if (!prompt) throw new Error('it was not split');
     return prompt;
   };
-  const recent = createRecentPrompts();
+  const recent = createRecentTexts<PromptBlocks>();
   const a = promptOf('a', 10);
   const b = promptOf('b', 10);
   for (const prompt of [a, b]) recent.keep(prompt, undefined);
   const longer = promptOf('a', 50_000);
   const found = recent.find(longer.bytes);
-  expect(found?.prompt).toBe(a);
+  expect(found?.entry).toBe(a);
   expect(longer.bytes.subarray(0, found?.shared).equals(a.bytes.subarray(0, found?.shared))).toBe(true);
   expect(longer.bytes[found?.shared ?? 0]).not.toBe(a.bytes[found?.shared ?? 0]);
   expect(recent.find(Buffer.alloc(100_000))).toBeUndefined();
   recent.keep(longer, found);
   // The turn takes the place of the one before.
-  expect(recent.find(a.bytes)?.prompt).toBe(longer);
+  expect(recent.find(a.bytes)?.entry).toBe(longer);
   for (let i = 0; i < 5; i++) recent.keep(promptOf(`${i}`, 1_900_000), undefined);
   expect(recent.find(b.bytes)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
-import type { SeeString } from '../../json/scan.ts';
-import { hasEscapedLetters } from './escaped-letters.ts';
+import type { SeeString } from '../../../json/scan.ts';
+import { hasEscapedLetters } from '../escaped-letters.ts';
 
 /** The values of `type` in messages, content parts, client tools and their schemas. */
 // biome-ignore format: related types share a line
@@ -43,13 +43,19 @@ function isType(bytes: Buffer, start: number, end: number): boolean {
   return end - start === 6 && isWord(bytes, start + 1, TYPE);
 }
 
+/** What a type reader knows between two strings. */
+export interface TypesSeen {
+  unusual: boolean;
+  /** The next string is the value of `type`. */
+  isValue: boolean;
+}
+
 /**
  * Finds out while a body is scanned whether it contains a type that plain conversations don't have. Only such a body,
  * which is rare, has its tools read one by one. A key called `type` with another meaning costs that reading, no more.
  */
-export function createTypeReader(): { see: SeeString; hasUnusual(): boolean } {
-  let isValue = false;
-  let unusual = false;
+export function createTypeReader(before?: TypesSeen): { see: SeeString; seen(): TypesSeen } {
+  let { unusual, isValue } = before ?? { unusual: false, isValue: false };
   return {
     see(bytes, start, end) {
       if (unusual) return;
@@ -60,6 +66,6 @@ export function createTypeReader(): { see: SeeString; hasUnusual(): boolean } {
       if (isKey || (letter !== LETTER_T && letter !== BACKSLASH)) return;
       if (hasEscapedLetters(bytes, start, end)) unusual = true;
     },
-    hasUnusual: () => unusual,
+    seen: () => ({ unusual, isValue }),
   };
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { scanObject } from '../../../src/json/scan.ts';
-import type { CacheWrites } from '../../../src/pricing/price-profile.ts';
-import { createMarkReader } from '../../../src/wire/request/cache-marks.ts';
+import { scanObject } from '../../../../src/json/scan.ts';
+import type { CacheWrites } from '../../../../src/pricing/price-profile.ts';
+import { createMarkReader } from '../../../../src/wire/request/scan/cache-marks.ts';
 
 const FIVE = { type: 'ephemeral' };
 const HOUR = { type: 'ephemeral', ttl: '1h' };
@@ -10,7 +10,9 @@ const text = (cache_control?: unknown) => ({ type: 'text', text: 'Hi', cache_con
 const user = (...content: unknown[]) => ({ messages: [{ role: 'user', content }] });
 function marksIn(body: unknown): CacheWrites {
   const reader = createMarkReader();
-  scanObject(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), reader.see);
+  scanObject(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), {
+    onString: reader.see,
+  });
   return reader.writes();
 }
 

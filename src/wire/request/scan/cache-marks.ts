@@ -1,6 +1,6 @@
-import type { SeeString } from '../../json/scan.ts';
-import type { CacheWrites } from '../../pricing/price-profile.ts';
-import { hasEscapedLetters } from './escaped-letters.ts';
+import type { SeeString } from '../../../json/scan.ts';
+import type { CacheWrites } from '../../../pricing/price-profile.ts';
+import { hasEscapedLetters } from '../escaped-letters.ts';
 
 const KEY = Buffer.from('"cache_control"');
 const LETTER_C = 0x63;
@@ -17,11 +17,11 @@ const NO_KEY = /^\s*[,\]}]/;
 
 /**
  * Finds out while a body is scanned what cache writes it asks for by `cache_control`, wherever that stands: at the top,
- * in `system`, tools, content blocks or tool results. Finds every mark, and takes any unusual spelling for the hour's:
+ * in `system`, tools, content blocks or tool results, `before` included. Finds every mark, and takes any unusual spelling for the hour's:
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching
  */
-export function createMarkReader(): { see: SeeString; writes(): CacheWrites } {
-  let writes: CacheWrites = 'none';
+export function createMarkReader(before: CacheWrites = 'none'): { see: SeeString; writes(): CacheWrites } {
+  let writes = before;
   return {
     see(bytes, start, end) {
       const letter = bytes[start + 1];

@@ -1,0 +1,86 @@
+import { GwError } from '../../../errors.ts';
+import type { Earlier } from '../../../json/recent-texts.ts';
+import {
+  JsonSyntaxError,
+  type Member,
+  type ScanLimits,
+  type ScanPoint,
+  scanObject,
+} from '../../../json/scan.ts';
+import type { NewStringReader, StringsSeen } from '../non-text-input.ts';
+
+/** What one pass over a body finds out. */
+export interface BodyScan {
+  members: Member[];
+  /** What the strings tell; undefined where the API's are not looked at. */
+  strings: StringsSeen | undefined;
+  /** Where the scan of a longer body can go on. */
+  points: readonly BodyPoint[];
+  newReader: NewStringReader | undefined;
+}
+
+interface BodyPoint extends ScanPoint {
+  strings: StringsSeen | undefined;
+}
+
+/** A body that was scanned. */
+export interface ScannedBody {
+  bytes: Buffer;
+  scan: BodyScan;
+}
+
+/** Roughly the size of a million tokens, the longest context on offer. Building as much takes under half a second. */
+const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
+
+/**
+ * Scans a body's JSON object. What it shares with an earlier body is not scanned again. Throws GwError 400 for any other
+ * body.
+ */
+export function scanBody(
+  bytes: Buffer,
+  newReader: NewStringReader | undefined,
+  earlier?: Earlier<ScannedBody>,
+): BodyScan {
+  const before = earlier?.entry.scan.newReader === newReader ? earlier : undefined;
+  const points = before ? sharedPoints(before) : [];
+  const point = points.at(-1);
+  const reader = newReader?.(point?.strings);
+  try {
+    const members = scanObject(bytes, {
+      onString: reader?.see,
+      limits: LIMITS,
+      from: point && before && { point, members: before.entry.scan.members },
+      onPoint: (found) => points.push({ ...found, strings: reader?.seen() }),
+    });
+    return { members, strings: reader?.seen(), points, newReader };
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new GwError(`the body is not a JSON object: ${error.message}`, {
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'invalid_json',
+      cause: error,
+    });
+  }
+}
+
+function sharedPoints({ entry, shared }: Earlier<ScannedBody>): BodyPoint[] {
+  const { points } = entry.scan;
+  // What the strings before an element mean does not depend on what follows it.
+  const count = points.findLastIndex(({ position }) => position <= shared) + 1;
+  return points.slice(0, count);
+}
+
+/**
+ * The scan of the body once texts in one of its members have been replaced, which made it longer by `added` bytes. What the
+ * strings tell is that of the original.
+ */
+export function withEditedMember(scan: BodyScan, { start }: Member, added: number): BodyScan {
+  const members = scan.members.map((member) => {
+    if (member.start < start) return member;
+    const end = member.end + added;
+    if (member.start === start) return { ...member, end };
+    return { ...member, keyStart: member.keyStart + added, start: member.start + added, end };
+  });
+  return { ...scan, members, points: [] };
+}
