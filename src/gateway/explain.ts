@@ -5,7 +5,7 @@ import { orderTargets } from '../routing/order.ts';
 import { needResponse } from '../store/ledger/need-response.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import type { Standing } from '../store/ledger/standing.ts';
-import { remainingOf } from '../store/ledger/standing.ts';
+import { exhausted, isAlerted, remainingOf } from '../store/ledger/standing.ts';
 import { budgetName, countsRequest } from '../store/ledger/terms.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
@@ -184,7 +184,7 @@ async function explainBudget(
       request: context.request,
       standings,
       room,
-      ifCounted: () => leastIfCounted(gateway, context, target, { quote, quoteFor }),
+      ifCounted: (isAlerted) => leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted }),
     }),
   };
 }
@@ -202,7 +202,7 @@ interface BudgetQuestion {
   standings: readonly Standing[];
   room: NanoUsd;
   /** The least that the request may need by the provider's count. */
-  ifCounted: () => NanoUsd | undefined;
+  ifCounted: (isAlerted: boolean) => NanoUsd | undefined;
 }
 
 function outcomeOf(
@@ -222,9 +222,10 @@ function outcomeOf(
       : { outcome: `admitted, cut to ${hold.calls} calls of tools`, ...need };
   }
   const need = shown(leastNeed(quote, quote.least, request.maxOutputTokens));
-  const left = Math.min(...standings.map(({ budget, posted }) => budget.capNanoUsd - posted));
-  if (quote.least <= left) return { outcome: 'waits for running requests to end', ...need };
-  const mayFit = (ifCounted() ?? Number.POSITIVE_INFINITY) <= left;
+  const full = exhausted(standings, quote.least);
+  if (!full) return { outcome: 'waits for running requests to end', ...need };
+  const counted = ifCounted(isAlerted(full));
+  const mayFit = counted !== undefined && !exhausted(standings, counted);
   return {
     outcome: mayFit
       ? 'refused, unless it fits by the input tokens that the provider counts'

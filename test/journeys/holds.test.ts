@@ -158,6 +158,28 @@ describe('a refusal', () => {
   });
 });
 
+test('the first count of a prompt makes room for all that wait with the same', async () => {
+  // The bytes are bounded by $0.15, the answer by $0.02; the provider counts 4,000 tokens.
+  const gateway = await startGateway({ ...day(1), price: { input: 10, output: 50 } });
+  const gate = createGate();
+  gateway.upstream.script(async (exchange) => {
+    await gate.pass();
+    await completion({ usage: usageOf(4_000, 400) })(exchange);
+  });
+  const body = { ...PLAIN, messages: say(words(14_000)), max_tokens: 400 };
+  const answers = Array.from({ length: 40 }, () => gateway.post(body));
+  const arrivals = async (count: number) => {
+    for (let i = 0; i < count; i++) await gateway.upstream.nextRequest();
+  };
+  await arrivals(6);
+  gate.open(6);
+  await arrivals(10);
+  gate.openForGood();
+  const statuses = (await Promise.all(answers)).map((answer) => answer.status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(16);
+  expect(await standing(gateway)).toEqual([960_000_000, 0]);
+});
+
 /** The money that is spent, and the money that is held. */
 async function standing(gateway: TestGateway): Promise<[number, number]> {
   await gateway.committed();

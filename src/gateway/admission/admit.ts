@@ -18,7 +18,7 @@ import { countInput, isCountable, leastInput } from './input-tokens.ts';
 import { heldNeed, leastNeed } from './need.ts';
 import type { CountParts } from './provider-count.ts';
 import { leastIfCounted } from './provider-count.ts';
-import type { Quote } from './quote.ts';
+import { type Quote, shortestQuote } from './quote.ts';
 import type { QuoteFor, QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
 import type { AdmissionRequest } from './refusal-errors.ts';
@@ -63,7 +63,8 @@ async function admitCounted(
 ): Promise<Admitted> {
   const { context, target } = admission;
   const requote = requoting(gateway, admission, quoteFor, own);
-  const ifCounted = (quote: Quote) => leastIfCounted(gateway, context, target, { quote, quoteFor });
+  const ifCounted = (quote: Quote, isAlerted: boolean) =>
+    leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted });
   const admitted = await admitQuote(gateway, admission, own, { isFinal: true, requote, ifCounted });
   if (admitted) return admitted;
   const tokens = await gateway.inputCounter.ask(context, target);
@@ -72,8 +73,8 @@ async function admitCounted(
   return admitFinally(gateway, admission, final, requoting(gateway, admission, quoteFor, final));
 }
 
-/** Returns a quote that is lower than all before, if a prompt counted since gives one. */
-type Requote = () => Quote | undefined;
+/** Returns a quote that is lower than all before, if a prompt counted since gives one; false if none was counted. */
+type Requote = () => Quote | undefined | false;
 
 function requoting(
   gateway: AdmitParts,
@@ -85,7 +86,7 @@ function requoting(
   let { inputTokens } = quote;
   let { version } = promptBases;
   return () => {
-    if (version === promptBases.version) return undefined;
+    if (version === promptBases.version) return false;
     version = promptBases.version;
     const least = leastInput(gateway, context, target);
     if (least.tokens >= inputTokens) return undefined;
@@ -124,7 +125,7 @@ interface Offer {
   isFinal: boolean;
   requote?: Requote | undefined;
   /** The least that the request may need by the provider's count; undefined if that is of no use. */
-  ifCounted?: ((quote: Quote) => NanoUsd | undefined) | undefined;
+  ifCounted?: ((quote: Quote, isAlerted: boolean) => NanoUsd | undefined) | undefined;
 }
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
@@ -170,7 +171,7 @@ function ledgerAdmission(
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
-    leastIfCounted: () => offer.ifCounted?.(offer.hold.quote),
+    leastIfCounted: (isAlerted) => offer.ifCounted?.(offer.hold.quote, isAlerted),
     fitInto,
     needOf: (held) => heldNeed(request, offer.hold, held),
     blockedRecord() {
@@ -183,15 +184,25 @@ function ledgerAdmission(
       return recordOf(context, target, fields, gateway.clock.monotonic());
     },
     requote() {
-      const lower = offer.requote?.();
-      if (!lower) return;
-      offer.hold = fittingHold(gateway, lower);
-      admission.amount = lower.amount;
-      admission.least = lower.least;
-      admission.small = offer.hold.small;
-      admission.fitInto = offer.hold.fitInto;
+      const lower = offer.requote?.() ?? false;
+      if (lower) ask(lower);
+      return lower !== false;
+    },
+    cutShorter() {
+      const { quote } = offer.hold;
+      const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
+      const shortest = shortestQuote(quote, request, { provider: target.provider.name, minOutputTokens });
+      if (shortest !== quote) ask(shortest);
+      return shortest !== quote;
     },
   };
+  function ask(lower: Quote): void {
+    offer.hold = fittingHold(gateway, lower);
+    admission.amount = lower.amount;
+    admission.least = lower.least;
+    admission.small = offer.hold.small;
+    admission.fitInto = offer.hold.fitInto;
+  }
   return admission;
 }
 

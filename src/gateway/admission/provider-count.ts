@@ -48,7 +48,10 @@ const MOST_BYTES_PER_TOKEN = 8;
 /** A prompt has at least so much of the tokens a byte that a similar one had. */
 const LEAST_OF_RATE = 0.75;
 
-/** A client that sets a limit of its own wants more than the least: a count that leaves no more is not worth its time. */
+/**
+ * A client that sets a limit of its own wants more than the least: a count that leaves no more is not worth its time. Before
+ * the budget's first alert it is, as the client is to be refused after that.
+ */
 const USEFUL_FACTOR = 4;
 
 /**
@@ -60,7 +63,7 @@ export function leastIfCounted(
   parts: CountParts,
   context: RequestContext,
   target: Target,
-  { quote, quoteFor }: { quote: Quote; quoteFor: QuoteFor },
+  { quote, quoteFor, isAlerted }: { quote: Quote; quoteFor: QuoteFor; isAlerted: boolean },
 ): NanoUsd | undefined {
   const { boundTrust, inputCounter, promptBases } = parts;
   if (quote.unpriced || !boundTrust.isTrusted(target, 'provider_count')) return undefined;
@@ -74,7 +77,7 @@ export function leastIfCounted(
   const tokens = withMargin(mayBeFew ? 0 : leastTokens(promptBases, context, target), target);
   if (tokens >= quote.inputTokens) return undefined;
   const counted = quoteFor(tokens, 'provider_count');
-  if (maxOutputTokens === undefined) return counted.least;
+  if (maxOutputTokens === undefined || !isAlerted) return counted.least;
   const useful = Math.min(USEFUL_FACTOR * counted.leastOutputTokens, counted.outputTokens);
   return costWith(counted, useful, counted.tools?.leastCalls);
 }

@@ -127,6 +127,18 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   return result;
 }
 
+/** The quote with the shortest answers that can be of use, structured or not; the same where it has them. */
+export function shortestQuote(quote: Quote, request: WireRequest, options: LeastOutputOptions): Quote {
+  const { leastOutputTokens, mayLower, tools } = quote;
+  const shortest = leastOutput(request, options, 1);
+  if (!mayLower || shortest >= leastOutputTokens) return quote;
+  const result = { ...quote, leastOutputTokens: shortest };
+  result.least = costWith(result, shortest, tools?.leastCalls);
+  return result;
+}
+
+type LeastOutputOptions = Pick<QuoteOptions, 'provider' | 'minOutputTokens'>;
+
 /**
  * A tool call or a JSON answer that is cut is of no use, and takes more tokens than the start of a text that is. A client
  * without a limit of its own has left it to gw: refusing what could have been sent is worse there.
@@ -140,11 +152,15 @@ const LIMIT_REASONING: ReadonlySet<string> = new Set(['openai', 'azure']);
  * The output that each choice keeps: the reasoning that was asked for, which an API may demand to be below the limit,
  * and the minimum for the answer itself.
  */
-function leastOutput(request: WireRequest, { provider, minOutputTokens }: QuoteOptions): number {
+function leastOutput(
+  request: WireRequest,
+  { provider, minOutputTokens }: LeastOutputOptions,
+  structuredFactor = STRUCTURED_FACTOR,
+): number {
   const { leastLimit = 1, maxOutputTokens } = request;
   const reasoningTokens = LIMIT_REASONING.has(provider) ? 0 : (request.reasoningTokens ?? 0);
-  const answer =
-    minOutputTokens * (maxOutputTokens !== undefined && asksForStructure(request) ? STRUCTURED_FACTOR : 1);
+  const isStructured = maxOutputTokens !== undefined && asksForStructure(request);
+  const answer = minOutputTokens * (isStructured ? structuredFactor : 1);
   return Math.max(reasoningTokens + answer, leastLimit);
 }
 

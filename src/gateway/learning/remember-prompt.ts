@@ -36,30 +36,28 @@ export function rememberPrompt(
   const prompt = isStored || context.request.split?.blocks ? blocksOf(context) : undefined;
   const scope = prompt && scopeOf(context, target, prompt);
   if (!scope) return;
-  setImmediate(() => {
-    try {
-      rememberSeals(gateway.promptBases, relay, usage);
-      const head = headOf(relay);
-      if (head === undefined) return;
-      if (!isSameModel(target.model, head.model)) {
-        gateway.promptBases.forget(scope.model);
-        gateway.continuedResponses.forget(scope.model);
-        return;
-      }
-      const tokens = usage.inputTokens + leftOutTokens(attempt);
-      const counted = { tokens, contextTokens: contextOf(target) };
-      const base = countedPrompt(gateway.promptBases, scope, prompt, counted);
-      if (!base) return;
-      const lifetimeMs = isDated(target.model) ? Number.POSITIVE_INFINITY : UNDATED_MS;
-      const source = { served: head.model, lifetimeMs };
-      if (isStored && head.id !== undefined)
-        rememberStored(gateway, { scope, prompt, target, base, usage }, head.id, source);
-      if (prompt.previous === undefined) gateway.promptBases.remember(scope, base, source);
-      gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
-    } catch (error) {
-      gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
+  try {
+    rememberSeals(gateway.promptBases, relay, usage);
+    const head = headOf(relay);
+    if (head === undefined) return;
+    if (!isSameModel(target.model, head.model)) {
+      gateway.promptBases.forget(scope.model);
+      gateway.continuedResponses.forget(scope.model);
+      return;
     }
-  });
+    const tokens = usage.inputTokens + leftOutTokens(attempt);
+    const counted = { tokens, contextTokens: contextOf(target) };
+    const base = countedPrompt(gateway.promptBases, scope, prompt, counted);
+    if (!base) return;
+    const lifetimeMs = isDated(target.model) ? Number.POSITIVE_INFINITY : UNDATED_MS;
+    const source = { served: head.model, lifetimeMs };
+    if (isStored && head.id !== undefined)
+      rememberStored(gateway, { scope, prompt, target, base, usage }, head.id, source);
+    if (prompt.previous === undefined) gateway.promptBases.remember(scope, base, source);
+    gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
+  } catch (error) {
+    gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
+  }
 }
 
 /** Upper bound of what the searches would have added that went out with none: the blocks are the client's. */

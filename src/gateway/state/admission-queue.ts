@@ -39,8 +39,8 @@ interface Queue {
 
 /** How many requests at the head of a queue are tried at once. */
 const BATCH_SIZE = 64;
-/** How many of these are quoted anew before: it takes half a millisecond for a long prompt. */
-const REQUOTED = 8;
+/** After how many that were quoted anew a batch ends: it takes half a millisecond for a long prompt. */
+const MAX_REQUOTED = 8;
 /** How soon room is noticed that another daemon on the same database has freed. */
 const POLL_MS = 100;
 
@@ -64,8 +64,9 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
         waiter.expired = true;
         wake(keyOf(admission));
       });
-      queueOf(keyOf(admission)).waiters.push(waiter);
-      wake(keyOf(admission));
+      const { waiters } = queueOf(keyOf(admission));
+      // Behind others it has no room before they have.
+      if (waiters.push(waiter) === 1) wake(keyOf(admission));
     });
   }
 
@@ -87,7 +88,9 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     }
     queue.draining = true;
     queue.cancelPoll();
-    void drain(queue).finally(() => {
+    // Answers that were settled together are all learned from by then.
+    setImmediate(async () => {
+      await drain(queue);
       queue.draining = false;
       if (queue.waiters.length === 0) queues.delete(key);
       else queue.cancelPoll = clock.after(POLL_MS, () => wake(key));
@@ -98,8 +101,8 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     do {
       queue.drainAgain = false;
       // The ledger keeps the order within a batch: once one request has to wait, those behind it wait too.
-      const heads = queue.waiters.slice(0, BATCH_SIZE);
-      const outcomes = await Promise.allSettled(heads.map((waiter, i) => tryAdmit(waiter, i < REQUOTED)));
+      const heads = requotedHeads(queue.waiters);
+      const outcomes = await Promise.allSettled(heads.map(tryAdmit));
       const waiting = heads.filter((waiter, i) => !resolveIfDone(waiter, outcomes[i]));
       const rest = queue.waiters
         .slice(heads.length)
@@ -109,9 +112,8 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     } while (queue.drainAgain);
   }
 
-  async function tryAdmit(waiter: Waiter, mayRequote: boolean): Promise<AdmissionResult> {
+  async function tryAdmit(waiter: Waiter): Promise<AdmissionResult> {
     if (!waiter.options.isConnected()) return waiter.last;
-    if (mayRequote) waiter.admission.requote?.();
     return ledger.admit(waiter.admission);
   }
 
@@ -157,4 +159,15 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       for (const key of queues.keys()) wake(key);
     },
   };
+}
+
+/** The next batch. None in it is admitted at a quote that could be lower by now. */
+function requotedHeads(waiters: readonly Waiter[]): Waiter[] {
+  let requoted = 0;
+  const end = waiters.findIndex(({ admission }, i) => {
+    if (i === BATCH_SIZE || requoted === MAX_REQUOTED) return true;
+    if (admission.requote?.()) requoted++;
+    return false;
+  });
+  return waiters.slice(0, end === -1 ? waiters.length : end);
 }

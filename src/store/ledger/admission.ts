@@ -9,6 +9,7 @@ import type { RecordedNeed, RequestRecord } from './record.ts';
 import {
   capOf,
   exhausted,
+  isAlerted,
   remainingIn,
   roomIn,
   roomOf,
@@ -33,6 +34,11 @@ export interface Admission extends RequestHead {
   small?: NanoUsd;
   /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
   fitInto?: (room: NanoUsd) => NanoUsd | undefined;
+  /**
+   * Lowers `least` and what `fitInto` goes down to, to the shortest answers that can be of use. Returns whether that is
+   * new. Asked for where the request would be refused before the owner has had an alert.
+   */
+  cutShorter?: () => boolean;
   /** The parts of the amount that is held in the end; undefined without a known price. */
   needOf?: (held: NanoUsd) => RecordedNeed | undefined;
   /** The cost can't be bounded: `amount` is 0, and only a request that no budget counts is admitted. */
@@ -43,13 +49,16 @@ export interface Admission extends RequestHead {
   isFinal: boolean;
   /**
    * The lowest worst case that a count of the input may yet show. Nothing is decided where `least` has no room in this
-   * period and this has. Worked out when a refusal asks for it.
+   * period and this has. Worked out when a refusal asks for it; `isAlerted`: the budget's first alert is out.
    */
-  leastIfCounted?: () => NanoUsd | undefined;
+  leastIfCounted?: (isAlerted: boolean) => NanoUsd | undefined;
   /** The record to write if the request is blocked. */
   blockedRecord: () => RequestRecord;
-  /** Lowers the amounts while the request waits, if better bounds are known by now. */
-  requote?: () => void;
+  /**
+   * Lowers the amounts while the request waits, if better bounds are known by now. Returns false if it needed no look at
+   * the prompt: nothing was learned since.
+   */
+  requote?: () => boolean;
   /** How the owner is asked, if the budgets without room do that; undefined: never. */
   asking?: AskTerms | undefined;
 }
@@ -85,7 +94,14 @@ export type AdmissionResult =
 export interface Readmission
   extends Omit<
     Admission,
-    'least' | 'leastIfCounted' | 'queueKey' | 'isFinal' | 'blockedRecord' | 'requote' | 'asking'
+    | 'least'
+    | 'leastIfCounted'
+    | 'cutShorter'
+    | 'queueKey'
+    | 'isFinal'
+    | 'blockedRecord'
+    | 'requote'
+    | 'asking'
   > {
   /** What its attempts so far have cost, or may have. */
   spent: NanoUsd;
@@ -160,7 +176,8 @@ export function createAdmissions({
     const fitted = mustQueue ? undefined : admission.fitInto?.(room);
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const full = exhausted(standings, admission.least);
-    if (full && mayFitCounted(admission, standings)) return { kind: 'needs_count' };
+    if (full && mayFitCounted(admission, standings, full)) return { kind: 'needs_count' };
+    if (full && !isAlerted(full) && admission.cutShorter?.()) return admit(admission);
     if (full) return asking?.ask(admission, standings, full) ?? block(admission, full);
     if (short?.team?.isCutOff) return { kind: 'unreachable', standing: short };
     waiting.add(queueKey);
@@ -236,8 +253,8 @@ function askTeam(
   return mayGrant && team.unreachableSince === undefined && !team.frozen;
 }
 
-function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[]): boolean {
-  const least = leastIfCounted?.();
+function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[], full: Standing): boolean {
+  const least = leastIfCounted?.(isAlerted(full));
   return least !== undefined && !exhausted(standings, least);
 }
 

@@ -1,6 +1,6 @@
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { TeamFigures } from './team-terms.ts';
-import type { BudgetTerms } from './terms.ts';
+import { type BudgetTerms, thresholdOf } from './terms.ts';
 
 /** What a budget has spent and holds in its running period or window. */
 export interface Standing {
@@ -68,11 +68,15 @@ export const tightest = (standings: Standing[]): Standing => leastBy(standings, 
 export const spentOfCap = (standings: Standing[]): number =>
   standings.reduce((most, each) => Math.max(most, spentOf(each) / Math.max(1, capOf(each))), 0);
 
+/** Whether the budget's first alert is out: its share of the cap is spent. */
+export const isAlerted = (standing: Standing): boolean =>
+  spentOf(standing) >= thresholdOf({ ...standing.budget, capNanoUsd: capOf(standing) });
+
 /**
  * A budget that has no room for `needed` even if every open hold is released. Of a team budget only the authority can
  * say so, and has to have said so lately.
  */
-export function exhausted(standings: Standing[], needed: NanoUsd): Standing | undefined {
+export function exhausted(standings: readonly Standing[], needed: NanoUsd): Standing | undefined {
   const least = leastBy(standings, (standing) =>
     standing.team?.isFresh === false ? Number.POSITIVE_INFINITY : unspentOf(standing),
   );
@@ -90,6 +94,6 @@ export function shortOfTeam(standings: Standing[], needed: NanoUsd): Standing | 
   return short;
 }
 
-function leastBy(standings: Standing[], value: (standing: Standing) => number): Standing {
+function leastBy(standings: readonly Standing[], value: (standing: Standing) => number): Standing {
   return standings.reduce((least, standing) => (value(standing) < value(least) ? standing : least));
 }

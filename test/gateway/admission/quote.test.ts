@@ -8,6 +8,7 @@ import {
   type Quote,
   type QuoteOptions,
   quote,
+  shortestQuote,
 } from '../../../src/gateway/admission/quote.ts';
 import { toolFees } from '../../../src/gateway/admission/tool-fees.ts';
 import { costOf } from '../../../src/pricing/cost.ts';
@@ -221,6 +222,25 @@ describe('the least output', () => {
     else expect(fit).toBeUndefined();
     expect(fitInto(result, result.least - 1)).toBeUndefined();
   });
+});
+
+test('the shortest quote gives tools and JSON no more than a text, and reasoning what it asks for', () => {
+  const options = { provider: 'anthropic', minOutputTokens: 256 };
+  const prices = { ...options, model: 'test-model', card: CARD, listed: CARD, priceTenths: 10 };
+  const shortest = (fields: object) => {
+    const body = { model: 'm', max_tokens: 9_000, messages: [{ role: 'user', content: 'Hi' }], ...fields };
+    const request = messagesWire.parse(Buffer.from(JSON.stringify(body)));
+    const given = quote(request, { ...prices, inputTokens: 100, inputBound: 'bytes' });
+    return { given, least: shortestQuote(given, request, options) };
+  };
+  const tools = [{ name: 'f', input_schema: {} }];
+  const { given, least } = shortest({ tools });
+  expect([given.leastOutputTokens, least.leastOutputTokens]).toEqual([1_024, 256]);
+  expect(least).toMatchObject({ amount: given.amount, least: 100 * IN + 256 * OUT });
+  const thinking = { type: 'enabled', budget_tokens: 2_000 };
+  expect(shortest({ tools, thinking }).least.leastOutputTokens).toBe(2_256);
+  const text = shortest({});
+  expect(text.least).toBe(text.given);
 });
 
 describe('fitInto()', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { Admission } from '../../../src/store/ledger/admission.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
 import { readDocument } from '../../support/console-blocks.ts';
 import { admissionOf, eventsOf, NOON, recordOf, startDaemon } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
-import { openShop } from '../../support/simulator-shop.ts';
+import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -106,6 +107,38 @@ describe('admit()', () => {
       amount: 9,
       remaining: 1,
     });
+  });
+
+  /** Asks for 30, or for as little as 20 where the shortest answers are asked for. */
+  async function askShorter(shop: Shop) {
+    const id = shop.daemon.nextId();
+    const from = (least: number) => (room: number) => (room >= least ? room : undefined);
+    const admission: Admission = admissionOf(id, 30, { small: 5, fitInto: from(30) });
+    admission.cutShorter = () => {
+      const isNew = admission.least !== 20;
+      admission.least = 20;
+      admission.fitInto = from(20);
+      return isNew;
+    };
+    return { ...(await shop.daemon.ledger.admit(admission)), id, least: admission.least };
+  }
+
+  test('cuts a request shorter where it would be refused before the first alert, and not after it', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    await shop.spend(75);
+    const cut = await askShorter(shop);
+    expect(cut).toMatchObject({ kind: 'held', amount: 25 });
+    await shop.settle(cut.id, 5);
+    expect(await askShorter(shop)).toMatchObject({ kind: 'blocked', least: 30 });
+    checkDatabase(shop.db);
+  });
+
+  test('refuses a request before the first alert that no shorter answer lets fit', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 19 });
+    expect(await askShorter(shop)).toMatchObject({ kind: 'blocked', least: 20 });
+    expect(shop.news()).toEqual(['request.blocked']);
   });
 
   test('lets a model that costs nothing pass an exhausted budget', async () => {
