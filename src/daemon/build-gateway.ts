@@ -124,7 +124,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     approvals: createApprovals(clock),
     accountSurcharges: createAccountSurcharges(clock.now),
     boundTrust,
-    inputCounter: createInputCounter({ clock, upstreams, bases: promptBases }),
+    inputCounter: createInputCounter({ clock, upstreams, boundTrust, promptBases }),
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     promptBases,
     recentPrompts: createRecentTexts(),

@@ -12,6 +12,8 @@ export interface CountEndpoint {
   counted: ReadonlySet<string>;
   /** Fields of requests that it refuses, and that add no input. */
   refused: ReadonlySet<string>;
+  /** A request whose input is one text. */
+  ofText(model: string, text: string): object;
 }
 
 /** https://platform.claude.com/docs/en/api/messages/count_tokens */
@@ -27,6 +29,7 @@ const MESSAGES: CountEndpoint = {
     'max_tokens', 'stream', 'metadata', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'service_tier',
     'inference_geo', 'speed',
   ]),
+  ofText: (model, text) => ({ model, messages: [{ role: 'user', content: text }] }),
 };
 
 /** https://platform.openai.com/docs/api-reference/responses/input-tokens */
@@ -43,6 +46,7 @@ const RESPONSES: CountEndpoint = {
     'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier', 'temperature', 'top_p',
     'top_logprobs', 'background', 'max_tool_calls',
   ]),
+  ofText: (model, text) => ({ model, input: text }),
 };
 
 /** By the path of the requests that they count. */

@@ -118,6 +118,40 @@ describe('a request that fits only by the count of its provider', () => {
     expect(headers['idempotency-key']).toBeUndefined();
   });
 
+  test('is counted by what is new in it, where its beginning was counted before', async () => {
+    const gateway = await start({ credentials: { anthropic: 'key' }, capUsd: 0.05 });
+    const { upstream } = gateway;
+    gateway.configure({
+      providers: { anthropic: { baseUrl: upstream.url } },
+      'optimizer.level': 'off',
+    } as never);
+    await gateway.setPrice({
+      provider: 'anthropic',
+      model: 'test-model',
+      inputPicoUsd: 1_000_000,
+      outputPicoUsd: 2_000_000,
+    });
+    const model = 'anthropic/test-model';
+    expect((await gateway.ask({ model })).status).toBe(200);
+    await gateway.settled(1);
+    const said = { role: 'assistant', content: 'Yes' };
+    const result = { role: 'user', content: `${TEXT}\u00e9` };
+    gateway.report(2 * TRUE_TOKENS);
+    const messages = [...MESSAGE.messages, said, result];
+    expect((await gateway.ask({ model, messages })).status).toBe(200);
+    await gateway.settled(2);
+    const [count] = gateway.counts();
+    expect(JSON.parse(String(count?.body))).toEqual({
+      model: 'test-model',
+      messages: [{ role: 'user', content: `"Yes"\n${JSON.stringify(result.content)}` }],
+    });
+    const need = (await gateway.lastNeed()) as { input_tokens: number };
+    expect(need).toMatchObject({ input_bound: 'provider_count' });
+    // The base, the count with its margin, and what a template may put around three blocks.
+    expect(need.input_tokens).toBeGreaterThan(TRUE_TOKENS + 10_600);
+    expect(need.input_tokens).toBeLessThan(TRUE_TOKENS + 10_600 + 600);
+  });
+
   test('is counted by the endpoint of its own API', async () => {
     const gateway = await start();
     expect((await gateway.respond()).status).toBe(200);

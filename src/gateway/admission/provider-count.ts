@@ -1,12 +1,18 @@
+import { JsonSyntaxError, readValue } from '../../json/scan.ts';
 import type { NanoUsd } from '../../money.ts';
 import { PRESETS } from '../../providers/presets.ts';
-import { BLOCK_KINDS, type PromptBlocks } from '../../wire/request/prompt-block.ts';
+import {
+  BLOCK_KINDS,
+  type BlockKind,
+  type PromptBlock,
+  type PromptBlocks,
+} from '../../wire/request/prompt-block.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { PromptBase, PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import { editBound, type MeasuredPrompt } from './edit-bound.ts';
-import { measurePrompt, nonTextOf, promptOf } from './measure-prompt.ts';
+import { measurePrompt, nonTextOf, promptOf, rewritesJson } from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
 import type { Quote } from './quote.ts';
 import { costWith } from './quote.ts';
@@ -20,10 +26,12 @@ import type { QuoteFor } from './quote-request.ts';
 const MARGIN = 1.05;
 const MARGIN_OF_EXACT = 1.02;
 const MARGIN_TOKENS = 500;
+/** Of a text with nothing around it to add to. */
+const MARGIN_TOKENS_OF_TEXT = 100;
 
-function withMargin(count: number, { provider }: Target): number {
+function withMargin(count: number, { provider }: Target, marginTokens = MARGIN_TOKENS): number {
   const isExact = provider.wire === 'openai' && Object.hasOwn(PRESETS, provider.name);
-  return Math.ceil(count * (isExact ? MARGIN_OF_EXACT : MARGIN)) + MARGIN_TOKENS;
+  return Math.ceil(count * (isExact ? MARGIN_OF_EXACT : MARGIN)) + marginTokens;
 }
 
 /**
@@ -41,7 +49,12 @@ export function countBound(
 type MeasuringBases = Pick<PromptBases, 'numbersOf' | 'sealedTokens'>;
 
 /** What bounding the input by the provider's count needs of the gateway. */
-export type CountParts = Pick<Gateway, 'boundTrust' | 'inputCounter' | 'promptBases'>;
+export type CountParts = PlanParts & Pick<Gateway, 'inputCounter'>;
+
+/** What planning a count needs. */
+export interface PlanParts extends Pick<Gateway, 'boundTrust'> {
+  promptBases: MeasuringBases & Pick<PromptBases, 'find'>;
+}
 
 /** Tokenizers pack four to five bytes of prose or code into a token; eight leaves room for deep indentation. */
 const MOST_BYTES_PER_TOKEN = 8;
@@ -52,7 +65,7 @@ const LEAST_OF_RATE = 0.75;
  * A client that sets a limit of its own wants more than the least: a count that leaves no more is not worth its time. Before
  * the budget's first alert it is, as the client is to be refused after that.
  */
-const USEFUL_FACTOR = 4;
+const USEFUL_FACTOR = 2;
 
 /**
  * The least that a request is likely to need by the provider's count; undefined where that is not to be asked for, or
@@ -65,33 +78,111 @@ export function leastIfCounted(
   target: Target,
   { quote, quoteFor, isAlerted }: { quote: Quote; quoteFor: QuoteFor; isAlerted: boolean },
 ): NanoUsd | undefined {
-  const { boundTrust, inputCounter, promptBases } = parts;
+  const { boundTrust, inputCounter } = parts;
   if (quote.unpriced || !boundTrust.isTrusted(target, 'provider_count')) return undefined;
   if (!inputCounter.mayAsk(context, target)) return undefined;
   const known = inputCounter.recall(context, target);
   if (known !== undefined) return known < quote.inputTokens ? 0 : undefined;
   const { maxOutputTokens } = context.request;
+  const tokens = planCount(parts, context, target).least;
+  if (tokens >= quote.inputTokens) return undefined;
+  const counted = quoteFor(tokens, 'provider_count');
+  // The quote's answers may have been cut shorter.
+  const least = Math.min(counted.leastOutputTokens, quote.leastOutputTokens);
+  const factor = maxOutputTokens === undefined || !isAlerted ? 1 : USEFUL_FACTOR;
+  return costWith(counted, Math.min(factor * least, counted.outputTokens), counted.tools?.leastCalls);
+}
+
+/** What the provider is asked to count for a request. */
+export interface CountPlan {
+  /** Counted as a message of its own; undefined: the whole request is counted. */
+  text: string | undefined;
+  /** Upper bound of the input tokens for the count. */
+  boundOf(count: number): number;
+  /** The least that the bound is likely to be: an estimate, which is of use for the decision to ask alone. */
+  least: number;
+}
+
+/** Chooses between counting the prompt and what is new in it, by what is likely to give the lower bound. */
+export function planCount(parts: PlanParts, context: RequestContext, target: Target): CountPlan {
+  const { promptBases } = parts;
+  const prompt = promptOf(context);
+  const measured = prompt && measurePrompt(prompt, target, promptBases);
+  const scope = prompt && scopeOf(context, target, prompt);
+  const bases = scope ? promptBases.find(scope) : [];
+  const found = measured && editBound(measured, bases);
   const nonText = nonTextOf(context);
   // Images and files have few tokens for their bytes.
   const mayBeFew = nonText.images > 0 || nonText.context;
-  const tokens = withMargin(mayBeFew ? 0 : leastTokens(promptBases, context, target), target);
-  if (tokens >= quote.inputTokens) return undefined;
-  const counted = quoteFor(tokens, 'provider_count');
-  if (maxOutputTokens === undefined || !isAlerted) return counted.least;
-  const useful = Math.min(USEFUL_FACTOR * counted.leastOutputTokens, counted.outputTokens);
-  return costWith(counted, useful, counted.tools?.leastCalls);
+  const { bytes } = context.request;
+  const whole: CountPlan = {
+    text: undefined,
+    boundOf: (count) => countBound(count, { prompt, target, bases: promptBases }),
+    least: withMargin(mayBeFew ? 0 : leastTokens(bytes, measured, found), target),
+  };
+  if (!found || !parts.boundTrust.isTrusted(target, 'edit') || rewritesJson(target)) return whole;
+  const added = addedText(prompt, measured, bases);
+  if (!added) return whole;
+  const boundOf = (count: number) => added.restTokens + withMargin(count, target, MARGIN_TOKENS_OF_TEXT);
+  const perByte = found.base.tokens / found.base.bytes;
+  return boundOf(perByte * added.text.length) < withMargin(perByte * bytes.length, target)
+    ? { text: added.text, boundOf, least: boundOf(added.text.length / MOST_BYTES_PER_TOKEN) }
+    : whole;
 }
 
-/** An estimate, which is of use for the decision to ask alone. */
-function leastTokens(promptBases: PromptBases, context: RequestContext, target: Target): number {
-  const { bytes } = context.request;
+/**
+ * What a prompt says that no counted prompt says, as one text that has no fewer tokens than it has in the prompt, and an
+ * upper bound of the tokens of all else.
+ */
+function addedText(
+  { bytes }: PromptBlocks,
+  measured: MeasuredPrompt,
+  bases: readonly PromptBase[],
+): { text: string; restTokens: number } | undefined {
+  const { blocks, numbers, tokensOf } = measured;
+  const texts = new Map<number, string>();
+  blocks.forEach((block, i) => {
+    const isCounted = numbers[i] === 0 && isSaid(block) && !isTextBeforeText(block, blocks[i + 1]);
+    const text = isCounted ? plainJson(bytes, block) : undefined;
+    if (text !== undefined) texts.set(i, text);
+  });
+  if (texts.size === 0) return undefined;
+  const rest = {
+    ...measured,
+    tokensOf: (at: number) => (texts.has(at) ? 0 : tokensOf(at)),
+    leastTokens: () => 0,
+  };
+  const bound = editBound(rest, bases);
+  return bound && { text: [...texts.values()].join('\n'), restTokens: bound.tokens };
+}
+
+/** JSON without escapes of letters: a letter may have more tokens than its escape. Undefined if it can't be read. */
+function plainJson(bytes: Buffer, block: PromptBlock): string | undefined {
+  try {
+    return JSON.stringify(readValue(bytes, block));
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Texts, calls and results, with nothing in them that is more than its bytes. */
+const isSaid = ({ kind, images, references, without }: PromptBlock): boolean =>
+  SAID.has(kind) && images === 0 && references === undefined && without === 0;
+
+/** Templates join texts of one role, and the first may be split into other tokens than when it is counted. */
+const isTextBeforeText = (block: PromptBlock, next: PromptBlock | undefined): boolean =>
+  !block.isJson && next?.isJson === false && next.role === block.role;
+
+const SAID: ReadonlySet<BlockKind> = new Set(['user', 'assistant', 'result']);
+
+function leastTokens(
+  bytes: Buffer,
+  measured: MeasuredPrompt | undefined,
+  found: ReturnType<typeof editBound>,
+): number {
   const least = bytes.length / MOST_BYTES_PER_TOKEN;
-  const prompt = promptOf(context);
-  const scope = prompt && scopeOf(context, target, prompt);
-  if (!scope) return least;
-  const measured = measurePrompt(prompt, target, promptBases);
-  const found = editBound(measured, promptBases.find(scope));
-  if (!found) return least;
+  if (!measured || !found) return least;
   const { base } = found;
   const byRate = LEAST_OF_RATE * (base.tokens / base.bytes) * bytes.length;
   if (!hasAllOf(measured.numbers, base)) return Math.max(least, byRate);

@@ -12,10 +12,9 @@ import { withoutHeaders } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { promptOf, unseenIn } from '../admission/measure-prompt.ts';
 import { isChangingName, scopeOf } from '../admission/prompt-scope.ts';
-import { countBound } from '../admission/provider-count.ts';
+import { type CountPlan, type PlanParts, planCount } from '../admission/provider-count.ts';
 import type { InputCounter } from '../context/input-counter.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
@@ -23,10 +22,9 @@ import { bodyEdits, queryFor } from './build-request.ts';
 import { upstreamHeaders } from './headers.ts';
 import { send, type UpstreamRequest } from './send.ts';
 
-export interface InputCounterOptions {
+export interface InputCounterOptions extends PlanParts {
   clock: Pick<Clock, 'after' | 'monotonic'>;
   upstreams: Pick<UpstreamPools, 'of'>;
-  bases: Pick<PromptBases, 'numbersOf' | 'sealedTokens'>;
 }
 
 /** A refused client has to hear of it soon. */
@@ -52,7 +50,7 @@ interface Health {
 }
 
 /** Asks the providers' count endpoints. */
-export function createInputCounter({ clock, upstreams, bases }: InputCounterOptions): InputCounter {
+export function createInputCounter({ clock, upstreams, ...parts }: InputCounterOptions): InputCounter {
   const remembered = new Map<string, Remembered>();
   const running = new Map<string, Promise<number | undefined>>();
   const healths = new Map<string, Health>();
@@ -66,13 +64,14 @@ export function createInputCounter({ clock, upstreams, bases }: InputCounterOpti
 
   async function count(context: RequestContext, target: Target, key: string): Promise<number | undefined> {
     const endpoint = endpointFor(context, target);
-    const request = endpoint && countRequest(context, target, endpoint);
+    const plan = endpoint && planCount(parts, context, target);
+    const request = plan && countRequest(context, target, endpoint, plan);
     if (!request) return undefined;
     const { status, body } = await gather(request, target);
     const counted = status === 200 ? countIn(parseObject(body)) : undefined;
     noteHealth(healthKey(target.provider, endpoint), counted, status, body);
     if (counted === undefined) return undefined;
-    const tokens = countBound(counted, { prompt: promptOf(context), target, bases });
+    const tokens = plan.boundOf(counted);
     if (remembered.size >= MAX_REMEMBERED)
       for (const oldest of remembered.keys()) if (remembered.delete(oldest)) break;
     remembered.set(key, { tokens, expiresAt: clock.monotonic() + REMEMBERED_MS });
@@ -185,15 +184,19 @@ function keyOf(context: RequestContext, target: Target): string {
 /** A provider takes the key of a retried request for that of another one. */
 const OWN_HEADERS = new Set(['idempotency-key']);
 
-/** The request as it will go out, without the fields that the endpoint refuses. */
+/** The request as it will go out, without the fields that the endpoint refuses, or one with the text of the plan. */
 function countRequest(
   context: RequestContext,
   target: Target,
   endpoint: CountEndpoint,
+  { text }: CountPlan,
 ): UpstreamRequest | undefined {
   const { exchange, request, translator } = context;
-  const { provider } = target;
-  const body = countBody(applyEdits(request.bytes, bodyEdits(context, target)), endpoint);
+  const { provider, model } = target;
+  const body =
+    text === undefined
+      ? countBody(applyEdits(request.bytes, bodyEdits(context, target)), endpoint)
+      : Buffer.from(JSON.stringify(endpoint.ofText(model, text)));
   const headers = upstreamHeaders(exchange.request.rawHeaders, provider, translator !== undefined);
   return (
     body && {

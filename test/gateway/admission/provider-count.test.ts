@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countBound } from '../../../src/gateway/admission/provider-count.ts';
+import { promptOf } from '../../../src/gateway/admission/measure-prompt.ts';
+import { scopeOf } from '../../../src/gateway/admission/prompt-scope.ts';
+import {
+  type CountPlan,
+  countBound,
+  type PlanParts,
+  planCount,
+} from '../../../src/gateway/admission/provider-count.ts';
+import type { RequestContext } from '../../../src/gateway/context/request-context.ts';
+import { countedPrompt } from '../../../src/gateway/learning/counted-prompt.ts';
 import { createPromptBases } from '../../../src/gateway/state/prompt-bases.ts';
 import type { Target } from '../../../src/gateway/state/resolver.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';
@@ -29,6 +38,17 @@ function countOf(provider: Provider, session: Session, request: number, error: n
   return Math.round(trueTokens(provider, seen, request) * (1 + error / 100));
 }
 
+/** Seals are at least as long as what they hold where gw saw none of the answers. */
+function limitThoughts({ messages }: Session): void {
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (part.is !== 'thought') continue;
+      const { thought } = part;
+      thought.tokens = Math.min(thought.tokens, thought.text.length + thought.seal.length);
+    }
+  }
+}
+
 /** Plays a session whose every prompt is counted; the first bound that is below the true tokens, if there is one. */
 function underCounted(
   { provider, script, error }: { provider: Provider; script: readonly Step[]; error: number },
@@ -37,14 +57,7 @@ function underCounted(
   let session = newSession();
   for (const [request, step] of script.entries()) {
     session = edited(session, step, request);
-    // Its seals are at least as long as what they hold: gw saw none of these answers.
-    for (const { parts } of session.messages) {
-      for (const part of parts) {
-        if (part.is !== 'thought') continue;
-        const { thought } = part;
-        thought.tokens = Math.min(thought.tokens, thought.text.length + thought.seal.length);
-      }
-    }
+    limitThoughts(session);
     const parsed = messagesWire.parse(Buffer.from(JSON.stringify(requestOf(session, MODEL))));
     const prompt = messagesWire.blocksOf?.(parsed);
     if (!prompt) throw new Error('the prompt could not be split');
@@ -65,6 +78,57 @@ const cases = fc.record({
   error: fc.double({ min: -1, max: 1, noNaN: true }),
 });
 
+/** A prompt as it is bounded by a count where others were counted before. */
+type Bounded = CountPlan & { count: number };
+
+/** Plays a session whose prompts are counted as planned; the first bound that is below the true tokens, if there is one. */
+function underPlanned(
+  { provider, script, error }: { provider: Provider; script: readonly Step[]; error: number },
+  boundOf: (bounded: Bounded) => number = ({ count, boundOf }) => boundOf(count),
+) {
+  const promptBases = createPromptBases({ monotonic: () => 0 });
+  let session = newSession();
+  let texts = 0;
+  for (const [request, step] of script.entries()) {
+    session = edited(session, step, request);
+    limitThoughts(session);
+    const parsed = messagesWire.parse(Buffer.from(JSON.stringify(requestOf(session, MODEL))));
+    const context = { wire: messagesWire, request: parsed, exchange: { request: { headers: {}, url: '' } } };
+    const parts = { promptBases, boundTrust: { isTrusted: () => true } } as unknown as PlanParts;
+    const plan = planCount(parts, context as RequestContext, ANTHROPIC);
+    const tokens = trueTokens(provider, session, request);
+    const exact =
+      plan.text === undefined ? countOf(provider, session, request, 0) : textTokens(provider, plan.text);
+    const count = Math.round(exact * (1 + error / 100));
+    const found = boundOf({ ...plan, count });
+    if (plan.text !== undefined) texts++;
+    if (found < tokens) return { request, step, found, tokens };
+    const prompt = promptOf(context as RequestContext);
+    const scope = prompt && scopeOf(context as RequestContext, ANTHROPIC, prompt);
+    const base = scope && countedPrompt(promptBases, scope, prompt, { tokens, contextTokens: undefined });
+    if (base && step.b % 5 > 0) promptBases.remember(scope, base, { served: MODEL, lifetimeMs: 1 });
+  }
+  counted.texts += texts;
+  return undefined;
+}
+
+const ANTHROPIC = {
+  provider: {
+    name: 'anthropic',
+    wire: 'anthropic',
+    origin: 'https://api.anthropic.com',
+    basePath: '',
+    authHeaders: [],
+  },
+  model: MODEL,
+} as unknown as Target;
+/** How many prompts were bounded by a count of what was new in them. */
+const counted = { texts: 0 };
+
+function textTokens({ bytesPerToken, normalizes }: Provider, text: string): number {
+  return Math.ceil(Buffer.byteLength(normalizes ? text.normalize('NFKC') : text) / bytesPerToken);
+}
+
 describe("the bound by a provider's count", () => {
   test('is never below the true tokens where the count is right to 1 %', {
     timeout: 60_000 + 40 * RUNS,
@@ -83,6 +147,32 @@ describe("the bound by a provider's count", () => {
   ])('would be too low if it %s', (_what, boundOf) => {
     const { failed } = fc.check(
       fc.property(cases, (each) => underCounted(each, boundOf) === undefined),
+      { numRuns: RUNS, endOnFailure: true },
+    );
+    expect(failed).toBe(true);
+  });
+
+  const keeping = cases.filter(({ provider }) => !provider.rewrites);
+
+  test('is never below the true tokens where only what is new is counted', {
+    timeout: 60_000 + 40 * RUNS,
+  }, () => {
+    counted.texts = 0;
+    fc.assert(
+      fc.property(keeping, (each) => {
+        expect(underPlanned(each)).toBeUndefined();
+      }),
+      { numRuns: RUNS },
+    );
+    expect(counted.texts).toBeGreaterThan(RUNS / 10);
+  });
+
+  test.each<[string, (bounded: Bounded) => number]>([
+    ['takes what is new for nothing', ({ text, boundOf, count }) => boundOf(text === undefined ? count : 0)],
+    ['counts a half of it', ({ text, boundOf, count }) => boundOf(text === undefined ? count : count / 2)],
+  ])('would be too low if it %s', (_what, boundOf) => {
+    const { failed } = fc.check(
+      fc.property(keeping, (each) => underPlanned(each, boundOf) === undefined),
       { numRuns: RUNS, endOnFailure: true },
     );
     expect(failed).toBe(true);
