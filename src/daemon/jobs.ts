@@ -7,6 +7,7 @@ import { confirmedTime, createPruning } from '../store/database/retention.ts';
 import { createClockWatch } from './clock-watch.ts';
 import { judgeOptimizer } from './judge-optimizer.ts';
 import { type MaintenanceStep, startMaintenance } from './maintain.ts';
+import { createMemoryRelease } from './memory-release.ts';
 import type { Core } from './open-core.ts';
 
 export interface JobsOptions extends Core {
@@ -22,6 +23,7 @@ const SWEEP_EVERY_MS = 5_000;
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const JUDGE_EVERY_MS = 3_600_000;
 const CHECK_CERTIFICATE_EVERY_MS = 60_000;
+const RELEASE_MEMORY_EVERY_MS = 10_000;
 /** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
 const SUM_AFTER_MS = 10 * 60_000;
 
@@ -31,6 +33,8 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
   const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');
   const every = (intervalMs: number, job: () => Promise<void>) =>
     repeat(clock, intervalMs, () => job().catch(onError));
+
+  const releaseMemory = createMemoryRelease();
 
   const stops = [
     clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
@@ -42,6 +46,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
     every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),
     every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
     every(CHECK_CERTIFICATE_EVERY_MS, async () => options.checkCertificate()),
+    every(RELEASE_MEMORY_EVERY_MS, async () => releaseMemory()),
   ];
   const stopArchiver = startArchiver({ ...options, onError });
   const stopMaintenance = startMaintenance({ clock, steps: maintenanceSteps(options), onError });
