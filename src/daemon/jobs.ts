@@ -23,7 +23,7 @@ const SWEEP_EVERY_MS = 5_000;
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const JUDGE_EVERY_MS = 3_600_000;
 const CHECK_CERTIFICATE_EVERY_MS = 60_000;
-const RELEASE_MEMORY_EVERY_MS = 10_000;
+const RELEASE_MEMORY_EVERY_MS = 5 * 60_000;
 /** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
 const SUM_AFTER_MS = 10 * 60_000;
 
