@@ -12,7 +12,7 @@ import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { loweredLimit } from './admission/lowered-limit.ts';
 import { heldNeed, leastNeed } from './admission/need.ts';
-import { leastIfCounted } from './admission/provider-count.ts';
+import { isShortUncounted, leastIfCounted } from './admission/provider-count.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
@@ -185,6 +185,8 @@ async function explainBudget(
       standings,
       room,
       ifCounted: (isAlerted) => leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted }),
+      isCounted: (outputTokens) =>
+        isShortUncounted(gateway, context, target, { quote, quoteFor, outputTokens, room }),
     }),
   };
 }
@@ -203,11 +205,13 @@ interface BudgetQuestion {
   room: NanoUsd;
   /** The least that the request may need by the provider's count. */
   ifCounted: (isAlerted: boolean) => NanoUsd | undefined;
+  /** Whether the provider is asked for a count before the answer is cut to so many tokens. */
+  isCounted: (outputTokens: number) => boolean;
 }
 
 function outcomeOf(
   gateway: Pick<Gateway, 'settings'>,
-  { quote, request, standings, room, ifCounted }: BudgetQuestion,
+  { quote, request, standings, room, ifCounted, isCounted }: BudgetQuestion,
 ): BudgetOutcome {
   if (quote.unpriced) return { outcome: 'refused: its price is not known' };
   const hold = fittingHold(gateway, quote);
@@ -217,8 +221,13 @@ function outcomeOf(
   if (fitted !== undefined) {
     const need = shown(heldNeed(request, hold, fitted));
     const lowered = loweredLimit(quote, hold.outputTokens, request.maxOutputTokens);
+    const unless = lowered && isCounted(lowered.sent) ? ', or more by the input tokens that the provider counts' : '';
     return lowered
-      ? { outcome: `admitted, cut to ${lowered.sent} output tokens`, ...need, max_output_tokens: lowered }
+      ? {
+          outcome: `admitted, cut to ${lowered.sent} output tokens${unless}`,
+          ...need,
+          max_output_tokens: lowered,
+        }
       : { outcome: `admitted, cut to ${hold.calls} calls of tools`, ...need };
   }
   const need = shown(leastNeed(quote, quote.least, request.maxOutputTokens));

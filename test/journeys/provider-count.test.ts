@@ -223,6 +223,52 @@ describe('a request that fits only by the count of its provider', () => {
   });
 });
 
+describe('a request whose answer would be cut short', () => {
+  const LONG = { max_tokens: 4_000 };
+  const limitOf = ({ body }: RecordedRequest) => JSON.parse(body.toString()).max_tokens;
+  /** Room for the bytes, and for about 600 or 1,600 tokens of output. */
+  const SHORT_CAP = 0.042;
+  const LONGER_CAP = 0.044;
+
+  test('is counted first, and keeps its limit', async () => {
+    const gateway = await start({ capUsd: SHORT_CAP });
+    expect((await gateway.ask(LONG)).status).toBe(200);
+    const [count, message] = gateway.upstream.requests;
+    expect(count && isCount(count)).toBe(true);
+    expect(message && limitOf(message)).toBe(4_000);
+    await gateway.settled(1);
+    expect(await gateway.lastNeed()).toMatchObject({ input_tokens: 11_000, input_bound: 'provider_count' });
+  });
+
+  test('is sent with the shorter limit where the provider counts nothing', async () => {
+    const gateway = await start({ capUsd: SHORT_CAP });
+    gateway.count(status(500));
+    expect((await gateway.ask(LONG)).status).toBe(200);
+    const limit = limitOf(gateway.upstream.requests.at(-1) as RecordedRequest);
+    expect(limit).toBeGreaterThanOrEqual(256);
+    expect(limit).toBeLessThan(4 * 256);
+  });
+
+  test('is not counted where four times the least is left', async () => {
+    const gateway = await start({ capUsd: LONGER_CAP });
+    expect((await gateway.ask(LONG)).status).toBe(200);
+    expect(gateway.counts()).toEqual([]);
+    expect(gateway.upstream.requests.map(limitOf)[0]).toBeGreaterThanOrEqual(4 * 256);
+  });
+
+  test('is not counted where that would hardly leave more', async () => {
+    const gateway = await start({ capUsd: SHORT_CAP });
+    await gateway.setBudget({ period: 'daily', capUsd: 1 });
+    await gateway.ask(LONG);
+    await gateway.settled(1);
+    // The same prompt is known by its report, which no count and its margin can be below.
+    await gateway.setBudget({ period: 'daily', capUsd: 0.0212 });
+    expect((await gateway.ask(LONG)).status).toBe(200);
+    expect(gateway.counts()).toEqual([]);
+    expect(limitOf(gateway.upstream.requests.at(-1) as RecordedRequest)).toBeLessThan(4 * 256);
+  });
+});
+
 describe('the count is not asked for', () => {
   test.each<[string, { capUsd?: number; body: object }]>([
     ['where a request fits without it', { capUsd: 1, body: {} }],

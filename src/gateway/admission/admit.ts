@@ -17,7 +17,7 @@ import type { InputParts } from './input-tokens.ts';
 import { countInput, isCountable, leastInput } from './input-tokens.ts';
 import { heldNeed, leastNeed } from './need.ts';
 import type { CountParts } from './provider-count.ts';
-import { leastIfCounted } from './provider-count.ts';
+import { isShortUncounted, leastIfCounted } from './provider-count.ts';
 import { type Quote, shortestQuote } from './quote.ts';
 import type { QuoteFor, QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
@@ -63,8 +63,12 @@ async function admitCounted(
 ): Promise<Admitted> {
   const { context, target } = admission;
   const requote = requoting(gateway, admission, quoteFor, own);
-  const ifCounted = (quote: Quote, isAlerted: boolean) =>
-    leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted });
+  const ifCounted: IfCounted = {
+    least: (quote, isAlerted) => leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted }),
+    isWorth({ quote, outputTokens = quote.outputTokens }, room) {
+      return isShortUncounted(gateway, context, target, { quote, quoteFor, outputTokens, room });
+    },
+  };
   const admitted = await admitQuote(gateway, admission, own, { isFinal: true, requote, ifCounted });
   if (admitted) return admitted;
   const tokens = await gateway.inputCounter.ask(context, target);
@@ -124,8 +128,15 @@ interface Offer {
   hold: FittingHold;
   isFinal: boolean;
   requote?: Requote | undefined;
-  /** The least that the request may need by the provider's count; undefined if that is of no use. */
-  ifCounted?: ((quote: Quote, isAlerted: boolean) => NanoUsd | undefined) | undefined;
+  /** What a count by the provider may give; undefined once it was asked. */
+  ifCounted?: IfCounted | undefined;
+}
+
+interface IfCounted {
+  /** The least that the request may need; undefined if a count is of no use. */
+  least(quote: Quote, isAlerted: boolean): NanoUsd | undefined;
+  /** Whether a count is to come before an answer as short as `hold` allows it. */
+  isWorth(hold: FittingHold, room: NanoUsd): boolean;
 }
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
@@ -171,7 +182,8 @@ function ledgerAdmission(
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
-    leastIfCounted: (isAlerted) => offer.ifCounted?.(offer.hold.quote, isAlerted),
+    leastIfCounted: (isAlerted) => offer.ifCounted?.least(offer.hold.quote, isAlerted),
+    isWorthCounting: (room) => offer.ifCounted?.isWorth(offer.hold, room) ?? false,
     fitInto,
     needOf: (held) => heldNeed(request, offer.hold, held),
     blockedRecord() {

@@ -66,6 +66,8 @@ const LEAST_OF_RATE = 0.75;
  * the budget's first alert it is, as the client is to be refused after that.
  */
 const USEFUL_FACTOR = 2;
+/** An answer of fewer than so many times the least is often cut. */
+const SHORT_FACTOR = 4;
 
 /**
  * The least that a request is likely to need by the provider's count; undefined where that is not to be asked for, or
@@ -78,19 +80,52 @@ export function leastIfCounted(
   target: Target,
   { quote, quoteFor, isAlerted }: { quote: Quote; quoteFor: QuoteFor; isAlerted: boolean },
 ): NanoUsd | undefined {
-  const { boundTrust, inputCounter } = parts;
-  if (quote.unpriced || !boundTrust.isTrusted(target, 'provider_count')) return undefined;
-  if (!inputCounter.mayAsk(context, target)) return undefined;
-  const known = inputCounter.recall(context, target);
-  if (known !== undefined) return known < quote.inputTokens ? 0 : undefined;
   const { maxOutputTokens } = context.request;
-  const tokens = planCount(parts, context, target).least;
-  if (tokens >= quote.inputTokens) return undefined;
-  const counted = quoteFor(tokens, 'provider_count');
+  const tokens = tokensIfCounted(parts, context, target, quote);
+  if (!tokens || tokens.isKnown) return tokens && 0;
+  const counted = quoteFor(tokens.least, 'provider_count');
   // The quote's answers may have been cut shorter.
   const least = Math.min(counted.leastOutputTokens, quote.leastOutputTokens);
   const factor = maxOutputTokens === undefined || !isAlerted ? 1 : USEFUL_FACTOR;
   return costWith(counted, Math.min(factor * least, counted.outputTokens), counted.tools?.leastCalls);
+}
+
+/**
+ * Whether `room` leaves so short an answer, of `outputTokens`, that a count is worth its time: one that is likely to leave
+ * room for twice as much.
+ */
+export function isShortUncounted(
+  parts: CountParts,
+  context: RequestContext,
+  target: Target,
+  fit: { quote: Quote; quoteFor: QuoteFor; outputTokens: number; room: NanoUsd },
+): boolean {
+  const { quote, quoteFor, outputTokens, room } = fit;
+  if (outputTokens >= SHORT_FACTOR * quote.leastOutputTokens || outputTokens === quote.outputTokens)
+    return false;
+  const tokens = tokensIfCounted(parts, context, target, quote);
+  if (!tokens) return false;
+  const counted = quoteFor(tokens.least, 'provider_count');
+  const longer = Math.min(USEFUL_FACTOR * outputTokens, counted.outputTokens);
+  return costWith(counted, longer, counted.tools?.leastCalls) <= room;
+}
+
+/**
+ * The input tokens that a count is likely to show at least, or has shown; undefined where the provider is not to be asked,
+ * or a count can't be below the quote.
+ */
+function tokensIfCounted(
+  parts: CountParts,
+  context: RequestContext,
+  target: Target,
+  { unpriced, inputTokens }: Quote,
+): { least: number; isKnown: boolean } | undefined {
+  const { boundTrust, inputCounter } = parts;
+  if (unpriced || !boundTrust.isTrusted(target, 'provider_count')) return undefined;
+  if (!inputCounter.mayAsk(context, target)) return undefined;
+  const known = inputCounter.recall(context, target);
+  const least = known ?? planCount(parts, context, target).least;
+  return least < inputTokens ? { least, isKnown: known !== undefined } : undefined;
 }
 
 /** What the provider is asked to count for a request. */

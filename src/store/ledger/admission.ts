@@ -34,6 +34,8 @@ export interface Admission extends RequestHead {
   small?: NanoUsd;
   /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
   fitInto?: (room: NanoUsd) => NanoUsd | undefined;
+  /** Whether what `fitInto` has just left of the output is too short to be taken before the input is counted. */
+  isWorthCounting?: (room: NanoUsd) => boolean;
   /**
    * Lowers `least` and what `fitInto` goes down to, to the shortest answers that can be of use. Returns whether that is
    * new. Asked for where the request would be refused before the owner has had an alert.
@@ -96,6 +98,7 @@ export interface Readmission
     Admission,
     | 'least'
     | 'leastIfCounted'
+    | 'isWorthCounting'
     | 'cutShorter'
     | 'queueKey'
     | 'isFinal'
@@ -174,7 +177,10 @@ export function createAdmissions({
       return { kind: 'wait', standing: short };
     }
     const fitted = mustQueue ? undefined : admission.fitInto?.(room);
-    if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
+    if (fitted !== undefined && fitted <= room) {
+      if (admission.isWorthCounting?.(room)) return { kind: 'needs_count' };
+      return hold(admission, fitted, standings);
+    }
     const full = exhausted(standings, admission.least);
     if (full && mayFitCounted(admission, standings, full)) return { kind: 'needs_count' };
     if (full && !isAlerted(full) && admission.cutShorter?.()) return admit(admission);
