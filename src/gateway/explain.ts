@@ -221,7 +221,8 @@ function outcomeOf(
   if (fitted !== undefined) {
     const need = shown(heldNeed(request, hold, fitted));
     const lowered = loweredLimit(quote, hold.outputTokens, request.maxOutputTokens);
-    const unless = lowered && isCounted(lowered.sent) ? ', or more by the input tokens that the provider counts' : '';
+    const unless =
+      lowered && isCounted(lowered.sent) ? ', or more by the input tokens that the provider counts' : '';
     return lowered
       ? {
           outcome: `admitted, cut to ${lowered.sent} output tokens${unless}`,
