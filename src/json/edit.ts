@@ -1,3 +1,4 @@
+import { copyBytes } from './copy-bytes.ts';
 import type { Member } from './scan.ts';
 
 /** Replaces a byte range with text. Edits of the same bytes must not overlap. */
@@ -16,11 +17,11 @@ export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
   let from = 0;
   let to = 0;
   for (const { start, end, text } of [...edits].sort((a, b) => a.start - b.start || a.end - b.end)) {
-    to += bytes.copy(edited, to, from, start);
-    to += typeof text === 'string' ? edited.write(text, to) : text.copy(edited, to);
+    to += copyBytes(bytes.subarray(from, start), edited, to);
+    to += typeof text === 'string' ? edited.write(text, to) : copyBytes(text, edited, to);
     from = end;
   }
-  bytes.copy(edited, to, from);
+  copyBytes(bytes.subarray(from), edited, to);
   return edited;
 }
 

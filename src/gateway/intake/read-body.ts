@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../../errors.ts';
+import { copyBytes } from '../../json/copy-bytes.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import { ClientGone } from './client-gone.ts';
@@ -89,7 +90,7 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
 function joined(chunks: readonly Buffer[], size: number): Buffer {
   const bytes = Buffer.from(new SharedArrayBuffer(size));
   let end = 0;
-  for (const chunk of chunks) end += chunk.copy(bytes, end);
+  for (const chunk of chunks) end += copyBytes(chunk, bytes, end);
   return bytes;
 }
 
