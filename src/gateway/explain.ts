@@ -12,7 +12,7 @@ import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { loweredLimit } from './admission/lowered-limit.ts';
 import { heldNeed, leastNeed } from './admission/need.ts';
-import { isShortUncounted, leastIfCounted } from './admission/provider-count.ts';
+import { type IfCounted, ifCounted } from './admission/provider-count.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
@@ -184,9 +184,7 @@ async function explainBudget(
       request: context.request,
       standings,
       room,
-      ifCounted: (isAlerted) => leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted }),
-      isCounted: (outputTokens) =>
-        isShortUncounted(gateway, context, target, { quote, quoteFor, outputTokens, room }),
+      byCount: ifCounted(gateway, context, target, quoteFor),
     }),
   };
 }
@@ -203,15 +201,12 @@ interface BudgetQuestion {
   request: WireRequest;
   standings: readonly Standing[];
   room: NanoUsd;
-  /** The least that the request may need by the provider's count. */
-  ifCounted: (isAlerted: boolean) => NanoUsd | undefined;
-  /** Whether the provider is asked for a count before the answer is cut to so many tokens. */
-  isCounted: (outputTokens: number) => boolean;
+  byCount: IfCounted;
 }
 
 function outcomeOf(
   gateway: Pick<Gateway, 'settings'>,
-  { quote, request, standings, room, ifCounted, isCounted }: BudgetQuestion,
+  { quote, request, standings, room, byCount }: BudgetQuestion,
 ): BudgetOutcome {
   if (quote.unpriced) return { outcome: 'refused: its price is not known' };
   const hold = fittingHold(gateway, quote);
@@ -222,7 +217,9 @@ function outcomeOf(
     const need = shown(heldNeed(request, hold, fitted));
     const lowered = loweredLimit(quote, hold.outputTokens, request.maxOutputTokens);
     const unless =
-      lowered && isCounted(lowered.sent) ? ', or more by the input tokens that the provider counts' : '';
+      lowered && byCount.isWorth(quote, lowered.sent, room)
+        ? ', or more by the input tokens that the provider counts'
+        : '';
     return lowered
       ? {
           outcome: `admitted, cut to ${lowered.sent} output tokens${unless}`,
@@ -234,7 +231,7 @@ function outcomeOf(
   const need = shown(leastNeed(quote, quote.least, request.maxOutputTokens));
   const full = exhausted(standings, quote.least);
   if (!full) return { outcome: 'waits for running requests to end', ...need };
-  const counted = ifCounted(isAlerted(full));
+  const counted = byCount.least(quote, isAlerted(full));
   const mayFit = counted !== undefined && !exhausted(standings, counted);
   return {
     outcome: mayFit

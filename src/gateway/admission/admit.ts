@@ -1,5 +1,4 @@
 import type { Calendar } from '../../calendar.ts';
-import type { NanoUsd } from '../../money.ts';
 import type { Admission } from '../../store/ledger/admission.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
@@ -16,8 +15,7 @@ import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
 import { countInput, isCountable, leastInput } from './input-tokens.ts';
 import { heldNeed, leastNeed } from './need.ts';
-import type { CountParts } from './provider-count.ts';
-import { isShortUncounted, leastIfCounted } from './provider-count.ts';
+import { type CountParts, type IfCounted, ifCounted } from './provider-count.ts';
 import { type Quote, shortestQuote } from './quote.ts';
 import type { QuoteFor, QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
@@ -63,13 +61,8 @@ async function admitCounted(
 ): Promise<Admitted> {
   const { context, target } = admission;
   const requote = requoting(gateway, admission, quoteFor, own);
-  const ifCounted: IfCounted = {
-    least: (quote, isAlerted) => leastIfCounted(gateway, context, target, { quote, quoteFor, isAlerted }),
-    isWorth({ quote, outputTokens = quote.outputTokens }, room) {
-      return isShortUncounted(gateway, context, target, { quote, quoteFor, outputTokens, room });
-    },
-  };
-  const admitted = await admitQuote(gateway, admission, own, { isFinal: true, requote, ifCounted });
+  const byCount = ifCounted(gateway, context, target, quoteFor);
+  const admitted = await admitQuote(gateway, admission, own, { isFinal: true, requote, byCount });
   if (admitted) return admitted;
   const tokens = await gateway.inputCounter.ask(context, target);
   if (context.exchange.gone) throw new ClientGone();
@@ -116,9 +109,9 @@ async function admitQuote(
   gateway: AdmitParts,
   admission: AdmissionRequest,
   quote: Quote,
-  { isFinal, requote, ifCounted }: Omit<Offer, 'hold'>,
+  { isFinal, requote, byCount }: Omit<Offer, 'hold'>,
 ): Promise<Admitted | undefined> {
-  const offer: Offer = { hold: fittingHold(gateway, quote), isFinal, requote, ifCounted };
+  const offer: Offer = { hold: fittingHold(gateway, quote), isFinal, requote, byCount };
   const result = await reserve(gateway, admission, offer);
   return outcomeOf(gateway, admission, offer.hold, result);
 }
@@ -129,14 +122,7 @@ interface Offer {
   isFinal: boolean;
   requote?: Requote | undefined;
   /** What a count by the provider may give; undefined once it was asked. */
-  ifCounted?: IfCounted | undefined;
-}
-
-interface IfCounted {
-  /** The least that the request may need; undefined if a count is of no use. */
-  least(quote: Quote, isAlerted: boolean): NanoUsd | undefined;
-  /** Whether a count is to come before an answer as short as `hold` allows it. */
-  isWorth(hold: FittingHold, room: NanoUsd): boolean;
+  byCount?: IfCounted | undefined;
 }
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
@@ -182,8 +168,11 @@ function ledgerAdmission(
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
-    leastIfCounted: (isAlerted) => offer.ifCounted?.least(offer.hold.quote, isAlerted),
-    isWorthCounting: (room) => offer.ifCounted?.isWorth(offer.hold, room) ?? false,
+    leastIfCounted: (isAlerted) => offer.byCount?.least(offer.hold.quote, isAlerted),
+    isWorthCounting(room) {
+      const { quote, outputTokens = quote.outputTokens } = offer.hold;
+      return offer.byCount?.isWorth(quote, outputTokens, room) ?? false;
+    },
     fitInto,
     needOf: (held) => heldNeed(request, offer.hold, held),
     blockedRecord() {

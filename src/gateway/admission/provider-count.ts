@@ -69,45 +69,51 @@ const USEFUL_FACTOR = 2;
 /** An answer of fewer than so many times the least is often cut. */
 const SHORT_FACTOR = 4;
 
-/**
- * The least that a request is likely to need by the provider's count; undefined where that is not to be asked for, or
- * can't be below the quote. A request that doesn't fit even so is refused without a round trip. 0 where its prompt was
- * counted before: that takes no time.
- */
-export function leastIfCounted(
-  parts: CountParts,
-  context: RequestContext,
-  target: Target,
-  { quote, quoteFor, isAlerted }: { quote: Quote; quoteFor: QuoteFor; isAlerted: boolean },
-): NanoUsd | undefined {
-  const { maxOutputTokens } = context.request;
-  const tokens = tokensIfCounted(parts, context, target, quote);
-  if (!tokens || tokens.isKnown) return tokens && 0;
-  const counted = quoteFor(tokens.least, 'provider_count');
-  // The quote's answers may have been cut shorter.
-  const least = Math.min(counted.leastOutputTokens, quote.leastOutputTokens);
-  const factor = maxOutputTokens === undefined || !isAlerted ? 1 : USEFUL_FACTOR;
-  return costWith(counted, Math.min(factor * least, counted.outputTokens), counted.tools?.leastCalls);
+/** What a count by the provider may give for a request. */
+export interface IfCounted {
+  /**
+   * The least that the request is likely to need by the count; undefined where that is not to be asked for, or can't be
+   * below the quote. A request that doesn't fit even so is refused without a round trip. 0 where its prompt was counted
+   * before: that takes no time.
+   */
+  least(quote: Quote, isAlerted: boolean): NanoUsd | undefined;
+  /**
+   * Whether `room` leaves so short an answer, of `outputTokens`, that a count is worth its time: one that is likely to
+   * leave room for twice as much.
+   */
+  isWorth(quote: Quote, outputTokens: number, room: NanoUsd): boolean;
 }
 
-/**
- * Whether `room` leaves so short an answer, of `outputTokens`, that a count is worth its time: one that is likely to leave
- * room for twice as much.
- */
-export function isShortUncounted(
+export function ifCounted(
   parts: CountParts,
   context: RequestContext,
   target: Target,
-  fit: { quote: Quote; quoteFor: QuoteFor; outputTokens: number; room: NanoUsd },
-): boolean {
-  const { quote, quoteFor, outputTokens, room } = fit;
-  if (outputTokens >= SHORT_FACTOR * quote.leastOutputTokens || outputTokens === quote.outputTokens)
-    return false;
-  const tokens = tokensIfCounted(parts, context, target, quote);
-  if (!tokens) return false;
-  const counted = quoteFor(tokens.least, 'provider_count');
-  const longer = Math.min(USEFUL_FACTOR * outputTokens, counted.outputTokens);
-  return costWith(counted, longer, counted.tools?.leastCalls) <= room;
+  quoteFor: QuoteFor,
+): IfCounted {
+  function cost(tokens: number, outputOf: (counted: Quote) => number): NanoUsd {
+    const counted = quoteFor(tokens, 'provider_count');
+    return costWith(counted, Math.min(outputOf(counted), counted.outputTokens), counted.tools?.leastCalls);
+  }
+
+  return {
+    least(quote, isAlerted) {
+      const { maxOutputTokens } = context.request;
+      const tokens = tokensIfCounted(parts, context, target, quote);
+      if (!tokens || tokens.isKnown) return tokens && 0;
+      const factor = maxOutputTokens === undefined || !isAlerted ? 1 : USEFUL_FACTOR;
+      // The quote's answers may have been cut shorter.
+      return cost(
+        tokens.least,
+        (counted) => factor * Math.min(counted.leastOutputTokens, quote.leastOutputTokens),
+      );
+    },
+    isWorth(quote, outputTokens, room) {
+      if (outputTokens >= SHORT_FACTOR * quote.leastOutputTokens || outputTokens === quote.outputTokens)
+        return false;
+      const tokens = tokensIfCounted(parts, context, target, quote);
+      return tokens !== undefined && cost(tokens.least, () => USEFUL_FACTOR * outputTokens) <= room;
+    },
+  };
 }
 
 /**
