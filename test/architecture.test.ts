@@ -9,21 +9,31 @@ const SRC = join(import.meta.dirname, '../src');
  * folders that do not exist yet hold their place.
  */
 const FOLDERS: Record<string, readonly string[]> = (() => {
-  const parts = ['attribution', 'compression', 'config', 'pricing', 'routing', 'sse', 'store', 'tokens'];
+  const parts = [
+    'attribution',
+    'compression',
+    'config',
+    'network',
+    'pricing',
+    'routing',
+    'sse',
+    'store',
+    'tokens',
+  ];
   const services = ['providers', 'tiering', 'webhooks'];
   const above = ['agents', 'backup', 'insight', 'metrics', 'remote', 'service', 'team'];
   return {
     ...Object.fromEntries(parts.map((folder) => [folder, []])),
-    providers: ['config'],
+    providers: ['config', 'network'],
     reading: ['config', 'pricing', 'providers', 'store', 'webhooks'],
     terminal: ['reading', 'store'],
     tiering: ['config', 'routing'],
-    webhooks: ['store'],
+    webhooks: ['network', 'store'],
     agents: ['config'],
     backup: ['config', 'store'],
-    insight: ['agents', 'config', 'pricing', 'providers', 'reading', 'store'],
+    insight: ['agents', 'config', 'network', 'pricing', 'providers', 'reading', 'store'],
     metrics: ['config', 'providers', 'routing', 'store'],
-    remote: ['config', 'reading', 'store', 'webhooks'],
+    remote: ['config', 'network', 'reading', 'store', 'webhooks'],
     service: ['config'],
     team: ['config', 'store'],
     tui: ['reading', 'store', 'terminal'],

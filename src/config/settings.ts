@@ -3,12 +3,15 @@ import { type HostNames, parseHostNames } from './host-names.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import type { ModelTiers } from './tiers.ts';
 import {
+  authorities,
   collectorAddress,
   dollars,
   type Fee,
   file,
   oneOf,
   onOrOff,
+  ownProxyAddress,
+  proxyAddress,
   type Share,
   type Switch,
   share,
@@ -21,6 +24,7 @@ import {
 import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
+export { ownProxyAddress };
 
 /** Where a setting's value came from. Earlier ones win. */
 export type Origin = 'flag' | 'environment' | 'config' | 'default';
@@ -34,6 +38,8 @@ export interface ProviderSettings {
   keyStored?: boolean;
   /** The API that the provider speaks. */
   wire?: 'openai' | 'anthropic';
+  /** The proxy to it, or `none`. */
+  proxy?: string;
 }
 
 /** All settings. Durations are in milliseconds, sizes in bytes. */
@@ -43,6 +49,8 @@ export interface Settings {
   'server.allowed_hosts': HostNames;
   'server.tls_cert': string;
   'server.tls_key': string;
+  'proxy.url': string;
+  'tls.ca_file': string;
   timezone: string;
   'admission.max_wait_ms': number;
   'admission.ask_wait_s': number;
@@ -160,6 +168,18 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     flag: 'tls-key',
     parse: file,
     about: 'file with the private key (PEM) of the certificate',
+  },
+  'proxy.url': {
+    default: () => '',
+    parse: proxyAddress,
+    about:
+      'proxy to everything outside this machine, http://USER:PASSWORD@HOST:PORT, or none; empty: HTTPS_PROXY and HTTP_PROXY of the environment. NO_PROXY excepts hosts from both, providers.NAME.proxy a provider',
+  },
+  'tls.ca_file': {
+    default: () => '',
+    parse: authorities,
+    about:
+      "file with certificate authorities (PEM) that are trusted besides the usual ones, such as that of a company's proxy",
   },
   timezone: {
     default: systemTimezone,

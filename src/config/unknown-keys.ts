@@ -1,14 +1,24 @@
 import { isObject } from '../json/object.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
-import { MAP_KEYS, type ProviderSettings, SCALAR_KEYS } from './settings.ts';
+import { MAP_KEYS, ownProxyAddress, type ProviderSettings, SCALAR_KEYS } from './settings.ts';
 
 const isText = (value: unknown) => typeof value === 'string';
+
+const accepts = (parse: (value: unknown) => unknown) => (value: unknown) => {
+  try {
+    parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** The fields of a provider, and the values that they accept. */
 export const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknown) => boolean } = {
   baseUrl: isText,
   keyEnv: isText,
   keyStored: (value) => typeof value === 'boolean',
+  proxy: accepts(ownProxyAddress),
   wire: (value) => value === 'openai' || value === 'anthropic',
 };
 

@@ -1,8 +1,12 @@
 /** Readers of settings' values, which come as text or as JSON. Each throws SettingError. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isTimezone } from '../calendar.ts';
+import { messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
+import { NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
 import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
 import type { Written } from './written.ts';
@@ -52,6 +56,35 @@ export function text(value: unknown): string {
 /** The absolute path of a file; empty for none. */
 export function file(value: unknown): string {
   return value === '' ? '' : resolve(text(value));
+}
+
+/** The absolute path of a file with certificates, which is read to see whether it is one; empty for none. */
+export function authorities(value: unknown): string {
+  const path = file(value);
+  if (path === '') return '';
+  try {
+    new X509Certificate(readFileSync(path));
+    return path;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : messageOf(error);
+    throw new SettingError(`${path} has no certificate in PEM: ${why}`);
+  }
+}
+
+/** The address of an http(s) proxy, or `none`; empty for that of the environment. The error shows no password. */
+export function proxyAddress(value: unknown): string {
+  if (value === '' || value === NO_PROXY_AT_ALL) return value;
+  if (typeof value === 'string' && parseProxyAddress(value)) return value;
+  const shown = JSON.stringify(typeof value === 'string' ? withoutPassword(value) : value);
+  throw new SettingError(
+    `${shown} is not the address of an http(s) proxy; an example is http://proxy.example:3128`,
+  );
+}
+
+/** As `proxyAddress`, for the setting of one provider: it names a proxy or is `none`. */
+export function ownProxyAddress(value: unknown): string {
+  return proxyAddress(value === '' ? null : value);
 }
 
 /** An address that nobody on the way can answer for: https, or this machine. */

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { startTelemetry } from '../metrics/telemetry.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
-import { createModelLists } from '../providers/model-lists.ts';
+import { createModelLists, type FetchModels } from '../providers/model-lists.ts';
 import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { archiveAll } from '../store/archive/archiver.ts';
@@ -44,7 +44,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const { instanceId, startedAt, clock, db, ledger, configuration } = core;
   const { current, refresh, reload } = configuration;
 
-  const lists = createModelLists(() => current().registry.providers.values(), fetchModels, clock);
+  const fetchList: FetchModels = (provider) => fetchModels(provider, current().network);
+  const lists = createModelLists(() => current().registry.providers.values(), fetchList, clock);
   const { router, saveConversations, saveState } = createPersistentRouter(core);
   const { compressor, pasteable, subscriptions } = options;
   const gateway = buildGateway({ ...core, lists, router, compressor, pasteable, subscriptions });

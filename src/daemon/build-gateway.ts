@@ -96,7 +96,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     models: () => modelsFingerprint(settings().tiers),
     warn,
   });
-  const upstreams = createUpstreamPools(() => upstreamTimeouts(current()));
+  const upstreams = createUpstreamPools(() => upstreamOptions(current()));
   const promptBases = createPromptBases(clock);
 
   return {
@@ -152,8 +152,9 @@ function comparablePrice({ provider, model }: Target, { catalog }: Configuration
   return card && worstCase(COMPARED_USAGE, card);
 }
 
-function upstreamTimeouts({ settings }: Configuration) {
+function upstreamOptions({ settings, network }: Configuration) {
   return {
+    network,
     connectTimeoutMs: settings['upstream.connect_timeout_ms'],
     firstByteTimeoutMs: settings['upstream.first_byte_timeout_ms'],
     idleTimeoutMs: settings['upstream.idle_timeout_ms'],

@@ -22,7 +22,7 @@ export function buildWebhooks(options: BuildWebhooksOptions): {
     const allowedHosts = configuration.current().settings['server.allowed_hosts'].names;
     return addressPolicy({ ...options.address, allowedHosts });
   };
-  const send = createSend({ policy, clock });
+  const send = createSend({ policy, network: () => configuration.current().network, clock });
   const outbox = createOutbox(db, write);
   const dispatcher = createDispatcher({ outbox, send, clock, random, calendar, warn });
   const { wake } = dispatcher;

@@ -4,6 +4,7 @@ import { readSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import type { BudgetScopes } from '../gateway/context/accounts.ts';
+import { createNetwork, type Network } from '../network/network.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { readStoredPrices, type StoredPrices } from '../pricing/published/stored-prices.ts';
@@ -19,6 +20,8 @@ export interface Configuration {
   settings: Settings;
   calendar: Calendar;
   registry: Registry;
+  /** The way out to other machines; the same object while its settings are the same. */
+  network: Network;
   catalog: Catalog;
   /** The prices that replace the packaged ones. */
   storedPrices: StoredPrices | undefined;
@@ -108,6 +111,7 @@ async function read(
     settings,
     calendar: sameZone ? previous.calendar : createCalendar(settings.timezone),
     registry,
+    network: networkOf(options, settings, previous),
     catalog: createCatalog({
       overrides: await readOverrides(options.db),
       published: storedPrices?.prices,
@@ -138,6 +142,16 @@ function registryOf(
     problems.push(`${messageOf(error)}. gw keeps the providers that it had`);
     return previous.registry;
   }
+}
+
+function networkOf(
+  { env = {} }: ConfigurationOptions,
+  settings: Settings,
+  previous: Configuration | undefined,
+): Network {
+  const { 'proxy.url': proxyUrl, 'tls.ca_file': caFile } = settings;
+  const isSame = previous?.settings['proxy.url'] === proxyUrl && previous.settings['tls.ca_file'] === caFile;
+  return isSame ? previous.network : createNetwork({ proxyUrl, caFile, env });
 }
 
 async function readOverrides(db: Db): Promise<PriceOverride[]> {

@@ -129,7 +129,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
     sandbox,
     now: () => clock.now(),
   });
-  const learnSecrets = () => secrets.set(knownSecrets(configuration.current().registry, db, paths));
+  const learnSecrets = () => secrets.set(knownSecrets(configuration.current(), { db, paths, env }));
   learnSecrets();
   configuration.onChange(learnSecrets);
   const calendar = () => configuration.current().calendar;

@@ -1,3 +1,4 @@
+import type { Network } from '../network/network.ts';
 import { type ListedModel, parseModelList } from './model-lists.ts';
 import { type Provider, WIRE_HEADERS } from './registry.ts';
 
@@ -5,9 +6,11 @@ const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Fetches a provider's models, `GET /models`. Throws errors with user-facing messages. */
-export async function fetchModels(provider: Provider): Promise<ListedModel[]> {
+export async function fetchModels(provider: Provider, network: Network): Promise<ListedModel[]> {
   const { request } = await import('undici');
-  const answer = await request(`${provider.origin}${provider.basePath}/models`, {
+  const url = new URL(`${provider.origin}${provider.basePath}/models`);
+  const answer = await request(url, {
+    dispatcher: network.open(url, { own: provider.ownProxy }),
     headers: ['accept', 'application/json', ...provider.authHeaders, ...WIRE_HEADERS[provider.wire]],
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,

@@ -99,8 +99,8 @@ export function withoutKey(error: unknown, { authHeaders }: Provider): string {
   return createRedactor(values).redact(messageOf(error));
 }
 
-function accessOf({ name, origin, basePath, authHeaders }: Provider): string {
-  return JSON.stringify([name, origin, basePath, ...authHeaders]);
+function accessOf({ name, origin, basePath, ownProxy, authHeaders }: Provider): string {
+  return JSON.stringify([name, origin, basePath, ownProxy?.address, ...authHeaders]);
 }
 
 /** Parses the response of `GET /models`. Throws if it doesn't have OpenAI's format. */

@@ -1,4 +1,5 @@
 import type { ProviderSettings } from '../config/settings.ts';
+import type { OwnProxy } from '../network/way-out.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 
 /** Required headers by wire, as alternating names and values. A client's own headers override them. */
@@ -15,6 +16,8 @@ export interface Provider {
   /** Path of the base URL, without a trailing slash. */
   basePath: string;
   wire: Preset['wire'];
+  /** The proxy to this provider alone. */
+  ownProxy?: OwnProxy;
   outputLimit: Preset['outputLimit'];
   /** Model names that can only mean this provider. */
   models?: RegExp;
@@ -91,6 +94,9 @@ function build(
     origin: url.origin,
     basePath: basePathOf(url, wire),
     wire,
+    ...(settings.proxy === undefined
+      ? {}
+      : { ownProxy: { address: settings.proxy, source: `providers.${name}.proxy` } }),
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
     local: preset.local === true,

@@ -1,4 +1,5 @@
 import { isObject } from '../json/object.ts';
+import type { Network } from '../network/network.ts';
 import { isOlder, VERSION } from '../version.ts';
 import { connectionFailure, faultOf, notGateway, refusal, tooNew, tooOld, unknownPath } from './failures.ts';
 import { type Answer, createSend, type RemoteRequest, type Send } from './send.ts';
@@ -12,8 +13,8 @@ import type { RemoteGateway } from './target.ts';
 export type AskRemote = (request: RemoteRequest) => Promise<unknown>;
 
 export interface RemoteOptions {
-  /** For `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. */
-  env: Readonly<Record<string, string | undefined>>;
+  /** Loaded at the first request. */
+  network(): Promise<Network>;
   /** Limit of one request. */
   timeoutMs?: number;
 }
@@ -29,17 +30,17 @@ const OLDEST = '0.2.0';
  */
 export function connectRemote(
   { url, key }: Pick<RemoteGateway, 'url' | 'key'>,
-  { env, timeoutMs = TIMEOUT_MS }: RemoteOptions,
+  { network, timeoutMs = TIMEOUT_MS }: RemoteOptions,
 ): AskRemote {
   let send: Promise<Send> | undefined;
   let checked: Promise<string> | undefined;
 
   async function exchange(request: RemoteRequest, headers: Record<string, string> = {}): Promise<Answer> {
     try {
-      send ??= createSend(url, env, timeoutMs);
+      send ??= network().then((ways) => createSend(url, ways, timeoutMs));
       return await (await send)(request, headers);
     } catch (error) {
-      throw connectionFailure(error, { url, env, timeoutMs });
+      throw connectionFailure(error, { url, network: await network(), timeoutMs });
     }
   }
 

@@ -1,7 +1,8 @@
 import { type ErrorType, GwError, messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import type { Network } from '../network/network.ts';
 import { VERSION } from '../version.ts';
-import { type Answer, proxyVariable } from './send.ts';
+import type { Answer } from './send.ts';
 
 /** The error object in an answer of gw. */
 export interface Fault {
@@ -98,25 +99,25 @@ function mismatch(message: string): GwError {
 
 interface Connection {
   url: string;
-  env: Readonly<Record<string, string | undefined>>;
+  network: Network;
   timeoutMs: number;
 }
 
 /** The error for a request without an answer. */
-export function connectionFailure(error: unknown, { url, env, timeoutMs }: Connection): GwError {
-  const proxyStatus = /Proxy response \((\d+)\)|\((407)\)/.exec(messageOf(error));
-  const proxy = proxyVariable(url, env);
-  if (proxyStatus && proxy) {
-    const status = proxyStatus[1] ?? proxyStatus[2];
-    if (status === '407') return unreachable(proxyWantsPassword(url), error);
-    return unreachable(`the proxy of ${proxy} answers HTTP ${status} and does not connect to ${url}`, error);
-  }
-  const detour = proxy ? `. ${proxy} is set: to go around it, add ${new URL(url).hostname} to NO_PROXY` : '';
+export function connectionFailure(error: unknown, { url, network, timeoutMs }: Connection): GwError {
+  if (error instanceof GwError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'PROXY_AUTH') return unreachable(proxyWantsPassword(url), error);
+  if (code === 'PROXY_REFUSED') return unreachable(messageOf(error), error);
+  const { source } = network.wayTo(new URL(url));
+  const detour = source
+    ? `. ${source} is set: to go around it, add ${new URL(url).hostname} to NO_PROXY`
+    : '';
   return unreachable(`${reasonOf(error, url, timeoutMs)}${detour}`, error);
 }
 
 function proxyWantsPassword(url: string): string {
-  return `the proxy between this machine and ${url} asks for a password (HTTP 407): export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT`;
+  return `the proxy between this machine and ${url} asks for a password (HTTP 407): gw config set proxy.url http://USER:PASSWORD@HOST:PORT`;
 }
 
 /** What went wrong, as a sentence. */
@@ -147,11 +148,10 @@ function reasonOf(error: unknown, url: string, timeoutMs: number): string {
       return `${url} closed the connection without an answer: check the port, and whether it is https`;
   }
   if (/CERT|ISSUER|SIGNATURE/.test(code)) {
-    return `the certificate of ${url} is not trusted (${code}): to trust its authority: export NODE_EXTRA_CA_CERTS=FILE.pem`;
+    return `the certificate of ${url} is not trusted (${code}): to trust its authority: gw config set tls.ca_file FILE.pem`;
   }
   if (name === 'HTTPParserError')
     return `${url} does not speak HTTP: check the port, and whether it is https`;
-  if (code === 'ERR_INVALID_URL') return 'the value of HTTP_PROXY or HTTPS_PROXY is not a URL';
   return `${url} cannot be reached: ${messageOf(error)}`;
 }
 

@@ -1,7 +1,4 @@
-import type { EnvHttpProxyAgent } from 'undici';
-import { isLoopback } from '../loopback.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Network } from '../network/network.ts';
 
 export interface RemoteRequest {
   /** Default: GET. */
@@ -25,17 +22,17 @@ export interface Answer {
 /** Makes one request. Rejects if no complete answer arrives in time. Follows no redirects: they would get the key. */
 export type Send = (request: RemoteRequest, headers: Record<string, string>) => Promise<Answer>;
 
-/** Sends requests to `url` through the proxy that the environment names for it. */
-export async function createSend(url: string, env: Environment, timeoutMs: number): Promise<Send> {
+/** Sends requests to `url`. */
+export async function createSend(url: string, network: Network, timeoutMs: number): Promise<Send> {
   // Loaded at the first request, so that local commands don't load an HTTP client.
-  const undici = await import('undici');
-  const dispatcher = new undici.EnvHttpProxyAgent(proxyOptions(url, env));
+  const { request: ask } = await import('undici');
+  const dispatcher = network.open(new URL(url));
   return async ({ method = 'GET', path, query = {}, body }, headers) => {
     const parameters = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)] as [string, string]],
     );
     const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
-    const response = await undici.request(`${url}${path}${search}`, {
+    const response = await ask(`${url}${path}${search}`, {
       dispatcher,
       method,
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -50,26 +47,6 @@ export async function createSend(url: string, env: Environment, timeoutMs: numbe
       text,
       json: parseJson(text),
     };
-  };
-}
-
-/** The variable that names the proxy for a URL; undefined if there is none. NO_PROXY is not considered. */
-export function proxyVariable(url: string, env: Environment): string | undefined {
-  const { protocol, hostname } = new URL(url);
-  if (isLoopback(hostname)) return undefined;
-  const names = protocol === 'https:' ? ['https_proxy', 'http_proxy'] : ['http_proxy'];
-  return names.flatMap((name) => [name, name.toUpperCase()]).find((name) => env[name]);
-}
-
-function proxyOptions(url: string, env: Environment): EnvHttpProxyAgent.Options {
-  const value = (name: string) => env[name] || env[name.toUpperCase()] || '';
-  return {
-    httpProxy: value('http_proxy'),
-    httpsProxy: value('https_proxy'),
-    // As in Go: this machine is never reached through a proxy.
-    noProxy: isLoopback(new URL(url).hostname) ? '*' : value('no_proxy'),
-    // Proxies commonly refuse to tunnel plain HTTP.
-    proxyTunnel: false,
   };
 }
 

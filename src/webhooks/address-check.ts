@@ -84,6 +84,22 @@ export function createCheckedConnector(
   };
 }
 
+/**
+ * Checks a delivery through a proxy, which resolves names by itself: an IP address in the URL, and what this machine
+ * finds for a name. Rejects if the policy refuses it. A name that only the proxy can resolve passes.
+ */
+export function checkBehindProxy(url: URL, policy: AddressPolicy, lookup: Lookup = dnsLookup): Promise<void> {
+  const refusal = refusalOfUrl(url, policy);
+  if (refusal !== undefined) return Promise.reject(new AddressRefused(refusal));
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host)) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    checkedLookup(lookup, portOf(url.protocol, url.port), policy)(host, { all: true }, (error) =>
+      error instanceof AddressRefused ? reject(error) : resolve(),
+    );
+  });
+}
+
 function checkedLookup(lookup: Lookup, port: number, policy: AddressPolicy): LookupFunction {
   return (hostname, options, callback) => {
     const family = options.family === 'IPv4' ? 4 : options.family === 'IPv6' ? 6 : (options.family ?? 0);

@@ -1,8 +1,9 @@
-import type { Client, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import type { Network } from '../network/network.ts';
 import type { Attempt } from '../store/webhooks/outbox.ts';
-import { type AddressPolicy, createCheckedConnector } from './address-check.ts';
+import { type AddressPolicy, checkBehindProxy, createCheckedConnector } from './address-check.ts';
 import { redact, storableResponse } from './redact.ts';
 
 /** Time limit of an attempt, from the DNS lookup to the end of the response. */
@@ -29,12 +30,19 @@ export type Send = (post: Post) => Promise<SendResult>;
 
 export interface SendOptions {
   policy: () => AddressPolicy;
+  network: () => Network | Promise<Network>;
   clock: Clock;
   lookup?: Parameters<typeof createCheckedConnector>[2]['lookup'];
   timeoutMs?: number;
 }
 
-export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS }: SendOptions): Send {
+export function createSend({
+  policy,
+  network,
+  clock,
+  lookup,
+  timeoutMs = SEND_TIMEOUT_MS,
+}: SendOptions): Send {
   return async (post) => {
     const at = clock.now();
     const started = clock.monotonic();
@@ -58,33 +66,37 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
 
   async function exchange(post: Post, answer: Answer, signal: AbortSignal): Promise<void> {
     // Loaded at the first attempt, so that commands that send nothing don't load an HTTP client.
-    const { Client, buildConnector } = await import('undici');
-    signal.throwIfAborted();
+    const { request } = await import('undici');
+    const ways = await network();
     const url = new URL(post.url);
-    // Each attempt has its own client: no connection outlives the check of its address, and destroying the client
-    // aborts the attempt at any stage.
-    const client = new Client(url.origin, {
-      connect: createCheckedConnector(buildConnector, policy, { ...(lookup && { lookup }), timeoutMs }),
-      headersTimeout: 0,
-      bodyTimeout: 0,
+    if (ways.wayTo(url).proxy) await checkBehindProxy(url, policy(), lookup);
+    signal.throwIfAborted();
+    // Each attempt has its own connection: none outlives the check of its address, and destroying it aborts the attempt
+    // at any stage.
+    const client = ways.open(url, {
+      connectTimeoutMs: timeoutMs,
+      direct: (build) => createCheckedConnector(build, policy, { ...(lookup && { lookup }), timeoutMs }),
+      pool: { connections: 1, headersTimeout: 0, bodyTimeout: 0 },
     });
     const destroy = () => void client.destroy().catch(() => undefined);
     signal.addEventListener('abort', destroy);
     try {
-      await request(client, url, post, answer);
+      await receive(
+        await request(url, { dispatcher: client, method: 'POST', headers: post.headers, body: post.body }),
+        post,
+        answer,
+      );
     } finally {
       signal.removeEventListener('abort', destroy);
       destroy();
     }
   }
 
-  async function request(client: Client, url: URL, post: Post, answer: Answer): Promise<void> {
-    const { statusCode, headers, body } = await client.request({
-      method: 'POST',
-      path: url.pathname + url.search,
-      headers: post.headers,
-      body: post.body,
-    });
+  async function receive(
+    { statusCode, headers, body }: Dispatcher.ResponseData,
+    post: Post,
+    answer: Answer,
+  ): Promise<void> {
     answer.status = statusCode;
     if (!isSuccess(statusCode)) answer.error = `HTTP ${statusCode}${redirectNote(statusCode, headers)}`;
     const { bytes, complete } = await readStart(body);

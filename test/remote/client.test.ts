@@ -8,6 +8,7 @@ import { connectRemote, type RemoteOptions } from '../../src/remote/client.ts';
 import type { RemoteRequest } from '../../src/remote/send.ts';
 import { VERSION } from '../../src/version.ts';
 import { makeCertificate } from '../support/certificate.ts';
+import { DIRECT, networkIn } from '../support/network.ts';
 
 /** Listens until the test ends; returns the port. */
 async function listening(server: Server): Promise<number> {
@@ -44,12 +45,13 @@ async function serverOf(reply: Reply, options?: Parameters<typeof scripted>[1]) 
   return { seen, url: `http://127.0.0.1:${await listening(createServer(listener))}` };
 }
 
-interface Asked extends Partial<RemoteOptions> {
+interface Asked extends Partial<Omit<RemoteOptions, 'network'>> {
+  env?: Record<string, string>;
   url: string;
 }
 
 function ask({ url, env = {}, ...rest }: Asked, request: RemoteRequest = { path: '/v1/gw/x' }) {
-  return connectRemote({ url, key: 'sk-gw-test' }, { env, ...rest })(request);
+  return connectRemote({ url, key: 'sk-gw-test' }, { network: async () => networkIn(env), ...rest })(request);
 }
 
 /** The message and the exit code of a failed request. */
@@ -81,7 +83,7 @@ describe('connectRemote()', () => {
 
   test('asks /health once, and without the key', async () => {
     const { url, seen } = await serverOf({ body: {} });
-    const request = connectRemote({ url, key: 'sk-gw-test' }, { env: {} });
+    const request = connectRemote({ url, key: 'sk-gw-test' }, { network: async () => DIRECT });
     await Promise.all([request({ path: '/v1/gw/a' }), request({ path: '/v1/gw/b' })]);
     expect(seen.map(({ path, key }) => [path, key])).toEqual([
       ['/health', undefined],
@@ -264,9 +266,7 @@ describe('without an answer:', () => {
     const server = createTlsServer(makeCertificate(), scripted({}).listener);
     const url = `https://127.0.0.1:${await listening(server)}`;
     const [message, code] = await failure({ url });
-    expect(message).toMatch(
-      /^the certificate of https:.* is not trusted \(\w+\): .*NODE_EXTRA_CA_CERTS=FILE.pem$/,
-    );
+    expect(message).toMatch(/^the certificate of https:.* is not trusted \(\w+\): .*tls\.ca_file FILE\.pem$/);
     expect(code).toBe(EXIT.daemonDown);
   });
 });
@@ -321,7 +321,7 @@ describe('a proxy of the environment', () => {
     const url = `${scheme}://gw.example.com`;
     const [message, code] = await failure({ url, env: { http_proxy: proxy } });
     expect(message).toBe(
-      `the proxy between this machine and ${url} asks for a password (HTTP 407): export HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT`,
+      `the proxy between this machine and ${url} asks for a password (HTTP 407): gw config set proxy.url http://USER:PASSWORD@HOST:PORT`,
     );
     expect(code).toBe(EXIT.daemonDown);
   });
@@ -329,7 +329,7 @@ describe('a proxy of the environment', () => {
   test('that opens no tunnel is named', async () => {
     const { proxy } = await proxyTo(0, 502);
     expect(await failure({ url: 'https://gw.example.com', env: { HTTPS_PROXY: proxy } })).toEqual([
-      'the proxy of HTTPS_PROXY answers HTTP 502 and does not connect to https://gw.example.com',
+      `the proxy answers HTTP 502 and does not connect to gw.example.com through ${proxy} (HTTPS_PROXY)`,
       EXIT.daemonDown,
     ]);
   });
@@ -344,6 +344,6 @@ describe('a proxy of the environment', () => {
 
   test('that is not a URL is named', async () => {
     const [message] = await failure({ url: 'http://gw.example.com', env: { HTTP_PROXY: 'not a url' } });
-    expect(message).toMatch(/^the value of HTTP_PROXY or HTTPS_PROXY is not a URL/);
+    expect(message).toMatch(/^HTTP_PROXY is "not a url", which is not the address of an http\(s\) proxy/);
   });
 });

@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { createGate } from '../support/gate.ts';
 import { PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
+import { DIRECT } from '../support/network.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 12);
@@ -16,7 +17,7 @@ const NOW = Date.UTC(2026, 0, 15, 12);
 async function started() {
   const clock = createVirtualClock(NOW);
   const gateway = await startGateway({ clock, budget: { period: 'daily', capUsd: 5 } });
-  const ask = connectRemote({ url: gateway.origin, key: gateway.adminKey }, { env: {} });
+  const ask = connectRemote({ url: gateway.origin, key: gateway.adminKey }, { network: async () => DIRECT });
   return { ask, clock, gateway, reader: createRemoteReader(ask, clock) };
 }
 

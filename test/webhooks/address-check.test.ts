@@ -7,6 +7,7 @@ import { systemClock } from '../../src/clock.ts';
 import { type AddressPolicy, addressPolicy, refusalOf } from '../../src/webhooks/address-check.ts';
 import { type AddressClass, classOfAddress } from '../../src/webhooks/address-class.ts';
 import { createSend } from '../../src/webhooks/send.ts';
+import { DIRECT } from '../support/network.ts';
 
 /** Hosts as a URL may write them, by where they lead. */
 const HOSTS: Record<AddressClass, string[]> = {
@@ -141,6 +142,7 @@ describe('a webhook connection', () => {
     connections = 0;
     let asked = 0;
     const send = createSend({
+      network: () => DIRECT,
       policy: () => policy,
       clock: systemClock,
       lookup: (_name, _options, callback) => {

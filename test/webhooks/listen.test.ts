@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { type ListenOutput, listen } from '../../src/webhooks/listen.ts';
 import { createSend } from '../../src/webhooks/send.ts';
 import { newWebhookSecret } from '../../src/webhooks/sign.ts';
+import { DIRECT } from '../support/network.ts';
 import { createReceiver } from './support/receiver.ts';
 import { createWorld, LOCAL, UTC } from './support/world.ts';
 
@@ -16,7 +17,7 @@ describe('listen()', () => {
     const db = await openDatabase(world.db.name);
     const controller = new AbortController();
     const secret = newWebhookSecret();
-    const send = createSend({ policy: () => LOCAL, clock: systemClock });
+    const send = createSend({ network: () => DIRECT, policy: () => LOCAL, clock: systemClock });
     const outputs: ListenOutput[] = [];
     const emit = () =>
       world.emit((emitOne) => emitOne('budget.reset', world.project.id, { n: outputs.length }));

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSend, type Post, type SendResult } from '../../src/webhooks/send.ts';
+import { DIRECT } from '../support/network.ts';
 import { type Answer, createReceiver, type Receiver } from './support/receiver.ts';
 import { SELF_SIGNED } from './support/self-signed.ts';
 import { createVirtualClock } from './support/virtual-clock.ts';
@@ -14,7 +15,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-const send = createSend({ policy: () => LOCAL, clock: systemClock });
+const send = createSend({ network: () => DIRECT, policy: () => LOCAL, clock: systemClock });
 const postTo = (url: string, changes: Partial<Post> = {}): Post => ({
   url,
   headers: { 'content-type': 'application/json' },
@@ -65,6 +66,7 @@ describe('send()', () => {
 
   it('says that a name is unknown', async () => {
     const unknown = createSend({
+      network: () => DIRECT,
       policy: () => LOCAL,
       clock: systemClock,
       lookup: (_name, _options, callback) => callback(new Error('getaddrinfo ENOTFOUND hook.example'), []),
@@ -118,7 +120,7 @@ describe('send()', () => {
       response.write('slowly ');
     });
     let result: SendResult | undefined;
-    void createSend({ policy: () => LOCAL, clock })(postTo(url)).then((ended) => {
+    void createSend({ network: () => DIRECT, policy: () => LOCAL, clock })(postTo(url)).then((ended) => {
       result = ended;
     });
     await until(() => received.length === 1, 'the request');

@@ -8,10 +8,11 @@ import {
   type ScalarKey,
 } from '../../config/settings.ts';
 import { writtenOf } from '../../config/written.ts';
+import { withoutPassword } from '../../proxy-address.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
-import { changeSetting, deleteIgnored, unknownSetting } from '../config/change.ts';
+import { changeSetting, deleteIgnored, providerOf, unknownSetting } from '../config/change.ts';
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
 import { noteTypos } from '../config/warnings.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -37,7 +38,7 @@ export const config: SetUp = (command, context) => {
   command
     .command('set <key> <value>')
     .description(
-      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project)',
+      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project), providers.NAME.proxy (proxy to a provider)',
     )
     .option('--yes', 'do not ask before records are deleted (retention.requests)')
     .action((key: string, value: string, options: Unasked) => set(context, key, value, options));
@@ -61,9 +62,14 @@ export const config: SetUp = (command, context) => {
 function get(context: Context, key: string, json = false): void {
   const { settings } = readSettings(context);
   const entry = mapEntryOf(key);
-  const setting = isScalarKey(key) ? settings[key] : entry && settings[entry.map][entry.name];
+  const provider = providerOf(key);
+  const setting = isScalarKey(key)
+    ? settings[key]
+    : provider !== undefined
+      ? settings.providers[provider]?.proxy
+      : entry && settings[entry.map][entry.name];
   if (setting === undefined) throw unknownSetting(key);
-  const value = writtenOf(setting);
+  const value = shown(key, writtenOf(setting));
   if (json) sayJson(context, value);
   else say(context, String(value));
 }
@@ -73,7 +79,9 @@ async function set(context: Context, key: string, text: string | undefined, opti
   await announceChange(context);
   if (key === 'requests.keep_bodies') await noteKeptBodies(context, value === 'on');
   const change =
-    value === undefined ? `Reset ${key} to its default.` : `Set ${key} to ${JSON.stringify(value)}.`;
+    value === undefined
+      ? `Reset ${key} to its default.`
+      : `Set ${key} to ${JSON.stringify(shown(key, value))}.`;
   const when = AT_START.some((k) => k === key) ? 'after: gw restart' : 'from the next request.';
   note(context, `${change} It applies ${when}`);
   if (!isScalarKey(key)) {
@@ -112,7 +120,7 @@ async function list(context: Context, { origin, json }: { origin?: boolean; json
   const switchedOff = await readSwitchedOff(context);
   const scalars: Entry[] = SCALAR_KEYS.map((key) => ({
     key,
-    value: writtenOf(settings[key]),
+    value: shown(key, writtenOf(settings[key])),
     origin: originText(key, origins[key]),
     about: DEFINITIONS[key].about,
   }));
@@ -144,6 +152,11 @@ async function list(context: Context, { origin, json }: { origin?: boolean; json
     ? originLines([...scalars, ...mapEntries], terminal)
     : settingLines(scalars, mapEntries, terminal);
   say(context, lines.join('\n'));
+}
+
+/** A value for display: that of a proxy may hold a password. */
+function shown<T extends string | number>(key: string, value: T): T | string {
+  return typeof value === 'string' && /\bproxy(\.url)?$/.test(key) ? withoutPassword(value) : value;
 }
 
 function originText(key: ScalarKey, origin: string): string {

@@ -10,6 +10,7 @@ import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
+import { networkOf } from '../network.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
@@ -63,7 +64,10 @@ async function destinationAt(context: Context, url: string, project?: string): P
     return { ...(await localDestination(context, project)), origin: url };
   }
   const gateway = { url, key };
-  return remoteDestination({ gateway, ask: connectRemote(gateway, context) }, project).catch((error) => {
+  return remoteDestination(
+    { gateway, ask: connectRemote(gateway, { network: () => networkOf(context) }) },
+    project,
+  ).catch((error) => {
     // It may be reachable only from where the variables will be used.
     if (!(error instanceof GwError && error.code === 'server_unreachable') || project !== undefined)
       throw error;

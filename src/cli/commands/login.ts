@@ -6,6 +6,7 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
+import { networkOf } from '../network.ts';
 import { whoami } from '../remote/whoami.ts';
 
 interface Options {
@@ -32,7 +33,9 @@ async function run(context: Context, text: string, { keyStdin = false, json }: O
     note(context, `warning: ${url} is not https: the key and all prompts travel in clear text`);
   }
   const key = parseGatewayKey(await readKey(context, url, keyStdin), 'the text');
-  const { version, key: owned } = await whoami(connectRemote({ url, key }, context));
+  const { version, key: owned } = await whoami(
+    connectRemote({ url, key }, { network: () => networkOf(context) }),
+  );
   saveLogin(context.paths, { url, key });
   if (json) sayJson(context, { url, version, key: owned });
   const kind = owned.admin ? 'an admin key' : 'a key';

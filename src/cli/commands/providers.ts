@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets } from '../../config/secrets.ts';
+import { wayText } from '../../network/way-out.ts';
 import type { ProvidersView } from '../../reading/schemas.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
@@ -10,9 +11,10 @@ import { announceChange } from '../config/announce-change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { networkOf } from '../network.ts';
 import { type AddOptions, addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
-import { type Probe, probeProvider } from '../providers/probe-provider.ts';
+import { type Probe, probeProvider, wayJson } from '../providers/probe-provider.ts';
 import { readSettings } from '../settings.ts';
 import { withReader } from '../with-gateway.ts';
 
@@ -25,6 +27,7 @@ export const providers: SetUp = (command, context) => {
       new Option('--key-env <variable>', 'environment variable that holds the key').conflicts('stdin'),
     )
     .option('--stdin', 'read the key from stdin')
+    .option('--proxy <url>', 'proxy to it alone, or none to go past that of the environment')
     .addOption(new Option('--key <key>').hideHelp())
     .addOption(new Option('--wire <wire>', 'API that it speaks').choices(['openai', 'anthropic']))
     .action((name: string, options: AddOptions) => add(context, name, options));
@@ -82,21 +85,29 @@ async function test(context: Context, name: string | undefined, json = false): P
     (provider) => name === undefined || provider.name === name,
   );
   if (name !== undefined && targets.length + broken.length === 0) throw unknownProvider(name);
-  const probes = await Promise.all(
-    targets.map((provider) => probeProvider(provider, context.clock.monotonic)),
-  );
+  const options = { network: await networkOf(context), monotonic: context.clock.monotonic };
+  const probes = await Promise.all(targets.map((provider) => probeProvider(provider, options)));
   const results = [...broken, ...probes];
   if (json) sayJson(context, results.map(resultJson));
   else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
   if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);
 }
 
-function resultLine({ name, ok, message, durationMs }: Probe): string {
-  return `${ok ? 'ok' : 'X '}  ${name}: ${message}${ok ? ` in ${duration(durationMs)}` : ''}`;
+function resultLine({ name, ok, message, durationMs, way }: Probe): string {
+  const through = way?.proxy && !message.includes(way.proxy.host) ? `, ${wayText(way)}` : '';
+  return `${ok ? 'ok' : 'X '}  ${name}: ${message}${ok ? ` in ${duration(durationMs)}` : ''}${through}`;
 }
 
-function resultJson({ name, ok, message, durationMs }: Probe): Record<string, unknown> {
-  return { name, ok, message, duration_ms: durationMs };
+function resultJson({ name, ok, message, durationMs, way, status, models }: Probe): Record<string, unknown> {
+  return {
+    name,
+    ok,
+    ...wayJson(way),
+    status: status ?? null,
+    models: models ?? null,
+    message,
+    duration_ms: durationMs,
+  };
 }
 
 async function remove(context: Context, name: string, { yes }: Unasked): Promise<void> {

@@ -7,6 +7,7 @@ import {
   isScalarKey,
   MAPS,
   mapEntryOf,
+  ownProxyAddress,
   SCALAR_KEYS,
   SettingError,
 } from '../../config/settings.ts';
@@ -26,8 +27,18 @@ export async function changeSetting(
   text: string | undefined,
   { yes }: Unasked = {},
 ): Promise<string | number | undefined> {
+  const provider = providerOf(key);
+  if (provider !== undefined && !Object.hasOwn(readSettings(context).settings.providers, provider))
+    throw new CliError(
+      `no provider "${provider}" in the settings. Run: gw providers add ${provider}`,
+      EXIT.notFound,
+    );
   const entry = mapEntryOf(key);
-  const parse = isScalarKey(key) ? DEFINITIONS[key].parse : entry && MAPS[entry.map].parse;
+  const parse = isScalarKey(key)
+    ? DEFINITIONS[key].parse
+    : provider !== undefined
+      ? ownProxyAddress
+      : entry && MAPS[entry.map].parse;
   if (!parse) throw unknownSetting(key);
   const value =
     text === undefined ? undefined : writtenOf(parseSetting(key, () => parse(text, entry?.name ?? '')));
@@ -36,10 +47,19 @@ export async function changeSetting(
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
-  const path = entry ? [...entry.map.split('.'), entry.name] : key.split('.');
+  const path = entry
+    ? [...entry.map.split('.'), entry.name]
+    : provider !== undefined
+      ? ['providers', provider, 'proxy']
+      : key.split('.');
   if (value === undefined) file.delete(path);
   else file.set(path, value);
   return value;
+}
+
+/** The provider of a key such as `providers.openai.proxy`, the one field of a provider that is a setting. */
+export function providerOf(key: string): string | undefined {
+  return /^providers\.(.+)\.proxy$/.exec(key)?.[1];
 }
 
 /** Asks before records are kept for a shorter time: the daemon deletes those that are older. */

@@ -1,9 +1,11 @@
+import { wayText } from '../../network/way-out.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { healthOf } from '../../reading/provider-views.ts';
 import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
+import { networkOf } from '../network.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { probeProvider } from '../providers/probe-provider.ts';
 import { withReader } from '../with-gateway.ts';
@@ -15,10 +17,12 @@ export async function checkProviders(context: Context): Promise<Finding[]> {
   const unusable = problems.map(({ name, message }) =>
     broken('providers', `${name}: ${message}`, `follow the message, or: gw providers remove ${name}`),
   );
+  const options = { network: await networkOf(context), monotonic: context.clock.monotonic };
   const tested = await Promise.all(
     [...providers.values()].map(async (provider) => {
-      const { ok: works, unreachable, message } = await probeProvider(provider, context.clock.monotonic);
-      if (works) return ok('providers', `${provider.name}: ${message}`);
+      const { ok: works, unreachable, message, way } = await probeProvider(provider, options);
+      if (works)
+        return ok('providers', `${provider.name}: ${message}${way?.proxy ? `, ${wayText(way)}` : ''}`);
       // A local runtime that is not running is not a fault of the installation.
       const failure = `${provider.name}: ${message.replace(/\. Run: .*/, '')}`;
       return provider.local

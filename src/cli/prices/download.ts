@@ -1,13 +1,15 @@
 import { messageOf } from '../../errors.ts';
+import type { Network } from '../../network/network.ts';
 import { MAX_FILE_BYTES, PriceFileError } from '../../pricing/published/price-file.ts';
 
 const TIMEOUT_MS = 30_000;
 
 /** Downloads a price file, of a bounded size and in a bounded time. Follows no redirects. Throws PriceFileError. */
-export async function downloadPrices(url: string): Promise<Buffer> {
+export async function downloadPrices(url: string, network: Network): Promise<Buffer> {
   const { request } = await import('undici');
   try {
     const { statusCode, body } = await request(url, {
+      dispatcher: network.open(new URL(url)),
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
       signal: AbortSignal.timeout(TIMEOUT_MS),

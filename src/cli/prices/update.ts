@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { addDays } from '../../calendar.ts';
+import type { Network } from '../../network/network.ts';
 import { type Catalog, createCatalog } from '../../pricing/catalog.ts';
 import { type PublishedPrices, packagedPrices } from '../../pricing/library.ts';
 import type { PriceOverride } from '../../pricing/override.ts';
@@ -22,6 +23,7 @@ import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
 import { withLocalGateway } from '../local-gateway.ts';
+import { networkOf } from '../network.ts';
 import { localOnly, remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { budgetEffects, providerAndModel } from './budget-effects.ts';
@@ -50,7 +52,7 @@ export async function updatePrices(context: Context, options: UpdateOptions): Pr
     return;
   }
   const url = readSettings(context).settings['prices.url'] || PUBLISHED_URL;
-  const { prices, sha256 } = await fetchPrices(url);
+  const { prices, sha256 } = await fetchPrices(url, await networkOf(context));
   const update = await withLocalGateway(context, async ({ reader }, db) => {
     const overrides = (await listPrices(db)).map(overrideOf);
     return { url, sha256, ...(await compare(context, prices, { reader, overrides, url })) };
@@ -89,9 +91,12 @@ async function goBack(context: Context): Promise<void> {
   note(context, 'The packaged prices apply from the next request.');
 }
 
-async function fetchPrices(url: string): Promise<{ prices: PublishedPrices; sha256: string }> {
+async function fetchPrices(
+  url: string,
+  network: Network,
+): Promise<{ prices: PublishedPrices; sha256: string }> {
   try {
-    const bytes = await downloadPrices(url);
+    const bytes = await downloadPrices(url, network);
     return { prices: parsePriceFile(bytes.toString('utf8')), sha256: hash('sha256', bytes) };
   } catch (error) {
     throw error instanceof PriceFileError ? refusal(url, error.message) : error;

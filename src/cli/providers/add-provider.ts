@@ -1,5 +1,5 @@
 import { openSettingsFile } from '../../config/save.ts';
-import type { ProviderSettings } from '../../config/settings.ts';
+import { ownProxyAddress, type ProviderSettings } from '../../config/settings.ts';
 import { makeHome } from '../../paths.ts';
 import { PRESETS, type Preset } from '../../providers/presets.ts';
 import { announceChange } from '../config/announce-change.ts';
@@ -15,6 +15,7 @@ export interface AddOptions {
   /** Always refused, with advice on how to pass the key. */
   key?: string;
   wire?: 'openai' | 'anthropic';
+  proxy?: string;
 }
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
@@ -30,6 +31,7 @@ export async function addProvider(context: Context, name: string, options: AddOp
   checkName(name);
   if (options.key !== undefined) throw keyOnCommandLine(name);
   const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
+  const proxy = options.proxy === undefined ? undefined : ownProxyAddress(options.proxy);
   checkAddress(name, preset, options.baseUrl);
   const baseUrl = options.baseUrl ?? preset?.baseUrl;
   if (baseUrl !== undefined) await refuseOwnAddress(context, name, baseUrl);
@@ -41,6 +43,7 @@ export async function addProvider(context: Context, name: string, options: AddOp
   const settings: ProviderSettings = {
     ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
     ...(options.wire === undefined ? {} : { wire: options.wire }),
+    ...(proxy === undefined ? {} : { proxy }),
     ...(options.keyEnv === undefined ? {} : { keyEnv: options.keyEnv }),
     ...(source.kind === 'stored' ? { keyStored: true } : {}),
   };

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { BillError, type BillLine, type UsageLine } from '../../insight/reconcile/bill.ts';
+import type { FetchOptions } from '../../insight/reconcile/fetch-report.ts';
 import type { CostReport, Days } from '../../insight/reconcile/reports.ts';
 import { type Context, note } from '../context.ts';
 import { CliError, usageError } from '../exit.ts';
+import { networkOf } from '../network.ts';
 import { remoteOf } from '../remote/connection.ts';
 
 /** The lines of a CSV export. */
@@ -26,10 +28,10 @@ interface Asked {
 
 /** Asks the provider, at the address that is configured for it on this machine. */
 export async function billFromProvider(context: Context, { provider, ...asked }: Asked): Promise<BillLine[]> {
-  const origin = await originOf(context, provider, asked.report);
+  const destination = await destinationOf(context, provider, asked.report);
   const { fetchBill } = await import('../../insight/reconcile/fetch-report.ts');
   try {
-    return await fetchBill({ provider, ...asked, origin, wait, now: () => context.clock.now() });
+    return await fetchBill({ provider, ...asked, ...destination, wait, now: () => context.clock.now() });
   } catch (error) {
     throw error instanceof BillError ? new CliError(error.message) : error;
   }
@@ -40,10 +42,10 @@ export async function usageFromProvider(
   context: Context,
   { provider, ...asked }: Asked,
 ): Promise<UsageLine[] | undefined> {
-  const origin = await originOf(context, provider, asked.report);
+  const destination = await destinationOf(context, provider, asked.report);
   const { fetchUsage } = await import('../../insight/reconcile/fetch-report.ts');
   try {
-    return await fetchUsage({ provider, ...asked, origin, wait, now: () => context.clock.now() });
+    return await fetchUsage({ provider, ...asked, ...destination, wait, now: () => context.clock.now() });
   } catch (error) {
     if (!(error instanceof BillError)) throw error;
     note(context, `Tokens are not compared: ${error.message}`);
@@ -52,12 +54,19 @@ export async function usageFromProvider(
 }
 
 /** A remote gw has no say in where an admin key is sent, and no key goes out unencrypted. */
-async function originOf(context: Context, provider: string, report: CostReport): Promise<string> {
-  if (remoteOf(context)) return report.origin;
+async function destinationOf(
+  context: Context,
+  provider: string,
+  report: CostReport,
+): Promise<Pick<FetchOptions, 'origin' | 'network' | 'ownProxy'>> {
+  const network = await networkOf(context);
+  if (remoteOf(context)) return { origin: report.origin, network };
   const { knownProviders } = await import('../providers/known-providers.ts');
-  const origin = knownProviders(context).providers.get(provider)?.origin ?? report.origin;
+  const known = knownProviders(context).providers.get(provider);
+  const origin = known?.origin ?? report.origin;
   const { protocol, hostname } = new URL(origin);
-  if (protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname)) return origin;
+  if (protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
+    return { origin, network, ownProxy: known?.ownProxy };
   throw usageError(
     `${provider} is configured at ${origin}: an admin key goes over https only. Use --csv FILE`,
   );

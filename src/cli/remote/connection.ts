@@ -2,6 +2,7 @@ import type { AskRemote } from '../../remote/client.ts';
 import { type RemoteGateway, remoteGateway } from '../../remote/target.ts';
 import type { Context } from '../context.ts';
 import { type CliError, usageError } from '../exit.ts';
+import { networkOf } from '../network.ts';
 
 /** The gw that commands talk to instead of this machine's. */
 export interface Remote {
@@ -15,7 +16,8 @@ export function remoteOf(context: Context): Remote | undefined {
   if (!gateway) return undefined;
   let connected: Promise<AskRemote> | undefined;
   // Local commands load no client.
-  const connect = async () => (await import('../../remote/client.ts')).connectRemote(gateway, context);
+  const connect = async () =>
+    (await import('../../remote/client.ts')).connectRemote(gateway, { network: () => networkOf(context) });
   return {
     gateway,
     async ask(request) {

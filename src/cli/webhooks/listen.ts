@@ -12,6 +12,7 @@ import { parseChange } from '../../webhooks/validate.ts';
 import { type Context, note, say } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { EXIT, Exit } from '../exit.ts';
+import { networkOf } from '../network.ts';
 import { readSettings } from '../settings.ts';
 import { projectFilter, withStore } from '../with-store.ts';
 import { gatherBlocked, type Show } from './gather-blocked.ts';
@@ -68,7 +69,7 @@ async function forwardTo(context: Context, text: string): Promise<Forward> {
   return {
     url: new URL(url).href,
     secret: newWebhookSecret(),
-    send: createSend({ policy: () => policy, clock: context.clock }),
+    send: createSend({ policy: () => policy, network: () => networkOf(context), clock: context.clock }),
   };
 }
 

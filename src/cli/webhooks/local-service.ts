@@ -7,6 +7,7 @@ import { createSend } from '../../webhooks/send.ts';
 import { createWebhookService, type WebhookService } from '../../webhooks/service.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
+import { networkOf } from '../network.ts';
 import { readSettings } from '../settings.ts';
 
 /**
@@ -21,7 +22,7 @@ export function localService(context: Context, db: Db, policy: AddressPolicy): W
     write: async (command) => inTransaction(db, command),
     clock,
     calendar: () => calendar,
-    send: createSend({ policy: () => policy, clock }),
+    send: createSend({ policy: () => policy, network: () => networkOf(context), clock }),
     policy: () => policy,
   });
 }

@@ -77,9 +77,7 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
     }
     this.#isCut = gateway.runningCalls.isCut(context.project.id);
     const call =
-      exchange.gone || this.#isCut
-        ? notSent()
-        : send(gateway.upstreams.of(target.provider.origin), request, relay);
+      exchange.gone || this.#isCut ? notSent() : send(gateway.upstreams.of(target.provider), request, relay);
     this.#call = call;
     exchange.listener = this;
     gateway.runningCalls.add(context.project.id, this);

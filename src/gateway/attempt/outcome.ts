@@ -1,3 +1,4 @@
+import { ConnectError } from '../../network/connect-error.ts';
 import type { FailureClass } from '../../routing/failure.ts';
 import type { Outcome } from '../../store/ledger/record.ts';
 import { type CallEnd, TOO_LONG } from '../upstream/send.ts';
@@ -108,6 +109,8 @@ export function describeFailure(failure: Failed): { status: number; code: string
   }
   if (reasonOf(failure) === TOO_LONG)
     return { status: 502, code: 'upstream_failed', message: 'gave an answer too long to be translated' };
-  if (!failure.sent) return { status: 502, code: 'upstream_unreachable', message: 'could not be reached' };
+  const why = failure.error instanceof ConnectError ? `: ${failure.error.message}` : '';
+  if (!failure.sent)
+    return { status: 502, code: 'upstream_unreachable', message: `could not be reached${why}` };
   return { status: 502, code: 'upstream_failed', message: 'broke off before its answer was whole' };
 }

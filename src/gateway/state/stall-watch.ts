@@ -1,6 +1,6 @@
+import { errors } from '../../network/undici.ts';
 import { MAX_CALL_MS } from '../../pricing/price-dates.ts';
 import { createIndexedList, type Indexed } from './access/indexed-list.ts';
-import { errors } from './undici.ts';
 
 /** How long a provider may send nothing. */
 export interface StallLimits {

@@ -1,13 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
-import { skipContinue } from '../../skip-continue.ts';
+import { messageOf } from '../../errors.ts';
+import { ConnectError } from '../../network/connect-error.ts';
+import type { Network } from '../../network/network.ts';
+import type { OwnProxy, WayOut } from '../../network/way-out.ts';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
-import { buildConnector, type Connector, Pool } from './undici.ts';
 
-/** The connections to providers, one pool per origin. */
+/** The connections to providers, one pool per origin and proxy of its own. */
 export interface UpstreamPools {
-  /** The pool of an origin, created on first use. */
-  of(origin: string): Upstream;
+  /** The pool for a provider, created on first use. If there is no way to it, its calls fail with a ConnectError. */
+  of(destination: Destination): Upstream;
   /** Aborted by `cut`. */
   readonly cutting: AbortSignal;
   /** Ends the calls whose answers are read without a client, and lets no more of them go on. */
@@ -16,13 +18,20 @@ export interface UpstreamPools {
   close(): Promise<void>;
 }
 
+export interface Destination {
+  origin: string;
+  ownProxy?: OwnProxy | undefined;
+}
+
 /** The connection pool of one origin. */
 export interface Upstream {
   dispatcher: Dispatcher;
+  way: WayOut;
   stalls: StallWatch;
 }
 
 export interface UpstreamOptions extends StallLimits {
+  network: Network;
   connectTimeoutMs: number;
 }
 
@@ -31,8 +40,8 @@ const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPools {
-  const upstreams = new Map<string, { dispatcher: Pool; stalls: StallWatch }>();
-  const open = new Set<Pool>();
+  const upstreams = new Map<string, Upstream>();
+  const pools = new Set<Dispatcher>();
   const cutting = new AbortController();
   // A listener for each answer that is read without a client.
   setMaxListeners(0, cutting.signal);
@@ -44,55 +53,72 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
     current = changed;
     stalls = createStallWatch(current);
     for (const { dispatcher } of upstreams.values()) {
-      void dispatcher.close().then(() => open.delete(dispatcher));
+      void dispatcher.close().then(() => pools.delete(dispatcher));
     }
     upstreams.clear();
   }
 
-  function connect(origin: string): Upstream {
-    const pool = new Pool(origin, {
-      connections: MAX_CONNECTIONS,
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connect: connector(current.connectTimeoutMs),
-      // The stall watch ends silent calls.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+  function connect(key: string, destination: Destination): Upstream {
+    try {
+      return open(key, destination);
+    } catch (error) {
+      return { dispatcher: noWay(error), way: { proxy: undefined, source: undefined }, stalls };
+    }
+  }
+
+  function open(key: string, { origin, ownProxy }: Destination): Upstream {
+    const url = new URL(origin);
+    const way = current.network.wayTo(url, ownProxy);
+    const dispatcher = current.network.open(url, {
+      own: ownProxy,
+      connectTimeoutMs: current.connectTimeoutMs,
+      pool: {
+        connections: MAX_CONNECTIONS,
+        pipelining: 1,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        // The stall watch ends silent calls.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
     });
-    const upstream = { dispatcher: pool, stalls };
-    upstreams.set(origin, upstream);
-    open.add(pool);
+    const upstream = { dispatcher, way, stalls };
+    upstreams.set(key, upstream);
+    pools.add(dispatcher);
     return upstream;
   }
 
   return {
-    of(origin) {
+    of(destination) {
       const latest = options();
       if (!isSame(latest, current)) renew(latest);
-      return upstreams.get(origin) ?? connect(origin);
+      const { origin, ownProxy } = destination;
+      const key = ownProxy ? `${origin} ${ownProxy.address}` : origin;
+      return upstreams.get(key) ?? connect(key, destination);
     },
     cutting: cutting.signal,
     cut: () => cutting.abort(),
     async close() {
-      await Promise.all([...open].map((pool) => pool.destroy()));
+      await Promise.all([...pools].map((pool) => pool.destroy()));
       upstreams.clear();
-      open.clear();
+      pools.clear();
     },
   };
 }
 
-/** Connects as undici does by itself, to a socket whose answers begin after any `100 Continue`. */
-function connector(timeout: number): Connector {
-  const connect = buildConnector({ timeout });
-  return (options, callback) =>
-    connect(options, (...result) => {
-      if (result[1]) skipContinue(result[1]);
-      callback(...result);
-    });
+/** Fails each call before it is sent: a proxy or an authority of the settings can't be used. */
+function noWay(error: unknown): Dispatcher {
+  const why = new ConnectError(messageOf(error), undefined, error);
+  const dispatch: Dispatcher['dispatch'] = (_request, handler) => {
+    handler.onError?.(why);
+    return true;
+  };
+  // Of a dispatcher, `send` uses this method alone.
+  return { dispatch } as Dispatcher;
 }
 
 function isSame(a: UpstreamOptions, b: UpstreamOptions): boolean {
   return (
+    a.network === b.network &&
     a.connectTimeoutMs === b.connectTimeoutMs &&
     a.firstByteTimeoutMs === b.firstByteTimeoutMs &&
     a.idleTimeoutMs === b.idleTimeoutMs

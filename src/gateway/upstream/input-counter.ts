@@ -95,7 +95,7 @@ export function createInputCounter({ clock, upstreams, ...parts }: InputCounterO
   ): Promise<{ status: number; body: string }> {
     const chunks: Buffer[] = [];
     let status = 0;
-    const call = send(upstreams.of(provider.origin), request, {
+    const call = send(upstreams.of(provider), request, {
       head: (received) => {
         status = received;
       },

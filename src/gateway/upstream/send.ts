@@ -1,4 +1,6 @@
 import type { Dispatcher } from 'undici';
+import { ConnectError, proxyWantsPassword } from '../../network/connect-error.ts';
+import type { WayOut } from '../../network/way-out.ts';
 import type { StallWatch, WatchedCall } from '../state/stall-watch.ts';
 import type { Upstream } from '../state/upstream-pools.ts';
 
@@ -46,7 +48,7 @@ export interface UpstreamRequest {
  * methods run inside undici's parser, without a promise or a stream in between.
  */
 export function send(upstream: Upstream, request: UpstreamRequest, receiver: Receiver): UpstreamCall {
-  const handler = new Handler(receiver, upstream.stalls);
+  const handler = new Handler(receiver, upstream);
   upstream.dispatcher.dispatch(
     {
       path: request.path,
@@ -76,12 +78,16 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
   index = -1;
   readonly #receiver: Receiver;
   readonly #stalls: StallWatch;
+  readonly #way: WayOut;
+  /** Why the proxy refused the request; the provider never saw it. */
+  #refusal: ConnectError | undefined;
   #abort: ((reason?: Error) => void) | undefined;
   #cancelled = false;
 
-  constructor(receiver: Receiver, stalls: StallWatch) {
+  constructor(receiver: Receiver, { stalls, way }: Upstream) {
     this.#receiver = receiver;
     this.#stalls = stalls;
+    this.#way = way;
     this.end = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -112,6 +118,11 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
     this.hasProgress = true;
     // 1xx responses are informational.
     if (status < 200) return true;
+    if (status === 407 && this.#way.proxy) {
+      this.#refusal = new ConnectError(proxyWantsPassword(this.#way), 'PROXY_AUTH', undefined);
+      this.#abort?.(this.#refusal);
+      return true;
+    }
     this.answered = true;
     this.#receiver.head(status, rawHeaders, () => {
       this.paused = false;
@@ -136,6 +147,12 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
   onError(error: Error): void {
     this.#stalls.remove(this);
     if (this.#cancelled) this.#resolve({ kind: 'aborted', sent: true });
-    else this.#resolve({ kind: 'failed', error, sent: this.sent, answered: this.answered });
+    else
+      this.#resolve({
+        kind: 'failed',
+        error,
+        sent: this.sent && error !== this.#refusal,
+        answered: this.answered,
+      });
   }
 }

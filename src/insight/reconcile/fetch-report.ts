@@ -1,3 +1,5 @@
+import type { Network } from '../../network/network.ts';
+import type { OwnProxy } from '../../network/way-out.ts';
 import { BillError, type BillLine, type UsageLine } from './bill.ts';
 import type { CostReport, Days, Report } from './reports.ts';
 
@@ -6,6 +8,8 @@ export interface FetchOptions {
   /** Name of the provider, for messages. */
   provider: string;
   origin: string;
+  network: Network;
+  ownProxy?: OwnProxy | undefined;
   key: string;
   days: Days;
   wait(ms: number): Promise<unknown>;
@@ -77,12 +81,13 @@ async function fetchPage(options: NamedOptions, path: string): Promise<string> {
 }
 
 async function ask(
-  { report, provider, origin, key, name: what }: NamedOptions,
+  { report, provider, origin, network, ownProxy, key, name: what }: NamedOptions,
   path: string,
 ): Promise<Answer> {
   const { request } = await import('undici');
   try {
     const { statusCode, headers, body } = await request(`${origin}${path}`, {
+      dispatcher: network.open(new URL(origin), { own: ownProxy }),
       headers: ['accept', 'application/json', ...report.headers(key)],
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

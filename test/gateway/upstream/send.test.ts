@@ -17,6 +17,7 @@ function call() {
   };
   const upstream = {
     dispatcher: dispatcher as unknown as Dispatcher,
+    way: { proxy: undefined, source: undefined },
     stalls: createStallWatch({ firstByteTimeoutMs: 1_000, idleTimeoutMs: 1_000 }),
   };
   const running = send(upstream, OUTGOING, RECEIVER);

@@ -3,6 +3,7 @@
 // crossing of a point it dies (0: never). It exits with 0 once every delivery has ended.
 import { createCalendar } from '../../../dist/calendar.js';
 import { systemRandom } from '../../../dist/ids.js';
+import { createNetwork } from '../../../dist/network/network.js';
 import { openDatabase } from '../../../dist/store/database/open.js';
 import { createLedger } from '../../../dist/store/ledger/ledger.js';
 import { createOutbox } from '../../../dist/store/webhooks/outbox.js';
@@ -39,7 +40,11 @@ const db = await openDatabase(path);
 const calendar = createCalendar('UTC');
 const ledger = createLedger({ db, clock, calendar: () => calendar, slot: 0 });
 const outbox = createOutbox(db, ledger.write);
-const send = createSend({ policy: () => ({ allowLocal: true, ownPort: 4747 }), clock });
+const send = createSend({
+  network: () => createNetwork({ proxyUrl: '', caFile: '', env: {} }),
+  policy: () => ({ allowLocal: true, ownPort: 4747 }),
+  clock,
+});
 const dispatcher = createDispatcher({
   outbox: {
     ...outbox,

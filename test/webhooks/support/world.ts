@@ -16,6 +16,7 @@ import type { AddressPolicy } from '../../../src/webhooks/address-check.ts';
 import { createDispatcher, type Dispatcher } from '../../../src/webhooks/dispatcher.ts';
 import { createSend, type Send } from '../../../src/webhooks/send.ts';
 import { newWebhookSecret } from '../../../src/webhooks/sign.ts';
+import { DIRECT } from '../../support/network.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export const LOCAL: AddressPolicy = { allowLocal: true, ownPort: 4747 };
@@ -72,7 +73,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const outbox = createOutbox(db, write);
   const warnings: string[] = [];
   let sending = 0;
-  const send = createSend({ policy: () => policy, clock });
+  const send = createSend({ network: () => DIRECT, policy: () => policy, clock });
   const counted: Send = async (post) => {
     sending++;
     return send(post).finally(() => sending--);

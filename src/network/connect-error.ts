@@ -1,0 +1,54 @@
+import { messageOf } from '../errors.ts';
+import { type WayOut, wayText } from './way-out.ts';
+
+/** A connection that could not be opened. `message` says why, in words for a person; `code` is that of the cause. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  readonly code: string | undefined;
+
+  constructor(message: string, code: string | undefined, cause: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+/** Codes of OpenSSL for a certificate whose issuer is not trusted. */
+const UNTRUSTED = new Set([
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** Whether an error means that the other side's certificate was refused. */
+export function isCertificateError(code: string | undefined): boolean {
+  return code !== undefined && (UNTRUSTED.has(code) || /^(CERT_|ERR_TLS_CERT_)/.test(code));
+}
+
+/** Says of an error on the way to an origin whether the proxy or a certificate is at fault; others stay as they are. */
+export function describeConnectError(error: Error, origin: string, way: WayOut): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  const host = new URL(origin).hostname;
+  const through = way.proxy ? ` ${wayText(way)}` : '';
+  // undici has no other sign of a refused tunnel.
+  const status = /Proxy response \((\d+)\)/.exec(messageOf(error))?.[1];
+  if (status === '407') return new ConnectError(proxyWantsPassword(way), 'PROXY_AUTH', error);
+  if (status !== undefined) {
+    const why = `the proxy answers HTTP ${status} and does not connect to ${host}${through}`;
+    return new ConnectError(why, 'PROXY_REFUSED', error);
+  }
+  if (isCertificateError(code)) {
+    const why = UNTRUSTED.has(code ?? '')
+      ? `the certificate of ${host} is signed by an authority that gw does not trust (${code})${through}. To trust your company's: gw config set tls.ca_file FILE`
+      : `the certificate of ${host} is not valid (${code}): ${messageOf(error)}${through}`;
+    return new ConnectError(why, code, error);
+  }
+  if (!way.proxy) return error;
+  return new ConnectError(`${messageOf(error) || code}, ${wayText(way)}`, code, error);
+}
+
+/** The message for a proxy that answers 407. */
+export function proxyWantsPassword(way: WayOut): string {
+  return `the proxy wants a user and password, or others than it got (HTTP 407), ${wayText(way)}. Give them as http://USER:PASSWORD@HOST:PORT`;
+}
