@@ -87,6 +87,27 @@ describe('with several projects, an object of one', () => {
     }
   });
 
+  test.each([
+    [
+      'client_metadata of Codex',
+      { client_metadata: { thread_id: '01a218d8-9c3e-7d02-8a55-aaaaaaaaaaaa', run_id: 'r' } },
+    ],
+    ['metadata', { metadata: { thread_id: 'mine-1', conversation: 'c-1', file_id: 'f-1' } }],
+    ["metadata of another gateway's clients", { litellm_metadata: { agent_id: 'planner', batch_id: '7' } }],
+    ['metadata of a message', { input: [{ role: 'user', content: 'hi', metadata: { run_id: 'run-77' } }] }],
+    [
+      'identifiers of a user and a session',
+      { user: 'u-1', safety_identifier: 's-1', prompt_cache_key: 'thread-1' },
+    ],
+  ])("is no client's note about itself: %s", async (_, note) => {
+    const body = { model: MODEL, input: 'hi', ...note };
+    expect(await ask(other, 'POST', '/v1/responses', body)).toMatchObject({ status: 200 });
+    expect(JSON.parse(String(gateway.upstream.requests.at(-1)?.body))).toMatchObject(note);
+    const { id } = await ask(gateway.key, 'POST', '/v1/files', {}, AT);
+    const named = { ...body, tools: [{ type: 'file_search', vector_store_ids: [id] }] };
+    expect(await ask(other, 'POST', '/v1/responses', named)).toMatchObject(NOT_FOUND);
+  });
+
   test('is found by no other spelling', async () => {
     const { id } = await ask(other, 'POST', '/v1/files', {});
     const encoded = id.replace(/./g, (c) => `%${c.charCodeAt(0).toString(16)}`);

@@ -1,3 +1,4 @@
+import { bytesAt } from '../../json/bytes-at.ts';
 import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import { unseenIn } from '../admission/measure-prompt.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -57,9 +58,7 @@ const CALLS = [Buffer.from('call_id'), Buffer.from('tool_use_id'), Buffer.from('
 function mentionsIds(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(ID_KEY); at >= 0; at = bytes.indexOf(ID_KEY, at + 1)) {
     const end = at + ID_KEY.length;
-    const isCall = CALLS.some(
-      (key) => end >= key.length && key.compare(bytes, end - key.length, end) === 0 && bytes[end] === QUOTE,
-    );
+    const isCall = CALLS.some((key) => bytesAt(bytes, end - key.length, key) && bytes[end] === QUOTE);
     if (!isCall) return true;
   }
   return bytes.indexOf(CONTAINER) >= 0 || bytes.indexOf(REFERENCE) >= 0;

@@ -28,10 +28,15 @@ const HOLDERS: ReadonlySet<string> = new Set([
     'previous_response',
   ],
 ]);
-/** Text, schemas and arguments of the client's own, in which a provider looks for nothing. */
+/** Schemas and arguments of the client's own, in which a provider looks for nothing. */
 const FREE: ReadonlySet<string> = new Set([
-  ...['metadata', 'parameters', 'input_schema', 'schema', 'properties', 'arguments', 'structured_content'],
+  ...['parameters', 'input_schema', 'schema', 'properties', 'arguments', 'structured_content'],
 ]);
+/**
+ * What a client notes about its request: `metadata` of the APIs, `client_metadata` of Codex, `litellm_metadata`. Providers
+ * keep it and look nothing up by it (https://platform.openai.com/docs/api-reference/responses/create#responses-create-metadata).
+ */
+const NOTES = /(?:^|_)metadata$/;
 /** Containers that a request asks for, by their kind. */
 const WORDS: ReadonlySet<string> = new Set(['auto', 'none', 'default', 'null']);
 /** Ids that clients or models make up. */
@@ -100,7 +105,7 @@ export function referencesIn(value: unknown): References {
         named.add(id);
       for (const [name, member] of Object.entries(inner)) {
         // The key `__proto__` of a body is an own property after JSON.parse.
-        const isOwnText = isFree || FREE.has(name) || (isArguments && name === 'input');
+        const isOwnText = isFree || FREE.has(name) || NOTES.test(name) || (isArguments && name === 'input');
         visit(member, name, isOwnText, depth + 1);
       }
     }
