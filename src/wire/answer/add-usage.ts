@@ -1,16 +1,20 @@
 import { isObject } from '../../json/object.ts';
 
 /**
- * Merges the usage of two events: Anthropic reports it at the start and at the end, and later values count. A count never
- * falls within an answer, so a later 0 is no report. Only the output of Anthropic's first event is no more than a guess.
+ * Merges the usage of two events of one answer, such as Anthropic's at its start and at its end. Counts are cumulative
+ * (https://platform.claude.com/docs/en/build-with-claude/streaming#event-types), so none of them ever falls: of two
+ * figures the larger counts, at any depth.
  */
 export function addUsage(before: unknown, usage: unknown): unknown {
   if (!isObject(usage)) return before ?? usage;
   if (!isObject(before)) return usage;
-  const isReport = (key: string, value: unknown) =>
-    value !== null && (value !== 0 || key === 'output_tokens' || typeof before[key] !== 'number');
-  return {
-    ...before,
-    ...Object.fromEntries(Object.entries(usage).filter(([key, value]) => isReport(key, value))),
-  };
+  const merged: Record<string, unknown> = { ...before };
+  for (const [key, value] of Object.entries(usage)) merged[key] = later(merged[key], value);
+  return merged;
+}
+
+function later(before: unknown, value: unknown): unknown {
+  if (value === null || value === undefined) return before ?? value;
+  if (typeof before === 'number' && typeof value === 'number') return Math.max(before, value);
+  return isObject(before) ? addUsage(before, value) : value;
 }

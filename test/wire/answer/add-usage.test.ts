@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addUsage } from '../../../src/wire/answer/add-usage.ts';
+
+describe('addUsage()', () => {
+  test.each([
+    [
+      'a later, smaller report',
+      { prompt_tokens: 3000, completion_tokens: 7000 },
+      { prompt_tokens: 10, completion_tokens: 5 },
+    ],
+    ['a later 0', { input_tokens: 12, output_tokens: 5 }, { input_tokens: 0, output_tokens: 0 }],
+    ['a later null', { input_tokens: 12, cache: { read: 3 } }, { input_tokens: null, cache: null }],
+    ['a smaller part', { details: { cached_tokens: 900, text: 1 } }, { details: { cached_tokens: 5 } }],
+    ['nothing', { input_tokens: 12 }, undefined],
+  ])('keeps its counts after %s', (_, before, later) => {
+    expect(addUsage(before, later)).toEqual(before);
+  });
+
+  test('takes larger counts, new ones, and words', () => {
+    const opening = { input_tokens: 12, output_tokens: 1, service_tier: 'standard' };
+    const closing = {
+      output_tokens: 57,
+      server_tool_use: { web_search_requests: 2 },
+      service_tier: 'priority',
+    };
+    expect(addUsage(opening, closing)).toEqual({ input_tokens: 12, ...closing });
+  });
+
+  test('never lowers a count, in whatever order reports come', () => {
+    const counts = fc.record(
+      { input: fc.nat(99), parts: fc.record({ cached: fc.nat(99) }) },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(counts, { minLength: 1 }), (reports) => {
+        const sum = reports.reduce<unknown>(addUsage, undefined) as (typeof reports)[0];
+        const most = (of: (report: (typeof reports)[0]) => number | undefined) =>
+          Math.max(...reports.map((report) => of(report) ?? -1));
+        expect(sum.input ?? -1).toBe(most(({ input }) => input));
+        expect(sum.parts?.cached ?? -1).toBe(most(({ parts }) => parts?.cached));
+      }),
+    );
+  });
+});
