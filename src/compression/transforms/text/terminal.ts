@@ -4,10 +4,11 @@ import type { Scope } from '../scope.ts';
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
   /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()#][0-9A-Za-z]|[=>78cDEHMNOZ])/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a backspace
-const ERASED = /[^\n\b]\u0008/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: printed only to terminals
 const SIGNS = /[\u001b\b]|\r(?!\n|$)/;
+/** Sequences that move the cursor or erase: what a backspace paints over then can't be told from its line alone. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
+const MOVES = /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-ln-~]|[78DEHM])/;
 /** A rule of symbols and spaces in turn, such as `- - -`; each symbol is a token. */
 const DOTTED_RULE = /^([-_=*~.#+])(?: \1){9,} ?$/gm;
 const MANY_BLANK_LINES = /\n{4,}/g;
@@ -17,13 +18,31 @@ export function cleanTerminal(text: string, scope: Scope): string {
   let out = text.replace(DOTTED_RULE, '$1 $1 $1');
   // A user's paste may be an indented list; only control characters prove that it is terminal output.
   if (!scope.fromTool && !SIGNS.test(text)) return out;
+  const paints = out.includes('\b') && !MOVES.test(out);
   if (out.includes('\u001b')) out = out.replace(ESCAPES, '');
-  if (out.includes('\b')) out = out.replace(ERASED, '');
   return out
     .split('\n')
-    .map((line) => withoutPadding(lastPaint(line)))
+    .map((line) => withoutPadding(lastPaint(paints ? overstruck(line) : line)))
     .join('\n')
     .replace(MANY_BLANK_LINES, '\n\n\n');
+}
+
+/** Characters that fill one cell of a terminal: in wide and combining ones, a backspace is not one character. */
+const ONE_CELL = /^[\u0020-\u007e\u00a0-\u02ff\u0370-\u0482\u048a-\u052f\b]*$/;
+
+/**
+ * A line as a terminal shows it after its backspaces, which move the cursor and erase nothing: what is written next
+ * paints over what was there. A line with other characters than ONE_CELL stays as it is.
+ */
+function overstruck(line: string): string {
+  if (!line.includes('\b') || !ONE_CELL.test(line)) return line;
+  const cells: string[] = [];
+  let cursor = 0;
+  for (const character of line) {
+    if (character === '\b') cursor = Math.max(0, cursor - 1);
+    else cells[cursor++] = character;
+  }
+  return cells.join('');
 }
 
 /**
