@@ -1,3 +1,5 @@
+import { bytesAt } from '../json/bytes-at.ts';
+
 /**
  * Splits a byte stream into server-sent events. An event ends with an empty line, lines end with LF, CR or CRLF, and
  * chunks may be split anywhere: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
@@ -88,9 +90,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /** A text without the byte order mark that it may begin with; the same buffer if it has none. */
 export function withoutMark(text: Buffer): Buffer {
-  const isMarked =
-    text[0] === BYTE_ORDER_MARK[0] && BYTE_ORDER_MARK.compare(text, 0, BYTE_ORDER_MARK.length) === 0;
-  return isMarked ? text.subarray(BYTE_ORDER_MARK.length) : text;
+  return bytesAt(text, 0, BYTE_ORDER_MARK) ? text.subarray(BYTE_ORDER_MARK.length) : text;
 }
 
 /** The end offset of the event that starts at `start`; -1 if it is incomplete. */

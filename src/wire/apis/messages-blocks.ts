@@ -1,3 +1,4 @@
+import { bytesAt } from '../../json/bytes-at.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, skipValue } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray, walkObject } from '../../json/walk.ts';
@@ -96,7 +97,7 @@ function addSystem(reader: BlockReader, { start, end }: Member): void {
     const blockEnd = readMembers(bytes, blockStart, members);
     checkBlock(bytes, members, TEXTS);
     const text = onlyMember(members, 'text');
-    const isNotice = index === 0 && text !== undefined && startsWith(bytes, text.start, NOTICE);
+    const isNotice = index === 0 && text !== undefined && bytesAt(bytes, text.start, NOTICE);
     reader.add(
       textBlock(
         bytes,
@@ -348,10 +349,6 @@ function textBlock(
   const text = onlyMember(members, 'text');
   const isPlain = text && bytes[text.start] === QUOTE && members.length === 2 + marks.length;
   return { kind, role, start, end, marks, hashed: isPlain ? text : undefined };
-}
-
-function startsWith(bytes: Buffer, start: number, text: Buffer): boolean {
-  return text.compare(bytes, start, start + text.length) === 0;
 }
 
 /**

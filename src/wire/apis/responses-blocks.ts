@@ -1,3 +1,4 @@
+import { bytesAt } from '../../json/bytes-at.ts';
 import type { Member } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray } from '../../json/walk.ts';
 import type { BlockRole, PromptBlock } from '../request/prompt-block.ts';
@@ -242,7 +243,7 @@ function imagesIn(
     if (name === 'input_image') {
       found.images++;
       const url = onlyMember(members, 'image_url');
-      const isInline = url && INLINE.compare(bytes, url.start, url.start + INLINE.length) === 0;
+      const isInline = url && bytesAt(bytes, url.start, INLINE);
       if (isInline) found.inline += url.end - url.start;
       else found.addressed++;
     } else if (name === 'input_audio') {

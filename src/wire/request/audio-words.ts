@@ -1,3 +1,4 @@
+import { bytesAt } from '../../json/bytes-at.ts';
 import { isEscaped, mayHideWords } from './escaped-letters.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -30,7 +31,7 @@ function beginsName(bytes: Buffer, word: Buffer): boolean {
   for (let at = bytes.indexOf(word); at >= 0; at = bytes.indexOf(word, at + word.length)) {
     const isName = PREFIXES.some((prefix) => {
       const start = at - prefix.length;
-      return start >= 0 && prefix.compare(bytes, start, at) === 0 && !isEscaped(bytes, start);
+      return bytesAt(bytes, start, prefix) && !isEscaped(bytes, start);
     });
     if (isName) return true;
   }

@@ -1,3 +1,4 @@
+import { bytesAt } from '../../json/bytes-at.ts';
 import type { SeeString } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
 import { hasEscapedLetters } from './escaped-letters.ts';
@@ -87,7 +88,7 @@ export function stringReaders({ images, context }: NonTextMarkers): NewStringRea
 function isAt(bytes: Buffer, start: number, end: number, marker: Marker): boolean {
   const markerEnd = start + marker.bytes.length;
   if (marker.isExact ? markerEnd !== end : markerEnd > end) return false;
-  return marker.bytes.compare(bytes, start, markerEnd) === 0;
+  return bytesAt(bytes, start, marker.bytes);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { bytesAt } from '../../../json/bytes-at.ts';
 import type { SeeString } from '../../../json/scan.ts';
 import type { CacheWrites } from '../../../pricing/price-profile.ts';
 import { hasEscapedLetters } from '../escaped-letters.ts';
@@ -26,7 +27,7 @@ export function createMarkReader(before: CacheWrites = 'none'): { see: SeeString
     see(bytes, start, end) {
       const letter = bytes[start + 1];
       if ((letter !== LETTER_C && letter !== BACKSLASH) || writes === '1h') return;
-      if (end - start === KEY.length && KEY.compare(bytes, start, end) === 0) {
+      if (end - start === KEY.length && bytesAt(bytes, start, KEY)) {
         const value = bytes.toString('latin1', end, end + MAX_MARK_BYTES);
         if (NO_MARK.test(value) || NO_KEY.test(value)) return;
         writes = DEFAULT_MARK.test(value) ? 'default' : '1h';
