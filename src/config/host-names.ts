@@ -1,3 +1,4 @@
+import { listOf } from './list-of.ts';
 import { SettingError } from './setting-error.ts';
 import type { Written } from './written.ts';
 
@@ -11,9 +12,7 @@ const HOST_NAME = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z
 
 /** Parses names separated by commas or spaces, or a list of them. Throws SettingError. */
 export function parseHostNames(value: unknown): HostNames {
-  const parts = typeof value === 'string' ? value.split(/[\s,]+/) : value;
-  if (!Array.isArray(parts)) throw new SettingError(`${JSON.stringify(value)} is not a list of host names`);
-  const names = parts.filter((part) => part !== '').map(parseName);
+  const names = listOf(value, 'host names').map(parseName);
   return { names, written: names.join(',') };
 }
 

@@ -1,5 +1,6 @@
 import { systemTimezone } from '../calendar.ts';
 import { type HostNames, parseHostNames } from './host-names.ts';
+import { type Origins, parseOrigins } from './origins.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import type { ModelTiers } from './tiers.ts';
 import {
@@ -8,6 +9,7 @@ import {
   dollars,
   type Fee,
   file,
+  modelNames,
   oneOf,
   onOrOff,
   ownProxyAddress,
@@ -47,6 +49,7 @@ export interface Settings {
   port: number;
   host: string;
   'server.allowed_hosts': HostNames;
+  'server.allowed_origins': Origins;
   'server.tls_cert': string;
   'server.tls_key': string;
   'proxy.url': string;
@@ -156,6 +159,13 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: parseHostNames,
     about:
       'names other than localhost under which clients reach gw, such as gw.example.com of a reverse proxy: comma-separated',
+  },
+  'server.allowed_origins': {
+    default: () => parseOrigins(''),
+    environment: 'GW_ALLOWED_ORIGINS',
+    parse: parseOrigins,
+    about:
+      'web pages and apps in web views that may use gw, as exact origins such as http://localhost:3000 or app://obsidian.md: comma-separated; scripts of these pages can send requests with any key that they know',
   },
   'server.tls_cert': {
     default: () => '',
@@ -346,7 +356,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
 /** Settings that hold a value for each name: `aliases.NAME`. */
 export const MAPS = {
   aliases: {
-    parse: text,
+    parse: modelNames,
     about: 'another name for a model, or for several: "a, b" tries a first, "a | b" balances',
   },
   fees: {

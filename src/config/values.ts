@@ -7,6 +7,7 @@ import { messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
+import { jsonOf } from './json-of.ts';
 import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
 import type { Written } from './written.ts';
@@ -51,6 +52,23 @@ export function onOrOff(value: unknown): Switch {
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw new SettingError(`${JSON.stringify(value)} is not a text`);
+}
+
+/**
+ * The model names of an alias: text such as "a, b" or "a | b", or a JSON array of names, which is written as "a, b".
+ * Text that begins as JSON and is no such array is refused, not taken for a name.
+ */
+export function modelNames(value: unknown): string {
+  const isJson = typeof value === 'string' && /^\s*[[{"]/.test(value);
+  if (!isJson && !Array.isArray(value)) return text(value);
+  const names = isJson ? jsonOf(value) : value;
+  if (typeof names === 'string' && names !== '') return names;
+  const isList = Array.isArray(names) && names.length > 0;
+  if (isList && names.every((name) => typeof name === 'string' && /^[^\s,|]+$/.test(name)))
+    return names.join(', ');
+  throw new SettingError(
+    `${JSON.stringify(value)} names no models; examples are a/b, "a/b, c/d" and '["a/b", "c/d"]'`,
+  );
 }
 
 /** The absolute path of a file; empty for none. */

@@ -6,6 +6,7 @@ import { startTelemetry } from '../metrics/telemetry.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists, type FetchModels } from '../providers/model-lists.ts';
 import { createApi } from '../server/api.ts';
+import type { GuardOptions } from '../server/guard.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { archiveAll } from '../store/archive/archiver.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
@@ -66,7 +67,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     db,
     lists,
     webhooks: webhooks.service,
-    guard: { boundTo: host, allowedHosts: () => current().settings['server.allowed_hosts'].names },
+    guard: guardOf(host, () => current().settings),
     pollDb: polled.open,
     registry: () => current().registry,
     random: core.random,
@@ -127,6 +128,12 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     },
   };
 }
+
+const guardOf = (boundTo: string, settings: () => Settings): GuardOptions => ({
+  boundTo,
+  allowedHosts: () => settings()['server.allowed_hosts'].names,
+  allowedOrigins: () => settings()['server.allowed_origins'].origins,
+});
 
 function logFault({ log }: Core, error: unknown, url: string | undefined): void {
   const what = error instanceof Error ? error.stack : String(error);

@@ -21,7 +21,7 @@ import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
 import { budgetRoutes } from './budget-routes.ts';
 import { feedbackEndpoint } from './feedback-endpoint.ts';
-import { createGuard, type GuardOptions } from './guard.ts';
+import { answerCors, createGuard, type GuardOptions } from './guard.ts';
 import { gwRoutes } from './gw-api/gw-routes.ts';
 import { createJsonHandlers } from './json-handlers.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
@@ -88,6 +88,7 @@ export function createApi(options: ApiOptions): Api {
       const refreshing = fault ? undefined : options.refresh();
       if (refreshing) await refreshing;
       guard(request);
+      if (answerCors(request, response, options.guard.allowedOrigins())) return;
       if (fault && request.url !== '/health') throw fault;
       refuseWebSocket(request);
       const { handler, parameters } = router.find(request);

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { badRequest, GwError } from '../errors.ts';
@@ -9,13 +9,19 @@ export interface GuardOptions {
   boundTo: string;
   /** The names under which gw is served besides; a new list after each change. */
   allowedHosts: () => readonly string[];
+  /** The origins of other pages that may use gw. */
+  allowedOrigins: () => readonly string[];
 }
 
 /**
  * Refuses requests that a web page could send through a browser: those with a foreign `Host` (DNS rebinding) or a
  * foreign `Origin`. Compares host names only, not ports.
  */
-export function createGuard({ boundTo, allowedHosts }: GuardOptions): (request: IncomingMessage) => void {
+export function createGuard({
+  boundTo,
+  allowedHosts,
+  allowedOrigins,
+}: GuardOptions): (request: IncomingMessage) => void {
   const accepted = new Set<string>();
   const ownNames = [boundTo, hostname().toLowerCase()];
   let allowed = allowedHosts();
@@ -30,14 +36,16 @@ export function createGuard({ boundTo, allowedHosts }: GuardOptions): (request: 
     }
     if (host === undefined)
       throw badRequest('the Host header is missing: use "Host: localhost"', undefined, 'missing_host');
-    if (countHosts(request) !== 1) throw foreign('Host', host);
+    if (countHosts(request) !== 1) throw foreign('Host', host, NAME_REMEDY);
     if (!accepted.has(host)) {
       const name = hostName(host);
-      if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host);
+      if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host, NAME_REMEDY);
       if (accepted.size < 100) accepted.add(host);
     }
-    if (origin !== undefined && !(URL.canParse(origin) && isOwn(new URL(origin).hostname))) {
-      throw foreign('Origin', origin);
+    const isAllowed = (of: string) =>
+      (URL.canParse(of) && isOwn(new URL(of).hostname)) || allowedOrigins().includes(of);
+    if (origin !== undefined && !isAllowed(origin)) {
+      throw foreign('Origin', origin, originRemedy(origin, allowedOrigins()));
     }
     if (request.url?.[0] !== '/') throw foreign('request target', request.url);
   };
@@ -58,9 +66,59 @@ function hostName(host: string): string {
   return new URL(`http://${host}`).hostname;
 }
 
-function foreign(part: string, value: string | undefined): GwError {
+function foreign(part: string, value = '', remedy = ''): GwError {
   return new GwError(
-    `${part} "${value ?? ''}" is not allowed: send requests to localhost, 127.0.0.1 or [::1], and not from a web page of another site${part === 'Host' ? '. To serve gw under a name of its own: gw config set server.allowed_hosts NAME' : ''}`,
+    `${part} "${value}" is not allowed: send requests to localhost, 127.0.0.1 or [::1], and not from a web page of another site${remedy}`,
     { status: 403, type: 'permission_error', code: 'forbidden_host' },
   );
+}
+
+const NAME_REMEDY = '. To serve gw under a name of its own: gw config set server.allowed_hosts NAME';
+
+/** The command that allows an origin besides those that are; empty for what can't be allowed. */
+function originRemedy(origin: string, allowed: readonly string[]): string {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+$/.test(origin)) return '';
+  return `. If the page or app is yours, and its scripts may send requests with any key that they know: gw config set server.allowed_origins '${[...allowed, origin].join(',')}'`;
+}
+
+/** Headers that scripts of a page may read besides the few that they always may. */
+const EXPOSED = [
+  ...['request-id', 'model', 'provider', 'route', 'saved-tokens', 'cost-usd', 'budget-remaining-usd'].map(
+    (name) => `x-service-${name}`,
+  ),
+  ...['x-request-id', 'request-id', 'retry-after', 'x-should-retry'],
+].join(', ');
+const PREFLIGHT_MAX_AGE_S = '600';
+
+/**
+ * Lets pages of an allowed origin read the answer (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are
+ * never allowed: gw's are in a header that the page sets itself. Returns whether the request was a preflight, which is
+ * answered then.
+ */
+export function answerCors(
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  response: ServerResponse,
+  allowed: readonly string[],
+): boolean {
+  const { origin } = headers;
+  if (origin === undefined || !allowed.includes(origin)) return false;
+  response.setHeader('access-control-allow-origin', origin);
+  response.setHeader('vary', 'Origin');
+  const wanted = headers['access-control-request-method'];
+  if (method !== 'OPTIONS' || wanted === undefined) {
+    response.setHeader('access-control-expose-headers', EXPOSED);
+    return false;
+  }
+  const asked = headers['access-control-request-headers'];
+  // https://wicg.github.io/private-network-access/#cors-preflight
+  const isPrivate = headers['access-control-request-private-network'] === 'true';
+  response.writeHead(204, {
+    'access-control-allow-methods': wanted,
+    ...(asked === undefined ? {} : { 'access-control-allow-headers': asked }),
+    ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
+    'access-control-max-age': PREFLIGHT_MAX_AGE_S,
+    vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+  });
+  response.end();
+  return true;
 }

@@ -166,7 +166,7 @@ describe('createGuard() for a wider address', () => {
   /** The part of a request that the guard reads. */
   const asked = (host: string, origin?: string) =>
     ({ headers: { host, origin }, rawHeaders: ['Host', host], url: '/health' }) as unknown as IncomingMessage;
-  const guard = createGuard({ boundTo: '0.0.0.0', allowedHosts: () => [] });
+  const guard = createGuard({ boundTo: '0.0.0.0', allowedHosts: () => [], allowedOrigins: () => [] });
 
   test.each(['10.0.0.5:4747', '192.168.1.5', '[fd00::1]:4747', 'localhost', hostname()])(
     'accepts %s',

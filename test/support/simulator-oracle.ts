@@ -306,7 +306,11 @@ export class Oracle {
   }
 
   private tellBlocked(full: OracleBudget, small: number): void {
-    if (this.unspent(full) < small) this.tellExceeded(full, this.startFor(full));
+    const { cap, alert } = full;
+    const unspent = this.unspent(full);
+    const wasPayable =
+      small <= cap && cap - unspent >= thresholdOf({ cap, alert: Math.max(80, alert % 100) });
+    if ((cap === 0 || wasPayable) && unspent < small) this.tellExceeded(full, this.startFor(full));
     this.events.push(`request.blocked ${nameOf(full)}`);
   }
 
@@ -412,7 +416,7 @@ export class Oracle {
       .reduce((sum, entry) => sum + (entry.actual ?? 0), 0);
   }
 
-  /** Whether a budget has too little left in its period; it is exceeded if it can't pay for a small request either. */
+  /** Whether a budget has too little left in its period; it is exceeded if it is too far spent to pay for a small request. */
   private blocks(budgets: OracleBudget[], needed: number, small: number): boolean {
     const full = this.fullFor(budgets, needed);
     if (full) this.tellBlocked(full, small);

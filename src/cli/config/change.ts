@@ -43,7 +43,7 @@ export async function changeSetting(
   const value =
     text === undefined ? undefined : writtenOf(parseSetting(key, () => parse(text, entry?.name ?? '')));
   if (key === 'retention.requests') await confirmShorter(context, value ?? DEFINITIONS[key].default(), yes);
-  if (entry?.map === 'aliases' && text !== undefined) checkAlias(context, entry.name, text);
+  if (entry?.map === 'aliases' && text !== undefined) checkAlias(context, entry.name, String(value));
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);

@@ -50,6 +50,10 @@ const NOT_RETURNED = new Set([
   'set-cookie',
   'strict-transport-security',
   'alt-svc',
+  // which pages may read an answer is gw's to say
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-expose-headers',
 ]);
 
 /** Prefixes of headers that belong to the other API and are dropped when a request is translated. */

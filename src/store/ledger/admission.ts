@@ -10,6 +10,7 @@ import {
   capOf,
   exhausted,
   isAlerted,
+  isSpentFor,
   remainingIn,
   roomIn,
   roomOf,
@@ -30,7 +31,7 @@ export interface Admission extends RequestHead {
   amount: NanoUsd;
   /** The lowest worst case that is of use: that of the minimum output, if the output may be cut. */
   least: NanoUsd;
-  /** What a small request at the same price can cost: a budget that can't pay for it is exceeded. Default: `least`. */
+  /** What a small request at the same price can cost: a budget that is too far spent to pay for it is exceeded. Default: `least`. */
   small?: NanoUsd;
   /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
   fitInto?: (room: NanoUsd) => NanoUsd | undefined;
@@ -207,14 +208,15 @@ export function createAdmissions({
     return { kind: 'blocked', standing: full };
   }
 
-  /** One request that is too large doesn't exceed a budget that still has money for others. */
+  /** A request that is too large, or of a model that is too dear, doesn't exceed a budget that has money for others. */
   function emitBlocked(
     head: RequestHead,
     { needed, small = needed }: { needed: NanoUsd; small: NanoUsd | undefined },
     full: Standing,
   ): void {
-    if (full.team) team?.refused(full.budget.id, small);
-    else if (unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
+    const isSpent = isSpentFor(full, small);
+    if (isSpent && full.team) team?.refused(full.budget.id, small);
+    else if (isSpent && unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
     emit('request.blocked', head.projectId, blockedData(head, needed, full));
   }
 

@@ -72,6 +72,23 @@ export const spentOfCap = (standings: Standing[]): number =>
 export const isAlerted = (standing: Standing): boolean =>
   spentOf(standing) >= thresholdOf({ ...standing.budget, capNanoUsd: capOf(standing) });
 
+/** At least this share of a cap is spent before a refusal can show that it is used up; a later first alert too. */
+const USED_UP_PERCENT = 80;
+
+/**
+ * Whether the spend is what keeps a budget from paying for a request of this cost: the whole cap could, and most of it
+ * is spent. A request that is dear beside its cap says nothing of the cap.
+ */
+export function isSpentFor(standing: Standing, small: NanoUsd): boolean {
+  const capNanoUsd = capOf(standing);
+  const { alertPercent } = standing.budget;
+  const percent = alertPercent < 100 ? Math.max(alertPercent, USED_UP_PERCENT) : USED_UP_PERCENT;
+  return (
+    capNanoUsd === 0 ||
+    (small <= capNanoUsd && spentOf(standing) >= thresholdOf({ capNanoUsd, alertPercent: percent }))
+  );
+}
+
 /**
  * A budget that has no room for `needed` even if every open hold is released. Of a team budget only the authority can
  * say so, and has to have said so lately.

@@ -98,6 +98,23 @@ describe('admit()', () => {
     expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked', 'request.blocked']);
   });
 
+  test('a model that is dear beside the cap does not exceed it, and the end of the money still does', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    // A price of seven caps a request, and one of most of a cap, before and after the alert.
+    for (const small of [700, 60]) await shop.admit(700, { small });
+    const { id } = await shop.admit(50);
+    await shop.settle(id, 50);
+    for (const small of [700, 60]) await shop.admit(700, { small });
+    expect(shop.news()).toEqual(Array(4).fill('request.blocked'));
+    const { id: next } = await shop.admit(48);
+    await shop.settle(next, 48);
+    await shop.admit(700, { small: 700 });
+    expect(shop.news()).toEqual(['budget.threshold_reached', 'request.blocked']);
+    await shop.admit(700, { small: 5 });
+    expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked']);
+  });
+
   test('cuts a request to what the budget affords when it may be cut', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });
@@ -227,15 +244,20 @@ describe('events', () => {
     expect(shop.news()).toEqual(['request.blocked']);
   });
 
-  test('tell that the cap is reached by the first refusal, once', async () => {
+  test('tell that the cap is used up by the first refusal, once', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 100 });
-    await shop.spend(50);
-    await shop.admit(60);
-    await shop.admit(60);
-    expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked', 'request.blocked']);
-    await shop.spend(50);
-    expect(shop.news()).toEqual(['budget.threshold_reached']);
+    await shop.spend(90);
+    await shop.admit(20);
+    await shop.admit(20);
+    expect(shop.news()).toEqual([
+      'budget.threshold_reached',
+      'budget.exceeded',
+      'request.blocked',
+      'request.blocked',
+    ]);
+    await shop.spend(10);
+    expect(shop.news()).toEqual([]);
   });
 
   test('are not written for a budget that was removed, though its holds settle', async () => {

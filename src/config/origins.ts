@@ -1,0 +1,27 @@
+import { listOf } from './list-of.ts';
+import { SettingError } from './setting-error.ts';
+import type { Written } from './written.ts';
+
+/** A list of origins as browsers send them; `written` is `http://localhost:3000,app://obsidian.md`. */
+export interface Origins extends Written {
+  origins: readonly string[];
+}
+
+/** A scheme and a host, with a port if need be: no wildcard, path or user, and not the word `null`. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9_-][a-z0-9._-]*)(?::\d{1,5})?$/;
+
+/** Parses origins separated by commas or spaces, or a list of them. Throws SettingError. */
+export function parseOrigins(value: unknown): Origins {
+  const origins = listOf(value, 'origins').map(parseOrigin);
+  return { origins, written: origins.join(',') };
+}
+
+/** Browsers leave out a default port: https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Origin */
+function parseOrigin(part: unknown): string {
+  const text = typeof part === 'string' ? part : '';
+  const isExact = !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text);
+  if (ORIGIN.test(text) && isExact) return text;
+  throw new SettingError(
+    `${JSON.stringify(part)} is not an exact origin: a scheme and a host, such as http://localhost:3000 or app://obsidian.md, without a path`,
+  );
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { parseHostNames } from '../../src/config/host-names.ts';
+import { parseOrigins } from '../../src/config/origins.ts';
+import { modelNames } from '../../src/config/values.ts';
+
+describe('an alias', () => {
+  test.each([
+    ['a/b', 'a/b'],
+    ['a/b | c/d', 'a/b | c/d'],
+    ['["a/b","c/d"]', 'a/b, c/d'],
+    [' [ "a/b" ]', 'a/b'],
+    ['"a/b"', 'a/b'],
+    [['a/b', 'c/d'], 'a/b, c/d'],
+  ])('%j names %s', (value, names) => {
+    expect(modelNames(value)).toBe(names);
+  });
+
+  test.each(['', '[]', '[""]', '["a/b", 1]', '["a/b"', '{"a":"b"}', '[["a/b"]]', '["a, b"]', '""', 7, null])(
+    '%j is refused',
+    (value) => {
+      expect(() => modelNames(value)).toThrow();
+    },
+  );
+});
+
+describe('a list of origins or hosts', () => {
+  test('is words or JSON', () => {
+    const origins = ['app://obsidian.md', 'http://localhost:3000', 'http://[::1]:8080'];
+    for (const value of [origins, JSON.stringify(origins), origins.join(', ')])
+      expect(parseOrigins(value)).toEqual({ origins, written: origins.join(',') });
+    expect(parseHostNames('["a.example","b.example"]').names).toEqual(['a.example', 'b.example']);
+    expect(parseOrigins('').origins).toEqual([]);
+  });
+
+  test.each([
+    '*',
+    'null',
+    'http://*',
+    'http://*.example.com',
+    'http://a.example/',
+    'http://a.example/path',
+    'http://A.example',
+    'https://a.example:443',
+    'http://user@a.example',
+    'a.example',
+    '["http://a.example", 1]',
+    '["http://a.example"',
+    '{"a":1}',
+  ])('refuses the origin %s', (value) => {
+    expect(() => parseOrigins(value)).toThrow();
+  });
+});
