@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { singleQuoted } from '../../shell-quoted.ts';
+import { toolSearchEnv } from '../run/claude.ts';
 import { withKeyHeader } from '../run/key-header.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Change } from '../settings/change.ts';
-import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
+import { type Connecting, defaultsOf, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
 /** Switches that send requests to a cloud's API instead of the base URL. */
 const CLOUDS = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'];
@@ -25,7 +26,11 @@ export const connectClaude: Connecting = {
         ANTHROPIC_API_KEY: '',
         ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
         ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
-      }).concat(statusLineOf(endpoint)),
+      })
+        .concat(
+          defaultsOf(['env'], toolSearchEnv({ ...endpoint, model: endpoint.model ?? ownModel(endpoint) })),
+        )
+        .concat(statusLineOf(endpoint)),
     },
   ],
   proof: (model = FREE_MODEL) => ({ model }),
@@ -41,6 +46,16 @@ function ownHeaders(endpoint: Endpoint): string | undefined {
   const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
   const own = objectIn(settings, 'env').ANTHROPIC_CUSTOM_HEADERS;
   return typeof own === 'string' ? own : endpoint.env.ANTHROPIC_CUSTOM_HEADERS;
+}
+
+/** The model that the settings or the shell choose. */
+function ownModel(endpoint: Endpoint): string | undefined {
+  const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
+  return (
+    textIn(objectIn(settings, 'env'), 'ANTHROPIC_MODEL') ??
+    endpoint.env.ANTHROPIC_MODEL ??
+    textIn(settings, 'model')
+  );
 }
 
 /** gw's status line, around the user's own. */

@@ -14,6 +14,8 @@ export interface Endpoint {
   key: string;
   /** The agent keeps its own login, and gw's key goes out beside it. */
   subscription: boolean;
+  /** Whether gw's Anthropic models are at Anthropic's own API. */
+  reachesAnthropic: boolean;
   /** The model to use by default; undefined leaves the agent's own choice. */
   model: string | undefined;
   /** The command of gw's status line, if the agent is to show it. */

@@ -2,8 +2,8 @@ import { isAbsolute, join } from 'node:path';
 import { badRequest } from '../../errors.ts';
 import { withKeyHeader } from './key-header.ts';
 import { withLoopback } from './no-proxy.ts';
-import { takeOption } from './options.ts';
-import { type Json, objectIn, parseObject } from './settings-text.ts';
+import { optionValue, takeOption } from './options.ts';
+import { type Json, objectIn, parseObject, textIn } from './settings-text.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 
 /** Switches that send requests to a cloud's API instead of a base URL. */
@@ -21,6 +21,7 @@ export function pointClaude(start: Start): Pointing {
   const given = values.at(-1);
   const own = given === undefined ? {} : readSettings(start, given);
   const inherited = { ...start.env, ...settingsEnv(start), ...envOf(own) };
+  const model = optionValue(rest, '--model') ?? inherited.ANTHROPIC_MODEL ?? modelIn(own) ?? modelOf(start);
   const clouds = CLOUDS.filter(
     (name) => !['', '0', 'false', 'no', 'off', undefined].includes(inherited[name]),
   );
@@ -35,6 +36,7 @@ export function pointClaude(start: Start): Pointing {
     }),
     // It would go to a socket in place of the base URL.
     ANTHROPIC_UNIX_SOCKET: '',
+    ...(inherited.ENABLE_TOOL_SEARCH === undefined && toolSearchEnv({ ...start, model })),
     NO_PROXY: noProxy,
     no_proxy: noProxy,
     ...Object.fromEntries(clouds.map((name) => [name, '0'])),
@@ -70,15 +72,26 @@ function envOf(settings: Json | undefined): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }
 
-/** The `env` of the user's and the project's settings files. https://code.claude.com/docs/en/settings */
-function settingsEnv({ env, home, cwd, files }: Start): Record<string, string> {
+/** The user's and the project's settings files, the strongest last. https://code.claude.com/docs/en/settings */
+function settingsOf({ env, home, cwd, files }: Start): (Json | undefined)[] {
   const paths = [
     join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
     join(cwd, '.claude', 'settings.json'),
     join(cwd, '.claude', 'settings.local.json'),
   ];
-  return Object.assign({}, ...paths.map((path) => envOf(parseObject(files.read(path)))));
+  return paths.map((path) => parseObject(files.read(path)));
 }
+
+const settingsEnv = (start: Start): Record<string, string> =>
+  Object.assign({}, ...settingsOf(start).map(envOf));
+
+const modelIn = (settings: Json | undefined): string | undefined => textIn(settings, 'model');
+
+/** The model that the settings files choose. */
+const modelOf = (start: Start): string | undefined =>
+  settingsOf(start)
+    .map(modelIn)
+    .findLast((model) => model !== undefined);
 
 function bypassOf(start: Start): Bypass | undefined {
   for (const path of managedFiles(start)) {
@@ -106,4 +119,25 @@ function managedFiles({ platform, env, home, files }: Start): string[] {
     join(folder, 'managed-settings.json'),
     ...files.list(parts).map((name) => join(parts, name)),
   ];
+}
+
+/** Models of Anthropic by Claude Code's short names and by their own: https://code.claude.com/docs/en/model-config */
+const CLAUDE = /^(?:default|best|sonnet|opus|haiku|opusplan|fable)(?:\[1m\])?$|^(?:anthropic\/)?claude-/;
+
+interface Target {
+  /** Whether gw's Anthropic models are at Anthropic's own API, which has tool search. */
+  reachesAnthropic: boolean;
+  /** The model that the agent is to use; undefined: its own default. */
+  model: string | undefined;
+}
+
+/**
+ * What restores Claude Code's tool search, which it turns off at any base URL but Anthropic's
+ * (https://code.claude.com/docs/en/env-vars): without it, the schemas of all MCP tools go with every request. gw passes
+ * `tool_reference` blocks. Empty for other models and hosts, which don't have it.
+ */
+export function toolSearchEnv({ reachesAnthropic, model }: Target): Record<string, string> {
+  return reachesAnthropic && (model === undefined || CLAUDE.test(model))
+    ? { ENABLE_TOOL_SEARCH: 'true' }
+    : {};
 }

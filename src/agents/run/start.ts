@@ -13,6 +13,8 @@ export interface Start {
   key: string;
   /** The agent keeps its own login, and gw's key goes out beside it. */
   subscription: boolean;
+  /** Whether gw's Anthropic models are at Anthropic's own API. */
+  reachesAnthropic: boolean;
   /** A folder for this run's files, removed when it ends. */
   folder: string;
   files: Files;

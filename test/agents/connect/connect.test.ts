@@ -13,6 +13,7 @@ const ENDPOINT: Endpoint = {
   origin: 'http://localhost:4747',
   key: 'sk-gw-key',
   subscription: false,
+  reachesAnthropic: false,
   model: 'gpt-5.4',
   files: { read: () => undefined, list: () => [] },
 };
@@ -38,6 +39,24 @@ test.each(EDITS)('connecting writes $name', ({ name, edit }) => {
   expect(restored.left).toEqual([]);
   const { parse } = FORMATS[edit.format];
   if (before) expect(parse(restored.bytes.toString())).toEqual(parse(before.toString()));
+});
+
+test("Claude Code keeps its tool search towards Anthropic's API, and its user's own choice", () => {
+  const written = (before: object, endpoint: Partial<Endpoint> = {}) => {
+    const files = { read: () => JSON.stringify(before), list: () => [] };
+    const [edit] = connecting('claude', { reachesAnthropic: true, model: undefined, files, ...endpoint });
+    if (!edit) throw new Error('nothing is edited');
+    const { bytes, values } = writeValues(edit.format, Buffer.from(JSON.stringify(before)), edit.changes);
+    const restored = restoreValues(edit.format, bytes, { values });
+    expect(JSON.parse(restored.bytes.toString())).toEqual(before);
+    return JSON.parse(bytes.toString()).env.ENABLE_TOOL_SEARCH;
+  };
+  expect(written({ model: 'opus' })).toBe('true');
+  expect(written({ env: { ENABLE_TOOL_SEARCH: 'auto:5' } })).toBe('auto:5');
+  expect(written({}, { model: 'openai/gpt-5.2' })).toBeUndefined();
+  expect(written({ model: 'kimi-k2' })).toBeUndefined();
+  expect(written({}, { env: { ANTHROPIC_MODEL: 'deepseek-chat' } })).toBeUndefined();
+  expect(written({}, { reachesAnthropic: false })).toBeUndefined();
 });
 
 test('ten agents connect; the others say why not', () => {

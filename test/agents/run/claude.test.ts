@@ -33,6 +33,37 @@ describe('Claude Code', () => {
     expect(written({ args: ['--settings=mine.json'], files: { '/work/mine.json': own } })).toEqual(merged);
   });
 
+  describe('has its tool search', () => {
+    const search = (start: Parameters<typeof startOf>[0]) =>
+      pointClaude(startOf({ reachesAnthropic: true, ...start })).env.ENABLE_TOOL_SEARCH;
+
+    test.each([
+      [],
+      ['--model', 'opus'],
+      ['--model=sonnet[1m]'],
+      ['--model', 'claude-opus-5'],
+      ['--model', 'anthropic/claude-opus-5'],
+    ])("towards Anthropic's API: %j", (...args) => {
+      expect(search({ args })).toBe('true');
+      expect(search({ args, reachesAnthropic: false })).toBeUndefined();
+    });
+
+    test('not for models that lack it, wherever they are named', () => {
+      expect(search({ args: ['--model', 'openai/gpt-5.2'] })).toBeUndefined();
+      expect(search({ env: { ANTHROPIC_MODEL: 'kimi-k2' } })).toBeUndefined();
+      expect(
+        search({ files: { '/work/.claude/settings.json': { model: 'deepseek-chat' } } }),
+      ).toBeUndefined();
+      expect(search({ args: ['--settings', '{"model":"glm-5"}'] })).toBeUndefined();
+    });
+
+    test("by the user's own choice, if there is one", () => {
+      expect(search({ env: { ENABLE_TOOL_SEARCH: 'auto:5' } })).toBeUndefined();
+      const files = { '/home/me/.claude/settings.json': { env: { ENABLE_TOOL_SEARCH: 'false' } } };
+      expect(search({ files })).toBeUndefined();
+    });
+  });
+
   test.each([['--settings', 'none.json'], ['--settings', '{oops'], ['--settings=[]']])(
     'refuses %s %s, which it cannot add to',
     (...args) => {
