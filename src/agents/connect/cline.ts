@@ -1,12 +1,18 @@
 import { join } from 'node:path';
-import { type Connecting, defaultsOf, membersOf } from './connecting.ts';
+import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
+import { type Connecting, defaultsOf, type Endpoint, membersOf } from './connecting.ts';
 
 /** Cline: the file that its command line and its VS Code extension share. Cline rewrites it at each run. */
 export const connectCline: Connecting = {
   needsModel: true,
-  edits: ({ env, home, origin, key, model }) => {
-    const path =
-      env.CLINE_PROVIDER_SETTINGS_PATH || join(home, '.cline', 'data', 'settings', 'providers.json');
+  ownModel: (endpoint) => {
+    const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
+    const used = objectIn(objectIn(settings, 'providers'), textIn(settings, 'lastUsedProvider') ?? '');
+    return textIn(objectIn(used, 'settings'), 'model');
+  },
+  edits: (endpoint) => {
+    const { origin, key, model } = endpoint;
+    const path = settingsFile(endpoint);
     const provider = ['providers', 'openai-compatible'];
     return [
       {
@@ -29,3 +35,7 @@ export const connectCline: Connecting = {
   },
   notes: () => ['another provider chosen in Cline, such as its own, goes around gw'],
 };
+
+function settingsFile({ env, home }: Endpoint): string {
+  return env.CLINE_PROVIDER_SETTINGS_PATH || join(home, '.cline', 'data', 'settings', 'providers.json');
+}

@@ -27,6 +27,8 @@ export interface Endpoint {
 export interface Connecting {
   /** Whether the agent can't be connected without a model. */
   needsModel: boolean;
+  /** The model that its settings name already; for agents that need one. */
+  ownModel?(endpoint: Endpoint): string | undefined;
   edits(endpoint: Endpoint): FileEdit[];
   /** How the proof is asked to use a model, where its settings don't say so already. */
   proof?(model: string | undefined): ProofRun;

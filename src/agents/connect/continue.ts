@@ -1,11 +1,18 @@
 import { join } from 'node:path';
-import { type Connecting, defaultsOf } from './connecting.ts';
+import { parseYaml, textIn } from '../run/settings-text.ts';
+import { type Connecting, defaultsOf, type Endpoint } from './connecting.ts';
 
 /** Continue: a model in front of the others; the first one is the default. https://docs.continue.dev/reference */
 export const connectContinue: Connecting = {
   needsModel: true,
-  edits: ({ env, home, origin, key, model }) => {
-    const path = join(env.CONTINUE_GLOBAL_DIR || join(home, '.continue'), 'config.yaml');
+  // The first model is the default.
+  ownModel: (endpoint) => {
+    const models = parseYaml(endpoint.files.read(settingsFile(endpoint)))?.models;
+    return Array.isArray(models) ? textIn(models[0], 'model') : undefined;
+  },
+  edits: (endpoint) => {
+    const { origin, key, model } = endpoint;
+    const path = settingsFile(endpoint);
     return [
       {
         path,
@@ -29,3 +36,7 @@ export const connectContinue: Connecting = {
   },
   notes: () => ['other models chosen in Continue, its autocompletion and hub assistants go around gw'],
 };
+
+function settingsFile({ env, home }: Endpoint): string {
+  return join(env.CONTINUE_GLOBAL_DIR || join(home, '.continue'), 'config.yaml');
+}

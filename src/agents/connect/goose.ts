@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { parseYaml, textIn } from '../run/settings-text.ts';
 import { type Connecting, configHome, type Endpoint, membersOf } from './connecting.ts';
 
 /**
@@ -7,6 +8,9 @@ import { type Connecting, configHome, type Endpoint, membersOf } from './connect
  */
 export const connectGoose: Connecting = {
   needsModel: true,
+  ownModel: (endpoint) =>
+    endpoint.env.GOOSE_MODEL ||
+    textIn(parseYaml(endpoint.files.read(join(configFolder(endpoint), 'config.yaml'))), 'GOOSE_MODEL'),
   edits: (endpoint) => {
     const { origin, key, model = '' } = endpoint;
     const folder = configFolder(endpoint);

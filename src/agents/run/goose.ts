@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { optionValue } from './options.ts';
-import { objectIn, textIn } from './settings-text.ts';
+import { parseYaml, textIn } from './settings-text.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 
 const COVERED = ['openai', 'anthropic'];
@@ -28,8 +27,7 @@ function bypassOf({ args, env, home, platform, files }: Start): Bypass | undefin
       ? join(env.APPDATA || join(home, 'AppData', 'Roaming'), 'Block', 'goose', 'config')
       : join(env.XDG_CONFIG_HOME || join(home, '.config'), 'goose');
   const file = join(folder, 'config.yaml');
-  const config = { config: readYaml(files.read(file)) };
-  const settings = objectIn(config, 'config');
+  const settings = parseYaml(files.read(file));
   const chosen = [
     { source: '--provider', provider: optionValue(args, '--provider') },
     ...CHOICES.map((name) => ({ source: name, provider: env[name] || textIn(settings, name) })),
@@ -40,12 +38,4 @@ function bypassOf({ args, env, home, platform, files }: Start): Bypass | undefin
     reason: `${chosen.source} chooses Goose's provider ${chosen.provider}, which gw does not stand in front of`,
     remedy: 'Choose openai or anthropic: export GOOSE_PROVIDER=openai',
   };
-}
-
-function readYaml(text: string | undefined): unknown {
-  try {
-    return parse(text ?? '');
-  } catch {
-    return undefined;
-  }
 }

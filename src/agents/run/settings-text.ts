@@ -1,4 +1,5 @@
 import { type ParseError, parse } from 'jsonc-parser';
+import { parse as parseYamlText } from 'yaml';
 import { isObject } from '../../json/object.ts';
 
 export type Json = Record<string, unknown>;
@@ -20,4 +21,14 @@ export function objectIn(parent: unknown, name: string): Json {
 export function textIn(parent: unknown, name: string): string | undefined {
   const value = isObject(parent) ? parent[name] : undefined;
   return typeof value === 'string' ? value : undefined;
+}
+
+/** The mapping in a YAML text; undefined if there is none. */
+export function parseYaml(text: string | undefined): Json | undefined {
+  try {
+    const value: unknown = parseYamlText(text ?? '');
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -22,15 +22,21 @@ export function agentNamed(name: string): Agent {
   );
 }
 
-/** How an agent is connected. Throws for one that can only be run by gw, and without a model that it needs. */
-export function connectingOf({ name, title, connect }: Agent, model: string | undefined): Connecting {
+/** How an agent is connected. Throws for one that can only be run by gw. */
+export function connectingOf({ title, connect }: Agent): Connecting {
   if (typeof connect === 'string') throw new CliError(`gw can't connect ${title}: ${connect}`);
-  if (connect.needsModel && model === undefined) {
-    throw usageError(
-      `${title} needs the name of a model in its settings. Run: gw connect ${name} --model MODEL. See: gw models`,
-    );
-  }
   return connect;
+}
+
+/** The model to connect an agent with: the one asked for, else, if it needs one, that of its settings. */
+export function modelFor(context: Context, agent: Agent, asked: string | undefined): string | undefined {
+  const { needsModel, ownModel } = connectingOf(agent);
+  if (asked !== undefined || !needsModel) return asked;
+  const model = ownModel?.(endpointOf(context, { origin: '', key: '', model: asked, subscription: false }));
+  if (model) return model;
+  throw usageError(
+    `${agent.title} needs the name of a model, and its settings name none. Run: gw connect ${agent.name} --model MODEL. See: gw models`,
+  );
 }
 
 /** An endpoint for this machine's files. */

@@ -27,7 +27,7 @@ import { startDaemon } from '../daemon/start.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
 import { ask, canAsk } from '../input/prompt.ts';
 import { withStore } from '../with-store.ts';
-import { connectingOf, editing, endpointOf } from './agents.ts';
+import { connectingOf, editing, endpointOf, modelFor } from './agents.ts';
 import { revoke, undoAll } from './disconnect-agent.ts';
 import { findProgram } from './find-program.ts';
 import { type ProofResult, prove } from './proof.ts';
@@ -49,8 +49,9 @@ const MAX_TRIES = 5;
 
 /** Points an agent's own settings at gw, and proves it with one request. */
 export async function connectAgent(context: Context, agent: Agent, options: ConnectOptions): Promise<void> {
-  const connecting = connectingOf(agent, options.model);
-  const { model, subscription = false } = options;
+  const connecting = connectingOf(agent);
+  const { subscription = false } = options;
+  const model = modelFor(context, agent, options.model);
   if (subscription) checkSubscription(context, agent);
   const origin = await expectedOrigin(context);
   if (options.statusline && agent.name !== 'claude')

@@ -59,6 +59,40 @@ test("Claude Code keeps its tool search towards Anthropic's API, and its user's 
   expect(written({}, { reachesAnthropic: false })).toBeUndefined();
 });
 
+describe('an agent that needs a model takes that of its settings', () => {
+  const ownModel = (name: string, files: Record<string, string>, env = {}) => {
+    const connect = AGENTS.find((agent) => agent.name === name)?.connect as Connecting;
+    return connect.ownModel?.({ ...ENDPOINT, env, files: { read: (path) => files[path], list: () => [] } });
+  };
+  const cline = (model: object) =>
+    JSON.stringify({
+      lastUsedProvider: 'openrouter',
+      providers: { other: {}, openrouter: { settings: model } },
+    });
+
+  test.each([
+    ['cline', '/home/me/.cline/data/settings/providers.json', cline({ model: 'z/glm-5' }), 'z/glm-5'],
+    ['cline', '/home/me/.cline/data/settings/providers.json', cline({}), undefined],
+    [
+      'continue',
+      '/home/me/.continue/config.yaml',
+      'models:\n  - name: a\n    model: gpt-5.2\n  - model: b',
+      'gpt-5.2',
+    ],
+    ['continue', '/home/me/.continue/config.yaml', 'models: [', undefined],
+    ['qwen', '/home/me/.qwen/settings.json', '{"model":{"name":"qwen3-coder"},}', 'qwen3-coder'],
+    ['goose', '/home/me/.config/goose/config.yaml', 'GOOSE_MODEL: gpt-4.1', 'gpt-4.1'],
+  ])('%s in %s', (name, path, text, model) => {
+    expect(ownModel(name, { [path]: text })).toBe(model);
+    expect(ownModel(name, {})).toBeUndefined();
+  });
+
+  test('or of its variables', () => {
+    expect(ownModel('qwen', {}, { OPENAI_MODEL: 'qwen3' })).toBe('qwen3');
+    expect(ownModel('goose', {}, { GOOSE_MODEL: 'gpt-5.2' })).toBe('gpt-5.2');
+  });
+});
+
 test('ten agents connect; the others say why not', () => {
   const names = AGENTS.filter(({ connect }) => typeof connect !== 'string').map(({ name }) => name);
   expect(names.sort()).toEqual(

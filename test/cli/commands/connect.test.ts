@@ -104,6 +104,14 @@ describe('gw connect', () => {
       code: 2,
       stderr: expect.stringContaining('gw connect cline --model MODEL'),
     });
+    const folder = join(cli.paths.home, '.qwen');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'settings.json'), '{"model":{"name":"qwen3-coder"}}');
+    await cli.run(['connect', 'qwen', '--yes', '--no-proof']);
+    expect(JSON.parse(readFileSync(join(folder, 'settings.json'), 'utf8'))).toMatchObject({
+      model: { name: 'qwen3-coder' },
+      modelProviders: { openai: [{ id: 'qwen3-coder' }] },
+    });
     expect(await cli.run(['connect', 'copilot', '--yes'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('gw run -- copilot'),
