@@ -1,6 +1,14 @@
 import { columnTemplate, countColumns, splitColumns } from './columns.ts';
-import { freeTimes, joinLine, type LogLine, mineTemplates, splitLine, type Template } from './templates.ts';
-import { containsTime, END_OF_DATE, shortenTime } from './times.ts';
+import {
+  freeTimes,
+  joinLine,
+  type LogLine,
+  mineTemplates,
+  partsDate,
+  splitLine,
+  type Template,
+} from './templates.ts';
+import { END_OF_DATE, shortenTime, timesIn } from './times.ts';
 
 export interface LogOptions {
   /** Lines to keep as they are, whatever pattern they follow. */
@@ -89,11 +97,12 @@ function addOpenTemplate(
   if (columns === 0) return undefined;
   const split = chosen.map(({ line, template }) => {
     if (template || !isPlain(line, columns, columns) || kept.has(line.text)) return undefined;
+    if (keepTimes && partsDate(line, timesIn(line.words))) return undefined;
     const parts = splitColumns(line, columns);
     return parts?.words.at(-1) === DITTO ? undefined : parts;
   });
   const open = columnTemplate(split.filter((line) => line !== undefined));
-  if (open && keepTimes) freeTimes(open);
+  if (open && keepTimes) for (const line of split) if (line) freeTimes(open, timesIn(line.words));
   const outline = open?.gaps.join('\n');
   split.forEach((line, i) => {
     if (line && line.gaps.join('\n') === outline) chosen[i] = { line, template: open };
@@ -183,12 +192,13 @@ class Coder {
   #values(line: LogLine, template: Template): string[] {
     const last = this.#lastOf.get(template) ?? [];
     const values: string[] = [];
+    const times = this.#keepTimes ? timesIn(line.words) : undefined;
     let place = 0;
     template.words.forEach((constant, i) => {
       if (constant !== null) return;
       const affix = template.affixes[place++];
       const word = line.words[i] ?? '';
-      if (this.#keepTimes && containsTime(word)) {
+      if (times?.[i]) {
         values.push(word);
         return;
       }

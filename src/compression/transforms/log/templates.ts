@@ -1,4 +1,4 @@
-import { containsTime, END_OF_DATE } from './times.ts';
+import { END_OF_DATE, type TimeKind, timesIn } from './times.ts';
 
 /** A line, split at white space and separators. */
 export interface LogLine {
@@ -63,8 +63,10 @@ export function joinLine(words: readonly string[], gaps: readonly string[]): str
  */
 export function mineTemplates(lines: readonly LogLine[], keepTimes = false): (Template | undefined)[] {
   const byOutline = new Map<string, Template[]>();
-  const assigned = lines.map((line) => {
-    if (line.words.length === 0 || line.words.length > MAX_WORDS) return undefined;
+  const times = keepTimes ? lines.map(({ words }) => timesIn(words)) : [];
+  const assigned = lines.map((line, i) => {
+    if (line.words.length === 0 || line.words.length > MAX_WORDS || partsDate(line, times[i]))
+      return undefined;
     const outline = line.gaps.join('\n');
     let rivals = byOutline.get(outline);
     if (!rivals) {
@@ -73,23 +75,33 @@ export function mineTemplates(lines: readonly LogLine[], keepTimes = false): (Te
     }
     return joinBest(line, rivals);
   });
-  if (keepTimes) for (const template of new Set(assigned)) if (template) freeTimes(template);
+  assigned.forEach((template, i) => {
+    if (template) freeTimes(template, times[i]);
+  });
   measureAffixes(lines, assigned);
-  if (keepTimes) eachValue(lines, assigned, dropAffixOfTime);
+  if (keepTimes)
+    eachValue(lines, assigned, (template, place, { line, at }) => {
+      const affix = template.affixes[place];
+      if (!affix || !times[line]?.[at]) return;
+      affix.prefix = '';
+      affix.suffix = '';
+    });
   return assigned;
 }
 
-/** Makes values of the dates and times that all lines share. */
-export function freeTimes(template: Template): void {
-  template.words = template.words.map((word) => (word !== null && containsTime(word) ? null : word));
+/** Makes values of the dates and times of a line, also of those that all lines share. */
+export function freeTimes(template: Template, times: readonly TimeKind[] | undefined): void {
+  times?.forEach((kind, at) => {
+    if (kind) template.words[at] = null;
+  });
 }
 
-function dropAffixOfTime({ affixes }: Template, place: number, word: string): void {
-  const affix = affixes[place];
-  if (affix && containsTime(word)) {
-    affix.prefix = '';
-    affix.suffix = '';
-  }
+/** Whether a pattern would part a date from its comma: `Tue, 24 Nov 2026`. */
+export function partsDate({ gaps }: LogLine, times: readonly TimeKind[] | undefined): boolean {
+  if (!times?.includes('spelled')) return false;
+  return times.some(
+    (kind, at) => kind === 'spelled' && times[at + 1] === 'spelled' && /\S/.test(gaps[at + 1] ?? ''),
+  );
 }
 
 /** The template of lines that share an outline. */
@@ -143,9 +155,9 @@ function similarity(template: readonly (string | null)[], words: readonly string
 }
 
 function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template | undefined)[]): void {
-  eachValue(lines, assigned, (template, place, word) => narrow(template.affixes, place, word));
+  eachValue(lines, assigned, (template, place, { word }) => narrow(template.affixes, place, word));
   for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) trimAffix(affix);
-  eachValue(lines, assigned, ({ affixes }, place, word) => {
+  eachValue(lines, assigned, ({ affixes }, place, { word }) => {
     const affix = affixes[place];
     // The rest of a value must not look like a sign: `"`, or the end of a time or date.
     const rest = word.slice(affix?.prefix.length);
@@ -153,17 +165,24 @@ function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template 
   });
 }
 
+/** A word of a line that its template doesn't fix: the line's number, and the word's place in it. */
+interface Value {
+  line: number;
+  at: number;
+  word: string;
+}
+
 function eachValue(
   lines: readonly LogLine[],
   assigned: readonly (Template | undefined)[],
-  visit: (template: Template, place: number, word: string) => void,
+  visit: (template: Template, place: number, value: Value) => void,
 ): void {
   lines.forEach((line, i) => {
     const template = assigned[i];
     if (!template || template.count === 1) return;
     let place = 0;
     template.words.forEach((constant, at) => {
-      if (constant === null) visit(template, place++, line.words[at] ?? '');
+      if (constant === null) visit(template, place++, { line: i, at, word: line.words[at] ?? '' });
     });
   });
 }

@@ -95,3 +95,44 @@ describe('encodeLog()', () => {
     expect(encoded?.text.split('\n')).toContain('09:00:05 worker 5 done');
   });
 });
+
+describe('a log whose dates are spelled in words', () => {
+  const lines = (line: (i: number) => string) => Array.from({ length: 24 }, (_, i) => line(i));
+  const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+  const day = (i: number) => 1 + (i >> 2);
+  const clock = (i: number) => `10:${10 + i}:0${i % 10}`;
+  const dates: [string, (i: number) => string, (i: number) => string][] = [
+    ['git log', (i) => `${days[(i >> 2) % 7]} Nov ${day(i)} ${clock(i)} 2026 +0200`, (i) => `Date:   $ ${i}`],
+    [
+      'ls -l',
+      (i) => `Nov ${10 + day(i)} 10:${10 + i}`,
+      (i) => `-rw-r--r-- 1 root root ${i * 37} $ file-${i}.ts`,
+    ],
+    [
+      'ls -l of an old file',
+      (i) => `Nov ${10 + day(i)} 2024`,
+      (i) => `-rw-r--r-- 1 root root ${i * 37} $ file-${i}.ts`,
+    ],
+    [
+      'syslog',
+      (i) => `Nov ${10 + day(i)} ${clock(i)}`,
+      (i) => `$ host sshd[12${i}]: session opened for user u${i}`,
+    ],
+    ['HTTP', (i) => `Tue, ${10 + day(i)} Nov 2026 ${clock(i)} GMT`, (i) => `10.0.0.${i} GET /a/${i} $ ok`],
+    ['date(1)', (i) => `Tue Nov ${10 + day(i)} ${clock(i)} UTC 2026`, (i) => `${i}: started at $ by cron`],
+    ['full names', (i) => `November ${day(i)}, 2026`, (i) => `entry ${i} of $ was kept`],
+    ['a day first', (i) => `${day(i)} December 2026`, (i) => `entry ${i} of $ was kept`],
+    [
+      'a clock with a half of the day',
+      (i) => `2026-11-0${day(i)} 10:${10 + i} PM`,
+      (i) => `$ worker ${i} ended`,
+    ],
+  ];
+
+  it.each(dates)('keeps each date of %s as it was written', (_, date, line) => {
+    const log = lines((i) => line(i).replace('$', date(i)));
+    const { text } = encodeLog(log.join('\n'), { keepTimes: true }) ?? { text: '' };
+    for (let i = 0; i < log.length; i++) expect(text).toContain(date(i));
+    expect(decodeLog(text).split('\n').map(withoutPadding)).toEqual(log.map(withoutPadding));
+  });
+});
