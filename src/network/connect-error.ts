@@ -33,7 +33,9 @@ export function describeConnectError(error: Error, origin: string, way: WayOut):
   const through = way.proxy ? ` ${wayText(way)}` : '';
   // undici has no other sign of a refused tunnel.
   const status = /Proxy response \((\d+)\)/.exec(messageOf(error))?.[1];
-  if (status === '407') return new ConnectError(proxyWantsPassword(way), 'PROXY_AUTH', error);
+  // tinyproxy answers wrong credentials with 401: https://github.com/tinyproxy/tinyproxy/blob/master/src/reqs.c
+  if (status === '407' || status === '401')
+    return new ConnectError(proxyWantsPassword(way, Number(status)), 'PROXY_AUTH', error);
   if (status !== undefined) {
     const why = `the proxy answers HTTP ${status} and does not connect to ${host}${through}`;
     return new ConnectError(why, 'PROXY_REFUSED', error);
@@ -48,7 +50,7 @@ export function describeConnectError(error: Error, origin: string, way: WayOut):
   return new ConnectError(`${messageOf(error) || code}, ${wayText(way)}`, code, error);
 }
 
-/** The message for a proxy that answers 407. */
-export function proxyWantsPassword(way: WayOut): string {
-  return `the proxy wants a user and password, or others than it got (HTTP 407), ${wayText(way)}. Give them as http://USER:PASSWORD@HOST:PORT`;
+/** The message for a proxy that refuses the user and password, or their lack. */
+export function proxyWantsPassword(way: WayOut, status = 407): string {
+  return `the proxy wants a user and password, or others than it got (HTTP ${status}), ${wayText(way)}. Give them as http://USER:PASSWORD@HOST:PORT`;
 }

@@ -11,8 +11,9 @@ import { createWorld, temporaryDirectory } from './support/world.ts';
 const PROCESS = join(dirname(fileURLToPath(import.meta.url)), 'support', 'dispatcher-process.mjs');
 const EVENTS = 16;
 const PATHS = ['/a', '/b'];
-/** A lease of 20 s lapses in one real second. */
-const SPEED = 20;
+/** A lease of 20 s lapses in one real second; where daemons meet, they have more time. */
+const FAST = 20;
+const CAREFUL = 3;
 
 const cleanups: (() => Promise<void> | void)[] = [];
 beforeAll(ensureBuilt, 120_000);
@@ -23,7 +24,7 @@ afterEach(async () => {
 interface Outbox {
   receiver: Receiver;
   /** Runs a process on the outbox; resolves with how it ended: its exit code or its signal. */
-  run(killAt: number): Promise<number | string | null>;
+  run(killAt: number, speed?: number): Promise<number | string | null>;
   /** The events that each path received, by their number, and the states of all deliveries. */
   outcome(): Promise<{ numbers: number[][]; idsOfEach: Set<number>; states: string[] }>;
 }
@@ -50,9 +51,9 @@ async function prepare(): Promise<Outbox> {
   const epoch = Date.now();
   return {
     receiver,
-    run: (killAt) =>
+    run: (killAt, speed = FAST) =>
       new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, [PROCESS, path, String(epoch), String(SPEED), String(killAt)], {
+        const child = spawn(process.execPath, [PROCESS, path, String(epoch), String(speed), String(killAt)], {
           stdio: 'inherit',
         });
         cleanups.unshift(() => void child.kill('SIGKILL'));
@@ -108,10 +109,15 @@ describe('a daemon that is killed without a word', () => {
 });
 
 describe('several daemons on one database', () => {
-  // On a busy machine a lease may lapse while its attempt runs, which is then made again: at least once, under one id.
+  // On a busy machine a lease may lapse while its attempt runs, which is then made again: at least once, under one id,
+  // and a first time in order.
   it('deliver each event at least once, in order and under one id', async () => {
     const outbox = await prepare();
-    expect(await Promise.all([1, 2, 3].map(() => outbox.run(0)))).toEqual([0, 0, 0]);
-    await expectAllInOrder(outbox);
+    expect(await Promise.all([1, 2, 3].map(() => outbox.run(0, CAREFUL)))).toEqual([0, 0, 0]);
+    const { numbers, idsOfEach, states } = await outbox.outcome();
+    const inOrder = Array.from({ length: EVENTS }, (_, n) => n);
+    for (const received of numbers) expect([...new Set(received)]).toEqual(inOrder);
+    expect(idsOfEach).toEqual(new Set([1]));
+    expect(states).toEqual(states.map(() => 'delivered'));
   }, 60_000);
 });

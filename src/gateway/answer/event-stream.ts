@@ -132,7 +132,7 @@ export class EventStream extends AnswerReceiver {
 
   #takeUsage({ usage, usageIs }: InspectedEvents): void {
     if (usage === undefined) return;
-    this.usage = addUsage(this.usage, usage);
+    this.usage = addUsage(this.usage, usage, this.usageIs === 'opening');
     this.usageIs = usageIs;
   }
 

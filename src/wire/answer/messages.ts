@@ -16,7 +16,7 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
     const value = parseObject(data);
     const usage = isObject(value?.message) ? value.message.usage : value?.usage;
     if (isObject(usage)) {
-      result.usage = addUsage(result.usage, usage);
+      result.usage = addUsage(result.usage, usage, result.usageIs === 'opening');
       // The first event counts the output of its time. A later one that counts none leaves it at that.
       result.usageIs = value?.type === 'message_start' || !statesOutput(usage) ? 'opening' : undefined;
     }

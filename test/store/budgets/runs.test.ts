@@ -73,8 +73,8 @@ test('a run that ends takes its key and its budgets along, and open holds settle
 test('events of a run carry its name, and the alert comes first', async () => {
   const shop = await openShop();
   const { keyId } = await open(shop, 'run_a', { capNanoUsd: 100, alertPercent: 50 });
-  const { id } = await shop.admit(60, { keyId });
-  await shop.settle(id, 60, { keyId });
+  const { id } = await shop.admit(85, { keyId });
+  await shop.settle(id, 85, { keyId });
   await shop.admit(50, { keyId, small: 50 });
   expect(shop.news()).toEqual(['budget.threshold_reached', 'budget.exceeded', 'request.blocked']);
 });

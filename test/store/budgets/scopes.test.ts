@@ -32,11 +32,12 @@ describe('a cap for each session', () => {
   test('holds each to its own cap, and requests without a session to none', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
-    expect(await spend(shop, 70, { session: 'a' })).toEqual(['held', 30]);
+    expect(await spend(shop, 81, { session: 'a' })).toEqual(['held', 19]);
     expect(await spend(shop, 100, { session: 'b' })).toEqual(['held', 0]);
     expect(await spend(shop, 31, { session: 'a' })).toEqual(['blocked', 'p1/daily@session:a']);
     expect(await spend(shop, 999, {})).toEqual(['held', null]);
     expect(shop.news()).toEqual([
+      'budget.threshold_reached',
       'budget.threshold_reached',
       'budget.exceeded',
       'budget.exceeded',

@@ -17,6 +17,11 @@ describe('addUsage()', () => {
     expect(addUsage(before, later)).toEqual(before);
   });
 
+  test("lets a 0 take back the output of an answer's start", () => {
+    const opening = { input_tokens: 12, output_tokens: 1 };
+    expect(addUsage(opening, { output_tokens: 0 }, true)).toEqual({ input_tokens: 12, output_tokens: 0 });
+  });
+
   test('takes larger counts, new ones, and words', () => {
     const opening = { input_tokens: 12, output_tokens: 1, service_tier: 'standard' };
     const closing = {
@@ -34,7 +39,10 @@ describe('addUsage()', () => {
     );
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1 }), (reports) => {
-        const sum = reports.reduce<unknown>(addUsage, undefined) as (typeof reports)[0];
+        const sum = reports.reduce<unknown>(
+          (sum, report) => addUsage(sum, report),
+          undefined,
+        ) as (typeof reports)[0];
         const most = (of: (report: (typeof reports)[0]) => number | undefined) =>
           Math.max(...reports.map((report) => of(report) ?? -1));
         expect(sum.input ?? -1).toBe(most(({ input }) => input));
