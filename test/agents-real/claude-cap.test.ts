@@ -8,7 +8,7 @@ import { events } from '../wire/support/event-scripts.ts';
 import { messageStream, messageUsage, text, toolUse } from '../wire/support/messages-shapes.ts';
 import { realAgent } from './agents.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 const MODEL = 'claude-sonnet-4-6';
 const CAP_NANO_USD = 5e9;
@@ -84,7 +84,7 @@ function words(file: number): string {
 }
 
 function posted(gateway: TestGateway): number {
-  return gateway.db.prepare('SELECT posted_nano_usd FROM budget_periods').pluck().get() as number;
+  return gateway.db.prepare('SELECT max(posted_nano_usd) FROM budget_periods').pluck().get() as number;
 }
 
 test('Claude Code spends the $5 of its cap, growing to 150,000 tokens, and is told why it is refused', async () => {
@@ -96,9 +96,9 @@ test('Claude Code spends the $5 of its cap, growing to 150,000 tokens, and is to
   gateway.upstream.script(provider.script);
   const gw = (...words: string[]) => start(process.execPath, [GW, ...words], env, home).output;
   const ask = (prompt: string) =>
-    gw('run', '--', path, '-p', '--model', MODEL, '--permission-mode', 'auto', prompt);
+    gw('run', ...IN_PROJECT, '--', path, '-p', '--model', MODEL, '--permission-mode', 'auto', prompt);
 
-  expect(await gw('budget', 'set', '5')).toContain('$5.00');
+  expect(await gw('budget', 'set', '5', ...IN_PROJECT)).toContain('$5.00');
   let refusal = '';
   while (!refusal.includes('402')) refusal = await ask('Read them all');
   const spentAtRefusal = posted(gateway);
@@ -122,6 +122,6 @@ test('Claude Code spends the $5 of its cap, growing to 150,000 tokens, and is to
   expect(events[0]).toBe('budget.threshold_reached');
   expect(events).toContain('request.blocked');
   expect(refusal).toMatch(
-    /API Error: 402 budget default\/daily has no room for this request: \$4\.\d\d of \$5\.00 is spent, and claude-sonnet-4-6 needs up to \$0\.\d+ \(at most \d+ input tokens, from an earlier report, and 1024 output tokens\)\. It resets at .* To raise the cap: gw budget set 10 --period daily -p default/,
+    /API Error: 402 budget web\/daily has no room for this request: \$4\.\d\d of \$5\.00 is spent, and claude-sonnet-4-6 needs up to \$0\.\d+ \(at most \d+ input tokens, from an earlier report, and 1024 output tokens\)\. It resets at .* To raise the cap: gw budget set 10 --period daily -p web/,
   );
 }, 600_000);

@@ -7,7 +7,7 @@ import { agentScript } from '../wire/support/agent-script.ts';
 import { realAgent } from './agents.ts';
 import { anyWire } from './any-wire.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 /** An MCP server with many tools: https://modelcontextprotocol.io/specification */
 const serverOf = (tools: number) => `
@@ -39,7 +39,7 @@ test('Claude Code with 40 MCP tools over a provider of chat completions has no r
     ...['-p', '--model', 'openai/gpt-4.1', '--mcp-config', JSON.stringify(config), '--strict-mcp-config'],
     ...['--permission-mode', 'auto', 'Say hello'],
   ];
-  const words = [GW, 'run', '--', path, ...args];
+  const words = [GW, 'run', ...IN_PROJECT, '--', path, ...args];
   expect(await start(process.execPath, words, env, home).output).toContain('Hello you');
   const records = await gateway.records();
   expect(records.length).toBeGreaterThan(0);
@@ -67,7 +67,7 @@ test("Claude Code keeps its tool search where gw reaches Anthropic's own API", a
   ];
   const largest = async (more: Record<string, string>) => {
     const before = gateway.upstream.requests.length;
-    const words = [GW, 'run', '--', path, ...args];
+    const words = [GW, 'run', ...IN_PROJECT, '--', path, ...args];
     expect(await start(process.execPath, words, { ...env, ...more }, home).output).toContain('Hello you');
     const bodies = gateway.upstream.requests.slice(before).map(({ body }) => body.toString());
     const tools = bodies.map((body) => ((JSON.parse(body) as { tools?: unknown[] }).tools ?? []).length);

@@ -4,7 +4,7 @@ import { events } from '../wire/support/event-scripts.ts';
 import { completedEvents, responseUsage } from '../wire/support/responses-shapes.ts';
 import { realAgent } from './agents.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 const CAP_NANO_USD = 2e9;
 
@@ -23,11 +23,11 @@ test('Codex, whose every request may search the web, spends its cap to the end',
   const gw = (...words: string[]) =>
     start('/bin/sh', ['-c', 'cd "$HOME/work" && exec "$0" "$@"', process.execPath, GW, ...words], env, home)
       .output;
-  await gw('budget', 'set', String(CAP_NANO_USD / 1e9));
+  await gw('budget', 'set', String(CAP_NANO_USD / 1e9), ...IN_PROJECT);
   let said = '';
   for (let i = 0; i < 40 && !said.includes('has no room'); i++)
-    said = await gw('run', '--', path, ...codex.args);
-  const spent = gateway.db.prepare('SELECT posted_nano_usd FROM budget_periods').pluck().get() as number;
+    said = await gw('run', ...IN_PROJECT, '--', path, ...codex.args);
+  const spent = gateway.db.prepare('SELECT max(posted_nano_usd) FROM budget_periods').pluck().get() as number;
   const records = await gateway.records();
   expect(said).toContain('has no room for this request');
   expect(spent).toBeLessThanOrEqual(CAP_NANO_USD);

@@ -5,7 +5,7 @@ import type { CoverageReport } from '../../src/insight/coverage/report.ts';
 import { REAL_AGENTS } from './agents.ts';
 import { numbered } from './numbered.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 /** Settings that lead around gw, by path. */
 const AROUND: Record<string, (url: string) => Record<string, string>> = {
@@ -49,7 +49,17 @@ test.each(READABLE)(
       return { ...(JSON.parse(output.slice(0, end)) as CoverageReport), exit: output.slice(end).trim() };
     };
 
-    const output = await inProject([process.execPath, GW, 'run', '--budget', '5', '--', path, ...args]);
+    const output = await inProject([
+      process.execPath,
+      GW,
+      'run',
+      ...IN_PROJECT,
+      '--budget',
+      '5',
+      '--',
+      path,
+      ...args,
+    ]);
     expect(output).toContain('Hello you');
     expect(output).not.toContain('did not come through gw');
     const through = await coverage();
@@ -79,7 +89,9 @@ test('gw coverage knows the requests of Claude Code that were translated for ano
   if (!claude) throw new Error('no Claude Code');
   const { path, home, env } = await stageFor(claude);
   const gw = async (...words: string[]) => start(process.execPath, [GW, ...words], env, home).output;
-  expect(await gw('run', '--', path, '-p', '--model', 'openai/gpt-4.1', 'hi')).toContain('Hello you');
+  expect(await gw('run', ...IN_PROJECT, '--', path, '-p', '--model', 'openai/gpt-4.1', 'hi')).toContain(
+    'Hello you',
+  );
   const { total } = JSON.parse(await gw('coverage', 'claude', '--json')) as CoverageReport;
   expect(total).toMatchObject({ sessions: 1, bypassed_requests: 0 });
   expect(total.covered_requests).toBeGreaterThan(0);

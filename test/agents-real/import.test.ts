@@ -8,7 +8,7 @@ import { agentScriptWith, USE_TOOL } from '../wire/support/agent-script.ts';
 import { type RealAgent, realAgent } from './agents.ts';
 import { numbered } from './numbered.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 const LOGGED = ['codex', 'claude', 'opencode', 'kilo'].map(realAgent);
 
@@ -29,6 +29,7 @@ async function askAndImport(agent: RealAgent, script: Script, questions: readonl
       process.execPath,
       GW,
       'run',
+      ...IN_PROJECT,
       '--',
       path,
       ...question,

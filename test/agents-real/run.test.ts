@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { REAL_AGENTS, type RealAgent } from './agents.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 /** Asks an agent a question, through `gw run` or not. */
 async function ask(agent: RealAgent, { throughGw = true, times = 1 } = {}) {
   const { path, gateway, elsewhere, proxy, home, env } = await stageFor(agent);
   const words = [
-    ...(throughGw ? [process.execPath, GW, 'run', '--budget', '5', '--'] : []),
+    ...(throughGw ? [process.execPath, GW, 'run', ...IN_PROJECT, '--budget', '5', '--'] : []),
     ...[path, ...agent.args],
   ];
   const inProject = ['-c', 'cd "$HOME/work" && exec "$0" "$@"', ...words];
@@ -22,7 +22,7 @@ describe('gw run', () => {
     const { output, records, elsewhere, proxy } = await ask(agent);
     expect(output).toContain('Hello you');
     const count = records.length === 1 ? '1 request' : `${records.length} requests`;
-    expect(output).toMatch(new RegExp(`default/run@run_\\w+: \\$[\\d.]+ spent of \\$5\\.00, ${count}, `));
+    expect(output).toMatch(new RegExp(`web/run@run_\\w+: \\$[\\d.]+ spent of \\$5\\.00, ${count}, `));
     expect(records.length).toBeGreaterThan(0);
     for (const { endpoint, outcome } of records) expect([endpoint, outcome]).toEqual([agent.endpoint, 'ok']);
     expect(elsewhere).toEqual([]);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import type { TestSettings } from '../support/home.ts';
+import type { TestBudget, TestSettings } from '../support/home.ts';
 import { subscriptionsAt } from '../support/subscriptions.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -13,7 +13,15 @@ import { startWayOut } from './way-out.ts';
 
 export const GW = join(import.meta.dirname, '../../bin/gw');
 
-/** A gateway with both providers, and the services of logins, on the scripted upstream. */
+/** The project of agents and clients. It is the second one: it shares the providers with `default`. */
+export const PROJECT = 'web';
+/** What charges it, after a command's name. */
+export const IN_PROJECT = ['-p', PROJECT] as const;
+
+/**
+ * A gateway with both providers, and the services of logins, on the scripted upstream. Its key and budgets are those of
+ * the second project; each of the two has a budget.
+ */
 export async function gatewayOfBoth(settings: TestSettings = {}) {
   const upstream = await startUpstream();
   onTestFinished(() => upstream.close());
@@ -29,7 +37,15 @@ export async function gatewayOfBoth(settings: TestSettings = {}) {
   };
   gateway.configure({ ...settings, providers });
   gateway.upstream.script(anyWire);
-  return gateway;
+  const project = await gateway.newProject(PROJECT);
+  await gateway.setBudget({ period: 'monthly', capUsd: 1_000 });
+  await gateway.setBudget({ period: 'monthly', capUsd: 1_000 }, project);
+  return {
+    ...gateway,
+    project,
+    key: await gateway.newKey(PROJECT),
+    setBudget: (budget: TestBudget, of = project) => gateway.setBudget(budget, of),
+  };
 }
 
 /** An installed agent in a home whose files and variables lead elsewhere, with a proxy to all the rest. */

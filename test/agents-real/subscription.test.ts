@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type RealAgent, realAgent } from './agents.ts';
 import { start } from './programs.ts';
-import { GW, stageFor } from './stage.ts';
+import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const CLAIMS = {
@@ -50,7 +50,7 @@ function stageWith({ agent, files = {}, env = {} }: Login) {
 
 test.each(LOGINS)("gw run --subscription: $agent.name's login goes out as it is", async (login) => {
   const { path, gateway, proxy, home, env } = await stageWith(login);
-  const words = [GW, 'run', '--subscription', '--', path, ...login.agent.args];
+  const words = [GW, 'run', ...IN_PROJECT, '--subscription', '--', path, ...login.agent.args];
   const output = await start(process.execPath, words, env, home).output;
   expect(output).toContain('Hello you');
   await expectCovered(gateway, login, 1);

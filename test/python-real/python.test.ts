@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { start } from '../agents-real/programs.ts';
-import { GW, gatewayOfBoth } from '../agents-real/stage.ts';
+import { GW, gatewayOfBoth, IN_PROJECT } from '../agents-real/stage.ts';
 import { startWayOut } from '../agents-real/way-out.ts';
 import type { TestBudget } from '../support/home.ts';
 import { installPython } from '../support/install-python.ts';
@@ -12,8 +12,12 @@ const PROGRAMS = join(import.meta.dirname, 'programs');
 
 /** How a program is pointed at gw, as words before its own. */
 const WAYS = {
-  'gw env': ['/bin/sh', '-c', `eval "$('${process.execPath}' '${GW}' env)" && exec "$0" "$@"`],
-  'gw run': [process.execPath, GW, 'run', '--'],
+  'gw env': [
+    '/bin/sh',
+    '-c',
+    `eval "$('${process.execPath}' '${GW}' env ${IN_PROJECT.join(' ')})" && exec "$0" "$@"`,
+  ],
+  'gw run': [process.execPath, GW, 'run', ...IN_PROJECT, '--'],
 } as const;
 
 /** Runs a client in a shell with keys that look real, and a proxy to all the rest. */
