@@ -7,7 +7,8 @@ export function parseProxyAddress(text: string): URL | undefined {
   if (!URL.canParse(written)) return undefined;
   const url = new URL(written);
   const isBare = url.pathname === '/' && !url.search && !url.hash;
-  return /^https?:$/.test(url.protocol) && url.hostname && isBare && isDecodable(url) ? url : undefined;
+  const isHost = /^[\w.:[\]-]+$/.test(url.hostname);
+  return /^https?:$/.test(url.protocol) && isHost && isBare && isDecodable(url) ? url : undefined;
 }
 
 /** A proxy's address for display. */

@@ -16,11 +16,17 @@ export function parseOrigins(value: unknown): Origins {
   return { origins, written: origins.join(',') };
 }
 
-/** Browsers leave out a default port: https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Origin */
+/**
+ * Whether a text is an origin as browsers send it, without a default port:
+ * https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Origin
+ */
+export function isExactOrigin(text: string): boolean {
+  if (!ORIGIN.test(text) || !URL.canParse(text)) return false;
+  return !/^https?:/.test(text) || new URL(text).origin === text;
+}
+
 function parseOrigin(part: unknown): string {
-  const text = typeof part === 'string' ? part : '';
-  const isExact = !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text);
-  if (ORIGIN.test(text) && isExact) return text;
+  if (typeof part === 'string' && isExactOrigin(part)) return part;
   throw new SettingError(
     `${JSON.stringify(part)} is not an exact origin: a scheme and a host, such as http://localhost:3000 or app://obsidian.md, without a path`,
   );

@@ -49,26 +49,38 @@ export function onOrOff(value: unknown): Switch {
   return oneOf(SWITCHES)(value);
 }
 
+/** A text that is not blank. JSON is a mistake where one text is asked for, and is refused. */
 export function text(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
+  if (typeof value === 'string' && value.trim() !== '' && !isJson(value)) return value;
   throw new SettingError(`${JSON.stringify(value)} is not a text`);
+}
+
+/** Whether a text is meant as JSON, broken or not: `[::1]` is not. */
+function isJson(value: string): boolean {
+  return /^\s*(?:[{"]|\[\s*(?:["[{\]]|$))/.test(value) || jsonOf(value) !== undefined;
 }
 
 /**
  * The model names of an alias: text such as "a, b" or "a | b", or a JSON array of names, which is written as "a, b".
- * Text that begins as JSON and is no such array is refused, not taken for a name.
+ * A name such as 42 has to be given as the JSON text "42".
  */
 export function modelNames(value: unknown): string {
-  const isJson = typeof value === 'string' && /^\s*[[{"]/.test(value);
-  if (!isJson && !Array.isArray(value)) return text(value);
-  const names = isJson ? jsonOf(value) : value;
-  if (typeof names === 'string' && names !== '') return names;
+  const names = typeof value === 'string' && isJson(value) ? jsonOf(value) : value;
+  if (typeof names === 'string' && isWhole(names)) return names;
   const isList = Array.isArray(names) && names.length > 0;
-  if (isList && names.every((name) => typeof name === 'string' && /^[^\s,|]+$/.test(name)))
+  if (isList && names.every((name) => typeof name === 'string' && isWhole(name) && !/[\s,|]/.test(name)))
     return names.join(', ');
   throw new SettingError(
     `${JSON.stringify(value)} names no models; examples are a/b, "a/b, c/d" and '["a/b", "c/d"]'`,
   );
+}
+
+/** Not blank, and no part of a list that lost its other end. */
+function isWhole(name: string): boolean {
+  const opens = name.lastIndexOf('[');
+  const isOpen = opens >= 0 && !name.includes(']', opens);
+  const isClosed = !name.includes('[') && name.includes(']');
+  return /[^\s,|]/.test(name) && !/["{}]/.test(name) && !isOpen && !isClosed;
 }
 
 /** The absolute path of a file; empty for none. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
+import { isExactOrigin } from '../config/origins.ts';
 import { badRequest, GwError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 
@@ -77,7 +78,7 @@ const NAME_REMEDY = '. To serve gw under a name of its own: gw config set server
 
 /** The command that allows an origin besides those that are; empty for what can't be allowed. */
 function originRemedy(origin: string, allowed: readonly string[]): string {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+$/.test(origin)) return '';
+  if (!isExactOrigin(origin)) return '';
   return `. If the page or app is yours, and its scripts may send requests with any key that they know: gw config set server.allowed_origins '${[...allowed, origin].join(',')}'`;
 }
 
@@ -93,7 +94,8 @@ const PREFLIGHT_MAX_AGE_S = '600';
 /**
  * Lets pages of an allowed origin read the answer (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are
  * never allowed: gw's are in a header that the page sets itself. Returns whether the request was a preflight, which is
- * answered then.
+ * answered then. Throws GwError for the preflight of another origin, on this machine too: only pages of other sites and
+ * apps in web views send one.
  */
 export function answerCors(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
@@ -101,11 +103,16 @@ export function answerCors(
   allowed: readonly string[],
 ): boolean {
   const { origin } = headers;
-  if (origin === undefined || !allowed.includes(origin)) return false;
-  response.setHeader('access-control-allow-origin', origin);
-  response.setHeader('vary', 'Origin');
+  if (allowed.length > 0) response.setHeader('vary', 'Origin');
+  if (origin === undefined) return false;
   const wanted = headers['access-control-request-method'];
-  if (method !== 'OPTIONS' || wanted === undefined) {
+  const isPreflight = method === 'OPTIONS' && wanted !== undefined;
+  if (!allowed.includes(origin)) {
+    if (isPreflight) throw foreign('Origin', origin, originRemedy(origin, allowed));
+    return false;
+  }
+  response.setHeader('access-control-allow-origin', origin);
+  if (!isPreflight) {
     response.setHeader('access-control-expose-headers', EXPOSED);
     return false;
   }

@@ -15,22 +15,38 @@ const scope = (level: Level, words = 'What does it say?'): Scope => ({
   leaveOut: () => {},
 });
 
-/** What a terminal's lines hold after a text of one-cell characters, backspaces and line feeds. */
+/** What a terminal's lines hold after a text of one-cell characters, moves, erasures and colours; endlessly wide. */
 function screenOf(text: string): string {
-  const rows: string[] = [''];
-  let column = 0;
-  for (const character of text) {
-    const row = rows.at(-1) ?? '';
-    if (character === '\n') {
-      rows.push('');
-      column = 0;
-    } else if (character === '\b') column -= column > 0 ? 1 : 0;
-    else {
-      rows[rows.length - 1] = row.slice(0, column) + character + row.slice(column + 1);
-      column++;
-    }
+  const rows: string[][] = [[]];
+  let y = 0;
+  let x = 0;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
+  for (const [piece, count, letter] of text.matchAll(/\u001b\[(\d*)([A-DGKm])|[^\u001b]/g)) {
+    rows[y] ??= [];
+    const row = rows[y] ?? [];
+    const n = Math.max(1, Number(count));
+    if (piece === '\n') {
+      y++;
+      x = 0;
+    } else if (piece === '\r') x = 0;
+    else if (piece === '\b') x = Math.max(0, x - 1);
+    else if (letter === 'A') y = Math.max(0, y - n);
+    else if (letter === 'B') y += n;
+    else if (letter === 'C') x += n;
+    else if (letter === 'D') x = Math.max(0, x - n);
+    else if (letter === 'G') x = n - 1;
+    else if (letter === 'K') {
+      const part = Number(count);
+      for (let at = part === 0 ? x : 0; at < (part === 1 ? x + 1 : row.length); at++) row[at] = ' ';
+    } else if (letter === undefined) row[x++] = piece;
   }
-  return rows.join('\n');
+  return Array.from(rows, (row) =>
+    Array.from(row ?? [], (cell) => cell ?? ' ')
+      .join('')
+      .trimEnd(),
+  )
+    .join('\n')
+    .trimEnd();
 }
 
 describe('cleanTerminal()', () => {
@@ -38,6 +54,11 @@ describe('cleanTerminal()', () => {
     ['colours', '\u001b[1;31merror\u001b[0m: no such file', 'error: no such file'],
     ['titles and links', '\u001b]0;title\u0007ok \u001b]8;;http://a\u001b\\link', 'ok link'],
     ['repainted lines', 'get 1%\rget 50%\rget 100%\ndone', 'get 100%\ndone'],
+    ['what a shorter paint leaves of a longer one', 'get 100%\rget 9%\n', 'get 9%0%\n'],
+    ['backspaces before a carriage return', 'x37\b\r\nN\bNO\bO\r\n', 'x37\r\nNO\r\n'],
+    ['moves to the left', 'value 37\u001b[1D9, 12\u001b[2D4', 'value 39, 42'],
+    ['erased lines', 'loading 10%\r\u001b[Kdone\nabc\u001b[2K\rxy', 'done\nxy'],
+    ['the rest of a line', 'abcdef\u001b[3D\u001b[K', 'abc'],
     ['overstrikes', 'b\bbo\bol\bld\bd', 'bold'],
     ['nothing before a backspace that nothing is written over', 'value1 = x37\b\nnext', 'value1 = x37\nnext'],
     ['what is written over, and no more', '12340\b\b\bnext0', '12next0'],
@@ -50,6 +71,12 @@ describe('cleanTerminal()', () => {
   });
 
   it.each([
+    ['numbers that carriage returns part', '123456\r9\n10,20\r30,40\n'],
+    ['moves across lines', 'n = 10  \n\u001b[1An = 20'],
+    ['moves that only make room', 'a\u001b[40Cb'],
+    ['saved places of the cursor', 'a\u001b7b\u001b8c'],
+    ['line drawing', '\u001b(0lqk'],
+    ['moves over wide characters', '漢字\u001b[2Dab'],
     ['backspaces over wide characters', '漢字\b\bab'],
     ['backspaces over combining marks', 'e\u0301\bx'],
     ['backspaces over tabs', 'a\tb\b\bc'],
@@ -61,22 +88,33 @@ describe('cleanTerminal()', () => {
     expect(cleanTerminal(text, scope('safe'))).toBe(text);
   });
 
-  it('shows after backspaces what a terminal shows', () => {
-    const text = fc.string({ unit: fc.constantFrom('a', 'B', '7', '.', 'é', '\b', '\n'), maxLength: 40 });
+  it('shows what a terminal shows', () => {
+    const inLine = ['\b', '\r', ...['K', '1K', '2K', 'D', '2C', '3G', '31m'].map((end) => `\u001b[${end}`)];
+    const text = fc.oneof(
+      ...[inLine, ['\b'], ['\r'], ['\r', '\b'], [...inLine, '\u001b[A', '\u001b[B']].map((controls) =>
+        fc.string({ unit: fc.constantFrom('a', 'B', '7', '%', ' ', 'é', '\n', ...controls), maxLength: 30 }),
+      ),
+    );
     // Long runs of empty lines are shortened, which is another rule.
     const shown = (written: string) => screenOf(written).replace(/\n{4,}/g, '\n\n\n');
     const agrees = (clean: (text: string) => string) =>
       fc.property(text, (written) => {
-        expect(clean(written)).toBe(shown(written));
+        expect(shown(clean(written))).toBe(shown(written));
       });
     fc.assert(
       agrees((written) => cleanTerminal(written, scope('safe'))),
-      { numRuns: 2_000 },
+      { numRuns: 10_000 },
     );
-    // A rule that erases what stands before a backspace is caught.
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a backspace
-    const erasing = (written: string) => written.replace(/[^\n\b]\u0008/g, '');
-    expect(fc.check(agrees(erasing), { numRuns: 2_000 }).failed).toBe(true);
+    const broken: [string, (written: string) => string][] = [
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: a backspace
+      ['a backspace erases', (written) => written.replace(/[^\n\b]\u0008/g, '')],
+      ['the last paint is all', (written) => written.replace(/[^\n\r]*\r(?=[^\n\r])/g, '')],
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
+      ['moves are dropped', (written) => written.replace(/\u001b\[\d*[A-DG]/g, '')],
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
+      ['erasures are dropped', (written) => written.replace(/\u001b\[\d*K/g, '')],
+    ];
+    for (const [, clean] of broken) expect(fc.check(agrees(clean), { numRuns: 5_000 }).failed).toBe(true);
   });
 
   it('loses no word, whatever the line ends', () => {

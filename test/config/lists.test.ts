@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseHostNames } from '../../src/config/host-names.ts';
 import { parseOrigins } from '../../src/config/origins.ts';
+import { DEFINITIONS } from '../../src/config/settings.ts';
 import { modelNames } from '../../src/config/values.ts';
 
 describe('an alias', () => {
@@ -10,17 +11,53 @@ describe('an alias', () => {
     ['["a/b","c/d"]', 'a/b, c/d'],
     [' [ "a/b" ]', 'a/b'],
     ['"a/b"', 'a/b'],
+    ['"42"', '42'],
+    ['anthropic/claude-opus-4-6[1m], c/d', 'anthropic/claude-opus-4-6[1m], c/d'],
     [['a/b', 'c/d'], 'a/b, c/d'],
   ])('%j names %s', (value, names) => {
     expect(modelNames(value)).toBe(names);
   });
 
-  test.each(['', '[]', '[""]', '["a/b", 1]', '["a/b"', '{"a":"b"}', '[["a/b"]]', '["a, b"]', '""', 7, null])(
-    '%j is refused',
-    (value) => {
-      expect(() => modelNames(value)).toThrow();
-    },
-  );
+  test.each([
+    ...[
+      '',
+      ' ',
+      '[]',
+      '[""]',
+      '[" "]',
+      '["a/b", 1]',
+      '["a/b"',
+      '{"a":"b"}',
+      '[["a/b"]]',
+      '["a, b"]',
+      '""',
+      '" "',
+    ],
+    ...['42', 'true', 'null', 'a/b]', '[a/b', 'a/b"', ', |', '[', 7, null],
+  ])('%j is refused', (value) => {
+    expect(() => modelNames(value)).toThrow('names no models');
+  });
+});
+
+describe('a setting with a single text', () => {
+  test.each([
+    'host',
+    'server.tls_cert',
+    'server.tls_key',
+    'tls.ca_file',
+    'proxy.url',
+    'prices.url',
+    'metrics.otlp_endpoint',
+    'timezone',
+  ] as const)('%s refuses JSON and blanks', (key) => {
+    for (const value of ['["a","b"]', '{"a":1}', '{"', '["a"', '[]', '"a"', ' ', '[', ['a'], { a: 1 }, 7])
+      expect(() => DEFINITIONS[key].parse(value), String(value)).toThrow();
+  });
+
+  test('takes addresses in brackets', () => {
+    expect(DEFINITIONS.host.parse('[::1]')).toBe('[::1]');
+    expect(DEFINITIONS['proxy.url'].parse('http://[::1]:3128')).toBe('http://[::1]:3128');
+  });
 });
 
 describe('a list of origins or hosts', () => {

@@ -305,3 +305,65 @@ test.each([
     expect(record?.holdNanoUsd).toBeLessThan(5e9);
   },
 );
+
+describe('a small prompt', () => {
+  /** $1,000 a million tokens: a request with 60 tokens of input and 40 of output is $0.10. */
+  async function dear(capUsd: number, endpoint: string) {
+    const gateway = await startGateway(day(capUsd));
+    await gateway.setPrice({
+      model: 'test-model',
+      inputPicoUsd: 1_000_000_000,
+      outputPicoUsd: 1_000_000_000,
+    });
+    const gate = createGate();
+    gateway.upstream.script(async (exchange) => {
+      await gate.pass();
+      const usage = { input_tokens: 60, output_tokens: 40, total_tokens: 100 };
+      const answer = endpoint.endsWith('responses')
+        ? json(200, {
+            id: 'resp_1',
+            object: 'response',
+            status: 'completed',
+            model: 'test-model',
+            output: [],
+            usage,
+          })
+        : completion({ usage: usageOf(60, 40) });
+      await answer(exchange);
+    });
+    const bodies: Record<string, object> = {
+      '/v1/chat/completions': { ...PLAIN, max_tokens: 40 },
+      '/v1/responses': { model: PLAIN.model, input: 'Say hello', max_output_tokens: 40, store: false },
+    };
+    return { gateway, gate, send: () => gateway.post(bodies[endpoint] ?? {}, { path: endpoint }) };
+  }
+
+  test.each(['/v1/chat/completions', '/v1/responses'])(
+    'is held by its count, so that a cap is used to the last cent by requests one after another: %s',
+    async (endpoint) => {
+      const { gateway, gate, send } = await dear(5, endpoint);
+      gate.openForGood();
+      for (let i = 0; i < 50; i++) expect((await send()).status).toBe(200);
+      expect((await send()).status).toBe(402);
+      expect(await standing(gateway)).toEqual([5_000_000_000, 0]);
+    },
+  );
+
+  test('is held by its count where many are sent at once', async () => {
+    const { gateway, gate, send } = await dear(5, '/v1/chat/completions');
+    const answers = Array.from({ length: 60 }, send);
+    await gateway.upstream.nextRequest();
+    gate.openForGood();
+    const statuses = (await Promise.all(answers)).map((answer) => answer.status);
+    expect(statuses.filter((each) => each === 200)).toHaveLength(50);
+    expect(await standing(gateway)).toEqual([5_000_000_000, 0]);
+  });
+
+  test('is not remembered where the cap has room for many more', async () => {
+    const { gateway, gate, send } = await dear(500, '/v1/chat/completions');
+    gate.openForGood();
+    for (let i = 0; i < 3; i++) await send();
+    const bounded = { detail: { need: { input_bound: 'bytes' } } };
+    expect(await gateway.settled(3)).toMatchObject([bounded, bounded, bounded]);
+  });
+});

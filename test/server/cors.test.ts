@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseOrigins } from '../../src/config/origins.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -39,6 +40,9 @@ describe('an allowed origin', () => {
   test('may read answers, streams and errors', async () => {
     const gateway = await allowing('app://obsidian.md');
     const headers = { origin: 'app://obsidian.md' };
+    gateway.upstream.queue((exchange) =>
+      exchange.send(200, { vary: 'accept-encoding', 'content-type': 'application/json' }, '{}'),
+    );
     const bad = { ...headers, authorization: 'Bearer sk-gw-wrong' };
     const answers = [
       await gateway.post(PLAIN, { headers }),
@@ -88,12 +92,36 @@ describe('another origin', () => {
     );
   });
 
-  test("of this machine sends requests as before, and a provider's permission is not passed on", async () => {
+  test.each(['http://localhost:3000', 'tauri://localhost', 'capacitor://localhost', 'http://127.0.0.1:5173'])(
+    'of this machine is told so too before its request: %s',
+    async (origin) => {
+      const gateway = await startGateway();
+      const answer = await preflight(gateway, origin);
+      expect([answer.status, answer.header('access-control-allow-origin')]).toEqual([403, undefined]);
+      expect(answer.body.toString()).toContain(`gw config set server.allowed_origins '${origin}'`);
+      gateway.configure({ 'server.allowed_origins': origin });
+      expect((await preflight(gateway, origin)).status).toBe(204);
+    },
+  );
+
+  test.each(['app://Foo', 'http://localhost:80', 'app://x:99999', 'null', 'file://'])(
+    'that no setting takes is told no command: %s',
+    async (origin) => {
+      const gateway = await startGateway();
+      expect((await preflight(gateway, origin)).body.toString()).not.toContain('gw config set');
+      expect(() => parseOrigins(origin)).toThrow('is not an exact origin');
+    },
+  );
+
+  test("of this machine sends requests as before, and a provider's permissions are not passed on", async () => {
     const gateway = await startGateway();
+    const permissions = ['origin', 'methods', 'headers', 'credentials', 'private-network'].map(
+      (what) => [`access-control-allow-${what}`, '*'] as const,
+    );
     gateway.upstream.queue((exchange) =>
-      exchange.send(200, { 'access-control-allow-origin': '*', 'content-type': 'application/json' }, '{}'),
+      exchange.send(200, { ...Object.fromEntries(permissions), 'content-type': 'application/json' }, '{}'),
     );
     const answer = await gateway.post(PLAIN, { headers: { origin: 'http://localhost:3000' } });
-    expect(answer.header('access-control-allow-origin')).toBeUndefined();
+    for (const [name] of permissions) expect(answer.header(name)).toBeUndefined();
   });
 });

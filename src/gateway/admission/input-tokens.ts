@@ -11,10 +11,9 @@ import { continuedBound } from './continued-bound.ts';
 import { editBound, FOR_TOOLS, type MeasuredPrompt } from './edit-bound.ts';
 import {
   blocksOf,
-  MIN_SPLIT_BYTES,
   measurePrompt,
   nonTextOf,
-  promptOf,
+  promptWorthSplitting,
   readPrompt,
   rewritesJson,
 } from './measure-prompt.ts';
@@ -48,7 +47,7 @@ export type InputParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'b
 export function leastInput(parts: InputParts, context: RequestContext, target: Target): BoundedInput {
   if (context.request.nonText.onlyStored) return leastContinued(parts, context, target);
   const { promptBases, boundTrust } = parts;
-  const prompt = context.request.bytes.length < MIN_SPLIT_BYTES ? undefined : promptOf(context);
+  const prompt = promptWorthSplitting(context, promptBases);
   const measured = prompt && measurePrompt(prompt, target, promptBases);
   const scope = prompt && boundTrust.isTrusted(target, 'edit') ? scopeOf(context, target, prompt) : undefined;
   const found = measured && scope && editBound(measured, promptBases.find(scope));
@@ -81,7 +80,7 @@ function leastContinued(
 
 /** Upper bound of the input tokens by the request's bytes alone. */
 export function inputBound(context: RequestContext, target: Target): number {
-  const prompt = context.request.bytes.length < MIN_SPLIT_BYTES ? undefined : promptOf(context);
+  const prompt = promptWorthSplitting(context, NO_BASES);
   return byteBound(context, target, prompt && measurePrompt(prompt, target, NO_BASES));
 }
 
@@ -160,6 +159,7 @@ export function nonTextBound(nonText: NonTextInput, { provider, model }: Target,
 }
 
 const NO_BASES = {
+  hasSmall: false,
   numbersOf: (blocks: { length: number }) => new Int32Array(blocks.length),
   sealedTokens: () => undefined,
 };

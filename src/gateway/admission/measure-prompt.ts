@@ -6,14 +6,11 @@ import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request
 import { sealOf } from '../../wire/request/seals.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
-import type { PromptBases } from '../state/prompt-bases.ts';
+import { type PromptBases, SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
 import { withLightBetas } from './prompt-scope.ts';
 import { continuedGrowth, normalizationGrowth, rewriteGrowth } from './text-growth.ts';
-
-/** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
-export const MIN_SPLIT_BYTES = 2_048;
 
 interface Splittable {
   wire: RequestWire;
@@ -26,6 +23,17 @@ interface Splittable {
 export function promptOf(context: Splittable): PromptBlocks | undefined {
   const prompt = blocksOf(context);
   return prompt?.previous === undefined ? prompt : undefined;
+}
+
+/**
+ * The whole prompt in blocks where a bound by them may be worth the split: a small one takes longer to split than it can
+ * save, but where money is short.
+ */
+export function promptWorthSplitting(
+  context: Splittable,
+  { hasSmall }: Pick<PromptBases, 'hasSmall'>,
+): PromptBlocks | undefined {
+  return hasSmall || context.request.bytes.length >= SMALL_BYTES ? promptOf(context) : undefined;
 }
 
 /** The request's part of the prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */
@@ -46,7 +54,7 @@ export function unseenIn(context: Splittable): UnknownInput | undefined {
   const { wire, request } = context;
   const { bytes } = request;
   // What can be split has nothing of the kind.
-  if (bytes.length >= MIN_SPLIT_BYTES && blocksOf(context)) return undefined;
+  if (bytes.length >= SMALL_BYTES && blocksOf(context)) return undefined;
   if (request.unseen?.bytes !== bytes) request.unseen = { bytes, input: wire.unseenIn(request) };
   return request.unseen.input;
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
-import { isSearchLeftOut } from '../admission/admitted.ts';
+import { type Admitted, isSearchLeftOut } from '../admission/admitted.ts';
 import { FOR_TOOLS } from '../admission/edit-bound.ts';
 import { blocksOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
@@ -32,8 +32,9 @@ export function rememberPrompt(
   const { context, target } = attempt;
   if (outcome !== 'ok' || (flags & FLAGS.estimated) !== 0 || relay.usageIs === 'opening') return;
   const isStored = mayBeContinued(context, target);
-  // Nobody has asked for the blocks of a small request.
-  const prompt = isStored || context.request.split?.blocks ? blocksOf(context) : undefined;
+  // A request whose blocks nobody has asked for is small.
+  const isSplit = isStored || context.request.split?.blocks || isShort(attempt.admitted);
+  const prompt = isSplit ? blocksOf(context) : undefined;
   const scope = prompt && scopeOf(context, target, prompt);
   if (!scope) return;
   try {
@@ -59,6 +60,12 @@ export function rememberPrompt(
     gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
   }
 }
+
+/** What is left has room for so few more of the like that a lower bound may decide over one of them. */
+const FEW = 32;
+
+const isShort = ({ remaining, heldNanoUsd }: Admitted): boolean =>
+  remaining !== null && remaining < FEW * heldNanoUsd;
 
 /** Upper bound of what the searches would have added that went out with none: the blocks are the client's. */
 function leftOutTokens(attempt: RoutedAttempt): number {

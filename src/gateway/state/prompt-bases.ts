@@ -38,10 +38,15 @@ export interface BaseSource {
   lifetimeMs: number;
 }
 
+/** Smaller requests are remembered only where money is short. */
+export const SMALL_BYTES = 2_048;
+
 /** The prompts that providers have counted, for bounds of later ones. In memory only: forgetting one is always safe. */
 export interface PromptBases {
   /** Grows whenever a base is added. */
   readonly version: number;
+  /** Whether any base has less than SMALL_BYTES. */
+  readonly hasSmall: boolean;
   /** The numbers of the blocks in the bases; 0 for a block that no base has. */
   numbersOf(prompt: readonly PromptBlock[]): Int32Array;
   /** The bases of a scope, the latest used first. */
@@ -94,6 +99,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
   let places = 0;
   let uses = 0;
   let version = 0;
+  let smallBases = 0;
 
   function numberOf(id: string): number {
     const known = numbers.get(id);
@@ -106,7 +112,8 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
     return lastNumber;
   }
 
-  function release({ ids }: KeptBase): void {
+  function release({ ids, bytes }: KeptBase): void {
+    if (bytes < SMALL_BYTES) smallBases--;
     places -= ids.length;
     for (const id of ids) {
       const known = numbers.get(id);
@@ -150,6 +157,9 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
   return {
     get version() {
       return version;
+    },
+    get hasSmall() {
+      return smallBases > 0;
     },
     numbersOf(prompt) {
       const found = new Int32Array(prompt.length);
@@ -201,6 +211,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
         expiresAt,
         usedAt: ++uses,
       };
+      if (bytes < SMALL_BYTES) smallBases++;
       places += ids.length;
       version++;
       const kept = [...bases, base];

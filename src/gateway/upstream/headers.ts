@@ -50,11 +50,12 @@ const NOT_RETURNED = new Set([
   'set-cookie',
   'strict-transport-security',
   'alt-svc',
-  // which pages may read an answer is gw's to say
-  'access-control-allow-origin',
-  'access-control-allow-credentials',
-  'access-control-expose-headers',
+  // gw asks for the same answer for everyone, but for the origins that may read it
+  'vary',
 ]);
+
+/** Which pages may read an answer, and what gw saved and spent for it, are gw's to say. */
+const OWN_PREFIXES = ['x-service-', 'access-control-'];
 
 /** Prefixes of headers that belong to the other API and are dropped when a request is translated. */
 const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
@@ -107,7 +108,8 @@ export function returnedHeaders(rawHeaders: readonly Buffer[], credential: Redac
   const headers: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toString('latin1').toLowerCase() ?? '';
-    if (NOT_RETURNED.has(name) || name === 'content-length' || name.startsWith('x-service-')) continue;
+    if (NOT_RETURNED.has(name) || name === 'content-length') continue;
+    if (OWN_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
     headers.push(name, credential.redact(rawHeaders[i + 1]?.toString('latin1') ?? ''));
   }
   return headers;

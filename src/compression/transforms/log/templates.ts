@@ -29,7 +29,8 @@ const SIMILAR = 0.55;
 const MAX_WORDS = 60;
 /** At most this many templates of one outline are compared with a line, for speed. */
 const MAX_RIVALS = 24;
-const WORD_OR_GAP = /[^\s,|=;]+|[\s,|=;]+/g;
+/** Words and what parts them. A comma before the milliseconds of a time, as Python and log4j write it, parts nothing. */
+const WORD_OR_GAP = /(?:[^\s,|=;]|(?<=:\d\d),(?=\d{3}(?!\d)))+|[\s,|=;]+/g;
 const IS_GAP = /^[\s,|=;]/;
 const DIGIT = /\d/;
 

@@ -5,11 +5,15 @@ const CONTAINS_TIME = /\d{1,2}:\d\d|\d{1,4}[-/.](?:\d{1,2}|[A-Z][a-z]{2})[-/.]\d
 
 /** A day of the week or a month, in full or short. */
 const MONTH =
-  /^(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?$/;
-const WEEKDAY = /^[[(]?(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?$/;
+  /(?:^|[^\p{L}\p{N}])(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?$/iu;
+const WEEKDAY =
+  /(?:^|[^\p{L}\p{N}])(?:Mon|Tue(?:s)?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\.?$/iu;
 /** A day of the month, or a year. */
-const FIGURE = /^(?:\d{1,2}(?:st|nd|rd|th)?|\d{4})[\])]?$/;
-const ZONE = /^\(?(?:[+-]\d\d:?\d\d|UTC|GMT|Z|[A-Z]{1,4}T|[AaPp]\.?[Mm]\.?)[\])]?$/;
+const FIGURE = /^(?:\d{1,2}(?:st|nd|rd|th|\.)?|\d{4})[\])]?$/;
+const ZONE =
+  /^\(?(?:[+-]\d\d:?\d\d|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d\d)?)?|[A-Z][a-z]+(?:\/[A-Z][A-Za-z_-]+){1,2}|Z|[A-Z]{1,4}T|[AaPp]\.?[Mm]\.?)[\])]?$/;
+/** Between the parts of a date: `Nov 10 at 10:00`, `Nov 10 10:00 - 11:00`. */
+const JOINT = /^(?:at|@|-|–)$/;
 /** A month beside a day, within a longer text. */
 const SPELLED_DATE =
   /\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +\d{1,2}\b|\b\d{1,2} +(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)/;
@@ -27,12 +31,13 @@ export function timesIn(words: readonly string[]): TimeKind[] {
   const kinds = words.map((word): TimeKind => (containsTime(word) ? 'plain' : undefined));
   const names = words.map((word) => MONTH.test(word) || WEEKDAY.test(word));
   const isPart = (i: number) => {
-    const word = words[i] ?? '';
+    const word = words[i];
+    if (word === undefined) return false;
     return kinds[i] !== undefined || names[i] || FIGURE.test(word) || ZONE.test(word);
   };
   for (let start = 0; start < words.length; start++) {
     let end = start;
-    while (end < words.length && isPart(end)) end++;
+    while (isPart(end) || (end > start && JOINT.test(words[end] ?? '') && isPart(end + 1))) end++;
     // A name alone is a word or a person.
     if (end - start > 1 && names.slice(start, end).includes(true)) kinds.fill('spelled', start, end);
     // A zone, or the half of the day, belongs to the time before it.
