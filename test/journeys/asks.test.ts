@@ -5,7 +5,7 @@ import { revokeKey } from '../../src/store/accounts/keys.ts';
 import { setPaused } from '../../src/store/accounts/projects.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { type RawResponse, type RequestParts, request } from '../support/client.ts';
-import { type GatewayOptions, PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
+import { type GatewayOptions, PLAIN, startAlone, type TestGateway, until } from '../support/gateway.ts';
 import { prepareHome } from '../support/home.ts';
 import { spawnDaemon } from '../support/spawned.ts';
 import { tmpHome } from '../support/tmp-home.ts';
@@ -22,7 +22,7 @@ async function served({
   ...options
 }: GatewayOptions & { how?: 'locally' | 'remotely' } = {}) {
   const clock = createVirtualClock();
-  const gateway = await startGateway({ clock, budget: DAILY, ...options });
+  const gateway = await startAlone({ clock, budget: DAILY, ...options });
   const cli = commandLineOf(gateway, how, clock);
   const asks = () => cli.json<AskView[]>(['asks']);
   /** Sends a request and returns the question that it waits with, the last of `count`. */

@@ -7,7 +7,7 @@ import { createAdmissionQueue } from '../../src/gateway/state/admission-queue.ts
 import type { Admission, AdmissionResult } from '../../src/store/ledger/admission.ts';
 import { openConnection } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
-import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
+import { type GatewayOptions, PLAIN, STREAM, startAlone, type TestGateway } from '../support/gateway.ts';
 import { reset, respond } from '../support/scripts.ts';
 import { eventsOf } from '../support/simulator.ts';
 
@@ -15,7 +15,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
 
 function budgeted(options: GatewayOptions = {}): Promise<TestGateway> {
-  return startGateway({ ...BUDGET, ...options });
+  return startAlone({ ...BUDGET, ...options });
 }
 
 /** Adds a provider with the same upstream and prices as `mock`. */
@@ -231,7 +231,7 @@ describe('a surcharge', () => {
   });
 
   test('of unknown size is sent without a budget, and if its field is empty', async () => {
-    const gateway = await startGateway();
+    const gateway = await startAlone();
     expect((await gateway.post({ ...PLAIN, models: ['a', 'b'] })).status).toBe(200);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
     expect(
@@ -334,7 +334,7 @@ describe('the service tier that an answer reports', () => {
   });
 
   test('is not set at other providers, or without a budget', async () => {
-    const gateway = await startGateway();
+    const gateway = await startAlone();
     await addProvider(gateway, 'openai');
     await gateway.post({ ...PLAIN, model: 'openai/test-model' });
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
@@ -507,7 +507,7 @@ describe('output beyond the limit', () => {
   ])('is not cut below the thoughts that a chat asks for: %j', async (more, thoughts) => {
     const minimum = { settings: { 'admission.min_output_tokens': 200 } };
     const ask = async (capUsd: number) => {
-      const gateway = await startGateway({ ...minimum, budget: { period: 'daily', capUsd } });
+      const gateway = await startAlone({ ...minimum, budget: { period: 'daily', capUsd } });
       const { status } = await gateway.post({ ...PLAIN, ...more });
       const [sent] = gateway.upstream.requests;
       return { status, limit: sent && JSON.parse(sent.body.toString()).max_tokens };
@@ -547,7 +547,7 @@ describe('a request that translation makes longer', () => {
   const noSuch = respond(404, { 'content-type': 'text/plain' }, '404 page not found');
 
   async function ask(capUsd: number) {
-    const gateway = await startGateway({
+    const gateway = await startAlone({
       budget: { period: 'daily', capUsd },
       price: { input: 1, output: 1 },
     });
@@ -566,7 +566,7 @@ describe('a request that translation makes longer', () => {
 
   /** The worst case of the request as it came, in dollars. */
   async function neededUsd(): Promise<number> {
-    const gateway = await startGateway({
+    const gateway = await startAlone({
       budget: { period: 'daily', capUsd: 1 },
       price: { input: 1, output: 1 },
     });
@@ -593,7 +593,7 @@ describe('a request that translation makes longer', () => {
   });
 
   test('is a 429 to retry if running requests hold the room', async () => {
-    const gateway = await startGateway({
+    const gateway = await startAlone({
       budget: { period: 'daily', capUsd: (2 * bytes + 10_000) / 1e6 },
       price: { input: 1, output: 1 },
       settings: { 'admission.max_wait_ms': 50 },
@@ -743,7 +743,7 @@ describe('a limit in a field that the provider ignores', () => {
   });
 
   test('is left alone without a budget, and if both fields are set', async () => {
-    const gateway = await startGateway();
+    const gateway = await startAlone();
     await addProvider(gateway, 'deepseek');
     await gateway.post(body);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });

@@ -6,7 +6,7 @@ import { pastRequests } from '../../src/store/backtest/past-requests.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
-import { PLAIN, startGateway } from '../support/gateway.ts';
+import { PLAIN, startAlone } from '../support/gateway.ts';
 import { seededRandom } from '../support/random.ts';
 
 const CAP_USD = 5;
@@ -24,7 +24,7 @@ function dice(seed: string): () => number {
 /** Requests of a cent to 60, which cost less than they need: many wait, and small ones fit where large ones do not. */
 async function play(seed: string, period: 'daily' | 'weekly') {
   const random = dice(seed);
-  const gateway = await startGateway({ price: { input: 0, output: 10_000 } });
+  const gateway = await startAlone({ price: { input: 0, output: 10_000 } });
   await gateway.setBudget({ period, capUsd: CAP_USD });
   await gateway.setBudget({ period: 'monthly', capUsd: 10 * CAP_USD });
   gateway.upstream.script(async (exchange) => {

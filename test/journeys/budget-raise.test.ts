@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { commandLineOf } from '../cli/cli-home.ts';
-import { PLAIN, startGateway } from '../support/gateway.ts';
+import { PLAIN, startAlone } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 
 async function served(how: 'locally' | 'remotely') {
   const clock = createVirtualClock();
-  const gateway = await startGateway({ clock, budget: { period: 'daily', capUsd: 0 } });
+  const gateway = await startAlone({ clock, budget: { period: 'daily', capUsd: 0 } });
   const cli = commandLineOf(gateway, how, clock);
   const status = async () => (await gateway.post({ ...PLAIN, max_tokens: 50 })).status;
   return { clock, cli, status };

@@ -72,7 +72,7 @@ describe('a cap is a cap', () => {
   );
 
   test('the tighter of two budgets limits, and both are charged', async () => {
-    const gateway = await tenCentGateway(5);
+    const gateway = await tenCentGateway(5, { alone: true });
     await gateway.setBudget({ period: 'monthly', capUsd: 0.35 });
     gateway.upstream.script(completion({ usage: USAGE }));
     const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.post(TEN_CENTS)));
@@ -303,7 +303,7 @@ describe('a new period', () => {
 
   test('has room for the next request, and is announced once', async () => {
     const clock = createVirtualClock(NEW_YEAR - 60_000);
-    const gateway = await tenCentGateway(0.1, { clock });
+    const gateway = await tenCentGateway(0.1, { clock, alone: true });
     gateway.upstream.script(completion({ usage: USAGE }));
     expect((await gateway.post(TEN_CENTS)).status).toBe(200);
     const refused = await gateway.post(TEN_CENTS);
@@ -325,7 +325,7 @@ describe('a new period', () => {
 
   test('does not count the holds of the previous period', async () => {
     const clock = createVirtualClock(NEW_YEAR - 1_000);
-    const gateway = await tenCentGateway(0.1, { clock });
+    const gateway = await tenCentGateway(0.1, { clock, alone: true });
     const gate = createGate();
     gateway.upstream.script(async (exchange) => {
       await gate.pass();
@@ -426,7 +426,7 @@ test.each([
   ['a file', '{"type":"file","file":{"file_id":"file-1"}}'],
   ['a file in escaped letters', '{"type":"fil\\u0065","file":{"fil\\u0065_id":"file-1"}}'],
 ])('%s is held for by more than its bytes', async (_name, part) => {
-  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.01 } });
+  const gateway = await startGateway({ alone: true, budget: { period: 'daily', capUsd: 0.01 } });
   const body = `{"model":"mock/test-model","max_tokens":5,"messages":[{"role":"user","content":[${part}]}]}`;
   expect((await gateway.post(body)).status).toBe(402);
   expect((await gateway.post(body.replace(part, '{"type":"text","text":"Hi"}'))).status).toBe(200);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type RequestParts, request } from '../support/client.ts';
-import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startAlone, type TestGateway } from '../support/gateway.ts';
 import type { Script } from '../support/scripts.ts';
 
 /** A provider that answers each creation with a new id, and everything else with 200. */
@@ -51,7 +51,7 @@ const AT = { headers: { 'x-service-provider': 'mock' } };
 const NOT_FOUND = { status: 404, code: 'object_not_found' };
 
 beforeEach(async () => {
-  gateway = await startGateway();
+  gateway = await startAlone();
   gateway.upstream.script(storage());
 });
 

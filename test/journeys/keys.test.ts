@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cliHome, commandLineOf } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
-import { PLAIN, startGateway } from '../support/gateway.ts';
+import { PLAIN, startAlone } from '../support/gateway.ts';
 import { json } from '../support/scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 /** A daemon, and a command line that manages it: on its machine or, through GW_URL, from elsewhere. */
 async function served(how: 'locally' | 'remotely' = 'locally') {
   const clock = createVirtualClock();
-  const gateway = await startGateway({ clock });
+  const gateway = await startAlone({ clock });
   const cli = commandLineOf(gateway, how, clock);
   const newKey = async (...args: string[]) => {
     const { code, stdout, stderr } = await cli.run(['keys', ...args]);

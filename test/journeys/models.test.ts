@@ -111,7 +111,7 @@ test("a provider's name with a slash is listed only where it means that provider
 });
 
 test('a fine-tuned model is deleted at its provider', async () => {
-  const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
+  const gateway = await startBothWires({ alone: true, budget: { capUsd: 1, period: 'daily' } });
   const deleted = { id: 'ft:gpt-4o-mini:me::x', object: 'model', deleted: true };
   gateway.upstream.queue(json(200, deleted));
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });

@@ -4,7 +4,7 @@ import { setPaused } from '../../src/store/accounts/projects.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
-import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
+import { PLAIN, STREAM, startAlone, type TestGateway } from '../support/gateway.ts';
 import { metered } from '../support/metered.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -16,7 +16,7 @@ const SWEEP_MS = 5_000;
 /** A daemon, and the command line on its home and, through GW_URL, from elsewhere. */
 async function served() {
   const clock = createVirtualClock();
-  const gateway = await startGateway({ ...BUDGET, clock });
+  const gateway = await startAlone({ ...BUDGET, clock });
   const here = cliHome({ timezone: 'UTC' });
   here.paths = gateway.paths;
   here.clock = clock;

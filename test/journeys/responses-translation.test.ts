@@ -145,7 +145,7 @@ test('a provider that refuses both endpoints gets the next response request agai
 });
 
 test("a field that a chat completion can't express is refused and costs nothing", async () => {
-  const gateway = await startBothWires();
+  const gateway = await startBothWires({ alone: true });
   gateway.upstream.script(noResponses);
   const request = { ...BODY, previous_response_id: 'resp_1' };
   for (let i = 0; i < 2; i++) {
@@ -243,7 +243,7 @@ test('an exhausted budget blocks the request', async () => {
 });
 
 test('a provider with responses receives them unchanged', async () => {
-  const gateway = await startBothWires();
+  const gateway = await startBothWires({ alone: true });
   gateway.upstream.script(either(responseBody([messageItem('Hello')]), completedEvents(['Hello'])));
   await send(gateway, '/v1/responses', { ...BODY, previous_response_id: 'resp_1' });
   expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses']);

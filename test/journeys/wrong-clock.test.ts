@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { NANO_PER_USD } from '../../src/money.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { makeOldDatabase } from '../support/database-0-1-0.mjs';
-import { PLAIN, startGateway, until } from '../support/gateway.ts';
+import { PLAIN, startAlone, until } from '../support/gateway.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { createReceiver } from '../webhooks/support/receiver.ts';
@@ -26,9 +26,9 @@ interface Budget {
 }
 
 /** A daemon whose clock a test sets ahead by a year and back, and the command line beside it. */
-async function served(options: Parameters<typeof startGateway>[0] = {}) {
+async function served(options: Parameters<typeof startAlone>[0] = {}) {
   const clock = createVirtualClock(NOON);
-  const gateway = await startGateway({ clock, ...options });
+  const gateway = await startAlone({ clock, ...options });
   const cli = commandLineOf(gateway, 'locally', clock);
   const setBy = async (ms: number) => {
     clock.setWallTime(clock.now() + ms);
@@ -99,7 +99,7 @@ describe('a clock that was a year ahead', () => {
     await gateway.post(PLAIN);
     await gateway.stop();
     clock.setWallTime(clock.now() - YEAR);
-    const again = await startGateway({ clock, home: gateway.paths.home, upstream: gateway.upstream });
+    const again = await startAlone({ clock, home: gateway.paths.home, upstream: gateway.upstream });
     await clock.advance(6_000);
     expect(again.logged.map(({ msg }) => msg)).toContain('the clock jumped back');
     await again.post(PLAIN);
@@ -196,7 +196,7 @@ test('a database of 0.1.0 whose clock was a year ahead heals as it is opened', a
   old.close();
   const database = join(home, 'gw.db');
   copyFileSync(file, database);
-  const gateway = await startGateway({ clock, home });
+  const gateway = await startAlone({ clock, home });
   const cli = commandLineOf(gateway, 'locally', clock);
   await gateway.post(PLAIN);
   const records = await gateway.records();

@@ -9,7 +9,7 @@ import { type ApiOptions, routesOf } from '../../src/server/api.ts';
 import { GROUPINGS } from '../../src/store/reports/query.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
-import { COMPRESSIBLE, PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
+import { COMPRESSIBLE, PLAIN, startAlone, type TestGateway, until } from '../support/gateway.ts';
 import { createModelTeam } from '../team/support/model-team.ts';
 
 type Schema = Record<string, unknown>;
@@ -71,7 +71,7 @@ function closed(schema: unknown): unknown {
 }
 
 test('the document has exactly the routes that there are', async () => {
-  const gateway = await startGateway();
+  const gateway = await startAlone();
   const document = await documentOf(gateway);
   // The handlers are not called.
   const options = { gateway: {}, db: gateway.db, webhooks: {} } as unknown as ApiOptions;
@@ -90,7 +90,7 @@ test('every route answers as the document says, field for field', async () => {
   onTestFinished(() => void receiver.close());
   const { port } = receiver.address() as AddressInfo;
   const team = createModelTeam({ capUsd: 5 });
-  const gateway = await startGateway({
+  const gateway = await startAlone({
     settings: { 'requests.keep_bodies': 'on', 'optimizer.holdout': 0 },
     budget: { period: 'daily', capUsd: 5 },
     openTeam: team.openTeam,
@@ -256,7 +256,7 @@ test('every route answers as the document says, field for field', async () => {
 
 describe('the routes of /v1/gw', () => {
   test('refuse unknown parameters and bad values, and name them', async () => {
-    const gateway = await startGateway();
+    const gateway = await startAlone();
     const reading = operationsOf(await documentOf(gateway)).filter(
       ({ route, described }) =>
         route.startsWith('GET /v1/gw/') && described.parameters.some((each) => each.in === 'query'),
@@ -304,7 +304,7 @@ describe('the routes of /v1/gw', () => {
   });
 
   test('show a project key its own project, and let only an admin key change anything', async () => {
-    const gateway = await startGateway();
+    const gateway = await startAlone();
     await gateway.newProject('web');
     const key = await gateway.newKey('web');
     for (const path of ['usage', 'requests', 'budgets', 'keys', 'deliveries', 'tail']) {

@@ -90,6 +90,9 @@ export const COMPRESSIBLE = {
 };
 export const STREAM = { ...PLAIN, stream: true as const };
 
+/** As `startGateway`, in a home with one project: for what differs there, and for lists of all that gw has. */
+export const startAlone = (options: GatewayOptions = {}) => startGateway({ ...options, alone: true });
+
 /**
  * Boots the real daemon, in a fresh home if none is named. When the test is over it has to stop without an open hold
  * and without a logged error.

@@ -7,7 +7,7 @@ import { type Paths, resolvePaths } from '../../src/paths.ts';
 import { createKey } from '../../src/store/accounts/keys.ts';
 import { type StoredPrice, setPrice } from '../../src/store/accounts/prices.ts';
 import type { Project } from '../../src/store/accounts/project.ts';
-import { createProject, getProject } from '../../src/store/accounts/projects.ts';
+import { createProject, getProject, listProjects } from '../../src/store/accounts/projects.ts';
 import { type BudgetSettings, setBudget } from '../../src/store/budgets/budgets.ts';
 import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { bumpConfigurationEpoch } from '../../src/store/database/write.ts';
@@ -36,6 +36,8 @@ export interface HomeOptions {
   /** A database elsewhere. */
   database?: string;
   now?: () => number;
+  /** The project of the home has no neighbour. */
+  alone?: boolean;
 }
 
 /** A state directory with a project, keys, a provider and a price, and what commands do to it. */
@@ -60,6 +62,9 @@ export interface TestHome {
   settled(requests: number): Promise<LoggedRequest[]>;
 }
 
+/** The project that is there before the one that tests use, with a key and a budget of its own, at the same provider. */
+const NEIGHBOUR = 'neighbour';
+
 /** Makes a state directory, or what it lacks. */
 export async function prepareHome(home: string, options: HomeOptions): Promise<TestHome> {
   const { upstreamUrl, price = { input: 1, output: 2 }, now = Date.now } = options;
@@ -82,6 +87,8 @@ export async function prepareHome(home: string, options: HomeOptions): Promise<T
   const credentials = options.credentials ?? { mock: 'provider-key' };
   writeFileSync(paths.credentials, JSON.stringify(credentials), { mode: 0o600 });
   configure(options.settings ?? {});
+  const hasNeighbour = options.alone !== true && (await listProjects(db)).length === 0;
+  const neighbour = hasNeighbour ? await createProject(db, { name: NEIGHBOUR, now: now() }) : undefined;
   const project = await createProject(db, { name: 'default', now: now() }).catch(() =>
     getProject(db, 'default'),
   );
@@ -94,6 +101,10 @@ export async function prepareHome(home: string, options: HomeOptions): Promise<T
   }
   if (price) await setPrice(db, picoPrice(price), now());
   if (options.budget) await budget(options.budget);
+  if (neighbour) {
+    await keyOf(neighbour);
+    await budget({ period: 'monthly', capUsd: 1_000 }, neighbour);
+  }
   const holds = () => Number(db.prepare('SELECT count(*) FROM open_holds').pluck().get());
   const records = async () => (await listRequests(db, { limit: 1_000_000 })).reverse();
 

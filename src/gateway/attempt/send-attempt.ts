@@ -43,7 +43,7 @@ export async function sendAttempt(
   const permit = attempt.route && gateway.router.health.begin(attempt.route.target.candidate);
   const call = new GuardedCall(gateway, attempt, () => permit && reportContent(permit, relay, sentAt));
   const credential = gateway.credentials(credentialOf(attempt));
-  const objects = objectNotes(gateway, attempt);
+  const objects = objectNotes(gateway, attempt, credential);
   const relay = new Relay(relayOptions(gateway, attempt, { headers, credential, objects }), call);
   const sentAt = gateway.clock.monotonic();
   attempt.context.exchange.sentAt = sentAt;
@@ -108,7 +108,11 @@ function readResult(
 }
 
 /** What the answer makes is written down for the project, unless there is no other, or the login is the client's own. */
-function objectNotes({ objects }: Pick<Gateway, 'objects'>, attempt: Attempt): ObjectNotes | undefined {
+function objectNotes(
+  { objects }: Pick<Gateway, 'objects'>,
+  attempt: Attempt,
+  credential: Redactor,
+): ObjectNotes | undefined {
   const { context, target } = attempt;
   if (!objects.shared() || context.translator || attempt.why === 'subscription') return undefined;
   if (!attempt.route && attempt.namesForeign) return undefined;
@@ -117,6 +121,7 @@ function objectNotes({ objects }: Pick<Gateway, 'objects'>, attempt: Attempt): O
     provider: target.provider.name,
     projectId: context.project.id,
     isStored: storesAnswer(context),
+    credential,
   });
 }
 

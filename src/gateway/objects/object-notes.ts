@@ -1,4 +1,5 @@
 import { isObject } from '../../json/object.ts';
+import type { Redactor } from '../../redact.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
 import type { StoredObjects } from '../state/access/stored-objects.ts';
 import { namesObject } from './references.ts';
@@ -10,6 +11,8 @@ export interface NoteOptions {
   projectId: number;
   /** The answer itself is stored, and what is in it. If not, only containers and files are. */
   isStored: boolean;
+  /** The provider's key, in case that an id quotes it: such an id is not kept. */
+  credential: Redactor;
 }
 
 /** Writes down the ids of one answer as they arrive, so that nobody else can use them. */
@@ -42,8 +45,8 @@ export class ObjectNotes {
   }
 
   #take(value: Record<string, unknown>): void {
-    const { objects, provider, projectId, isStored } = this.#options;
-    const ids = idsIn(value, isStored).filter((id) => !this.#known.has(id));
+    const { objects, provider, projectId, isStored, credential } = this.#options;
+    const ids = idsIn(value, isStored).filter((id) => !this.#known.has(id) && credential.redact(id) === id);
     if (ids.length === 0) return;
     for (const id of ids) this.#known.add(id);
     this.#writes.push(objects.note(ids, { provider, projectId }));

@@ -83,7 +83,7 @@ describe('a request that continues a stored response', () => {
   });
 
   test('tries every account if gw does not know the right one, without harm to their health', async () => {
-    const { respond, hits } = await start({ join: ', ' });
+    const { respond, hits } = await start({ alone: true, join: ', ' });
     for (let i = 0; i < 8; i++) {
       const answer = await respond({ input: 'Hi', previous_response_id: 'resp_c_from_before' });
       expect(answer.header('x-service-route')).toBe('attempts=3 (a 400, b 400, c ok)');
@@ -93,7 +93,7 @@ describe('a request that continues a stored response', () => {
   });
 
   test('that no account stores gets the error of the provider', async () => {
-    const { respond } = await start({ count: 2 });
+    const { respond } = await start({ alone: true, count: 2 });
     const answer = await respond({ input: 'Hi', previous_response_id: 'resp_x_0' });
     expect([answer.status, answer.json()]).toEqual([
       400,
@@ -111,7 +111,7 @@ describe('a request that continues a stored response', () => {
   });
 
   test('goes by the stored conversation as well', async () => {
-    const { respond, upstreams } = await start({ join: ', ' });
+    const { respond, upstreams } = await start({ alone: true, join: ', ' });
     upstreams[0]?.queue(status(500));
     upstreams[1]?.script(json(200, responseBody([messageItem('Yes')], { conversation: { id: 'conv_1' } })));
     const served = [];

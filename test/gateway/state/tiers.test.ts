@@ -273,7 +273,7 @@ describe('responses', () => {
     ['go to a weak tier of the same provider', 'a/m-b', {}, 'm-b'],
     ['stay if they continue a stored response', 'a/m-b', { previous_response_id: 'resp_1' }, 'm-a'],
   ])('%s', async (_name, fast, fields, model) => {
-    const { gateway } = await start(`strong: a/m-a; fast: ${fast}; share=0`);
+    const { gateway } = await start(`strong: a/m-a; fast: ${fast}; share=0`, { alone: true });
     const answer = await gateway.post({ model: 'm-a', input, ...fields }, { path: '/v1/responses' });
     expect(answer.header('x-service-model')).toBe(model);
   });
