@@ -385,7 +385,7 @@ describe('a client that hangs up', () => {
     connection.hangUp();
     await seen?.done;
     expect(seen?.hungUp).toBeDefined();
-    expect(performance.now() - left).toBeLessThan(1_000);
+    expect(performance.now() - left).toBeLessThan(10_000);
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
     expect(hits()).toEqual([1, 0, 0]);
   });

@@ -142,7 +142,7 @@ describe('scanObject()', () => {
       const bytes = Buffer.from(`{"a":${value}}`);
       const started = performance.now();
       expect(scanObject(bytes)).toHaveLength(1);
-      expect(performance.now() - started).toBeLessThan(3_000);
+      expect(performance.now() - started).toBeLessThan(15_000);
     }
   });
 });

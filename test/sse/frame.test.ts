@@ -74,11 +74,11 @@ describe('createEventFramer()', () => {
     expect(framer.rest().length).toBeLessThanOrEqual(1024 * 1024);
   });
 
-  test('takes a megabyte event in small pieces in reasonable time', () => {
+  test('takes a megabyte event in pieces of 16 bytes in reasonable time', () => {
     const framer = createEventFramer();
     const started = performance.now();
-    for (let i = 0; i < 8192; i++) framer.push(Buffer.alloc(127, 0x78));
-    expect(performance.now() - started).toBeLessThan(2_000);
+    for (let i = 0; i < 65_536; i++) framer.push(Buffer.alloc(16, 0x78));
+    expect(performance.now() - started).toBeLessThan(8_000);
   });
 });
 

@@ -199,6 +199,6 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     stream.abort();
     await ended;
     await request.done;
-    expect((request.hungUp?.monotonicMs ?? Infinity) - abortedAt).toBeLessThan(1_000);
+    expect((request.hungUp?.monotonicMs ?? Infinity) - abortedAt).toBeLessThan(10_000);
   });
 });

@@ -88,7 +88,7 @@ export function describeClient(client: Client): void {
       const request = await gateway.upstream.nextRequest();
       await request.done;
       await reading;
-      expect((request.hungUp?.monotonicMs ?? Number.POSITIVE_INFINITY) - abortedAt).toBeLessThan(1_000);
+      expect((request.hungUp?.monotonicMs ?? Number.POSITIVE_INFINITY) - abortedAt).toBeLessThan(10_000);
     });
 
     test('does not retry when the budget is exhausted, and the message says what to do', async () => {

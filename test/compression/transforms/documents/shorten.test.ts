@@ -34,9 +34,9 @@ describe('a document', () => {
   });
 
   it('is cut in time that grows with its length', () => {
-    const long = `${'a.'.repeat(9_000)}\n${'. '.repeat(9_000)}\n${'A. '.repeat(6_000)}`;
+    const long = `${'a.'.repeat(90_000)}\n${'. '.repeat(90_000)}\n${'A. '.repeat(60_000)}`;
     const start = performance.now();
     shortener().shorten(long, 0);
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(performance.now() - start).toBeLessThan(8_000);
   });
 });
