@@ -43,13 +43,19 @@ export function createGuard({
       if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host, NAME_REMEDY);
       if (accepted.size < 100) accepted.add(host);
     }
+    // Only pages of other sites and apps in web views ask before a request, also those on this machine.
     const isAllowed = (of: string) =>
-      (URL.canParse(of) && isOwn(new URL(of).hostname)) || allowedOrigins().includes(of);
+      allowedOrigins().includes(of) ||
+      (!isPreflight(request) && URL.canParse(of) && isOwn(new URL(of).hostname));
     if (origin !== undefined && !isAllowed(origin)) {
       throw foreign('Origin', origin, originRemedy(origin, allowedOrigins()));
     }
     if (request.url?.[0] !== '/') throw foreign('request target', request.url);
   };
+}
+
+function isPreflight({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 function countHosts({ rawHeaders }: IncomingMessage): number {
@@ -94,25 +100,19 @@ const PREFLIGHT_MAX_AGE_S = '600';
 /**
  * Lets pages of an allowed origin read the answer (https://fetch.spec.whatwg.org/#http-cors-protocol). Credentials are
  * never allowed: gw's are in a header that the page sets itself. Returns whether the request was a preflight, which is
- * answered then. Throws GwError for the preflight of another origin, on this machine too: only pages of other sites and
- * apps in web views send one.
+ * answered then.
  */
 export function answerCors(
-  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  request: Pick<IncomingMessage, 'method' | 'headers'>,
   response: ServerResponse,
   allowed: readonly string[],
 ): boolean {
+  const { headers } = request;
   const { origin } = headers;
   if (allowed.length > 0) response.setHeader('vary', 'Origin');
-  if (origin === undefined) return false;
-  const wanted = headers['access-control-request-method'];
-  const isPreflight = method === 'OPTIONS' && wanted !== undefined;
-  if (!allowed.includes(origin)) {
-    if (isPreflight) throw foreign('Origin', origin, originRemedy(origin, allowed));
-    return false;
-  }
+  if (origin === undefined || !allowed.includes(origin)) return false;
   response.setHeader('access-control-allow-origin', origin);
-  if (!isPreflight) {
+  if (!isPreflight(request)) {
     response.setHeader('access-control-expose-headers', EXPOSED);
     return false;
   }
@@ -120,7 +120,7 @@ export function answerCors(
   // https://wicg.github.io/private-network-access/#cors-preflight
   const isPrivate = headers['access-control-request-private-network'] === 'true';
   response.writeHead(204, {
-    'access-control-allow-methods': wanted,
+    'access-control-allow-methods': headers['access-control-request-method'],
     ...(asked === undefined ? {} : { 'access-control-allow-headers': asked }),
     ...(isPrivate ? { 'access-control-allow-private-network': 'true' } : {}),
     'access-control-max-age': PREFLIGHT_MAX_AGE_S,

@@ -7,7 +7,7 @@ import { createAdmissionQueue } from '../../src/gateway/state/admission-queue.ts
 import type { Admission, AdmissionResult } from '../../src/store/ledger/admission.ts';
 import { openConnection } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
-import { type GatewayOptions, PLAIN, STREAM, startAlone, type TestGateway } from '../support/gateway.ts';
+import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { reset, respond } from '../support/scripts.ts';
 import { eventsOf } from '../support/simulator.ts';
 
@@ -15,7 +15,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
 
 function budgeted(options: GatewayOptions = {}): Promise<TestGateway> {
-  return startAlone({ ...BUDGET, ...options });
+  return startGateway({ ...BUDGET, ...options });
 }
 
 /** Adds a provider with the same upstream and prices as `mock`. */
@@ -189,7 +189,7 @@ describe('the cost of an answer', () => {
   ])(
     'includes the bound of %s that is only referred to, if usage is missing',
     async (_what, path, body, least) => {
-      const gateway = await budgeted();
+      const gateway = await budgeted({ alone: true });
       gateway.upstream.queue(reset());
       await gateway.post({ model: PLAIN.model, ...body }, { path });
       expect((await recordOf(gateway)).inputTokens).toBeGreaterThanOrEqual(least);
@@ -231,7 +231,7 @@ describe('a surcharge', () => {
   });
 
   test('of unknown size is sent without a budget, and if its field is empty', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     expect((await gateway.post({ ...PLAIN, models: ['a', 'b'] })).status).toBe(200);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
     expect(
@@ -334,7 +334,7 @@ describe('the service tier that an answer reports', () => {
   });
 
   test('is not set at other providers, or without a budget', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     await addProvider(gateway, 'openai');
     await gateway.post({ ...PLAIN, model: 'openai/test-model' });
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
@@ -507,7 +507,7 @@ describe('output beyond the limit', () => {
   ])('is not cut below the thoughts that a chat asks for: %j', async (more, thoughts) => {
     const minimum = { settings: { 'admission.min_output_tokens': 200 } };
     const ask = async (capUsd: number) => {
-      const gateway = await startAlone({ ...minimum, budget: { period: 'daily', capUsd } });
+      const gateway = await startGateway({ ...minimum, budget: { period: 'daily', capUsd } });
       const { status } = await gateway.post({ ...PLAIN, ...more });
       const [sent] = gateway.upstream.requests;
       return { status, limit: sent && JSON.parse(sent.body.toString()).max_tokens };
@@ -547,7 +547,7 @@ describe('a request that translation makes longer', () => {
   const noSuch = respond(404, { 'content-type': 'text/plain' }, '404 page not found');
 
   async function ask(capUsd: number) {
-    const gateway = await startAlone({
+    const gateway = await startGateway({
       budget: { period: 'daily', capUsd },
       price: { input: 1, output: 1 },
     });
@@ -566,7 +566,7 @@ describe('a request that translation makes longer', () => {
 
   /** The worst case of the request as it came, in dollars. */
   async function neededUsd(): Promise<number> {
-    const gateway = await startAlone({
+    const gateway = await startGateway({
       budget: { period: 'daily', capUsd: 1 },
       price: { input: 1, output: 1 },
     });
@@ -593,7 +593,7 @@ describe('a request that translation makes longer', () => {
   });
 
   test('is a 429 to retry if running requests hold the room', async () => {
-    const gateway = await startAlone({
+    const gateway = await startGateway({
       budget: { period: 'daily', capUsd: (2 * bytes + 10_000) / 1e6 },
       price: { input: 1, output: 1 },
       settings: { 'admission.max_wait_ms': 50 },
@@ -743,7 +743,7 @@ describe('a limit in a field that the provider ignores', () => {
   });
 
   test('is left alone without a budget, and if both fields are set', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     await addProvider(gateway, 'deepseek');
     await gateway.post(body);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
@@ -809,7 +809,7 @@ describe('input that is longer than its bytes', () => {
       12_000,
     ],
   ])('is held with its bound: %s', async (_what, path, body, least) => {
-    const gateway = await budgeted({ price: { input: 1, output: 0 } });
+    const gateway = await budgeted({ alone: true, price: { input: 1, output: 0 } });
     await gateway.post({ ...body, model: PLAIN.model }, { path: `/v1${path}` });
     expect((await recordOf(gateway)).holdNanoUsd / 1_000).toBeGreaterThanOrEqual(least);
   });
@@ -850,7 +850,7 @@ describe('a free pass-through request', () => {
   test.each(['/files/..;/chat/completions', '/files/%252e%252e/chat/completions'])(
     'is not a path that a server could read as another: %s',
     async (path) => {
-      const gateway = await budgeted();
+      const gateway = await budgeted({ alone: true });
       expect((await gateway.post(PLAIN, { path: `/v1${path}` })).status).toBe(402);
       expect(gateway.upstream.requests).toEqual([]);
     },
@@ -864,7 +864,7 @@ describe('a free pass-through request', () => {
   });
 
   test('keeps its method', async () => {
-    const gateway = await budgeted();
+    const gateway = await budgeted({ alone: true });
     gateway.upstream.queue(respond(200, JSON_TYPE, '{}'));
     await gateway.get('/v1/files//list', { 'x-http-method-override': 'POST' });
     const { head } = await gateway.upstream.nextRequest();

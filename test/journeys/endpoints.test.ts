@@ -5,7 +5,7 @@ import { VERSION } from '../../src/version.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { request } from '../support/client.ts';
-import { MODEL, PLAIN, STREAM, startAlone, type TestGateway } from '../support/gateway.ts';
+import { MODEL, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -15,7 +15,7 @@ const client = (gateway: TestGateway, apiKey = gateway.key) =>
 
 describe('a completion through the openai package', () => {
   test('plain: the answer, and its record by the request id', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     gateway.upstream.queue(completion({ content: 'Bonjour', usage: usageOf(100, 50, 40) }));
     const { data, response } = await client(gateway).chat.completions.create(PLAIN).withResponse();
     expect(data.choices[0]?.message.content).toBe('Bonjour');
@@ -38,7 +38,7 @@ describe('a completion through the openai package', () => {
   });
 
   test('streaming: the chunks as they were sent, without a usage chunk', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     gateway.upstream.queue(sse(['Hel', 'lo', ' ✓']));
     const chunks = [];
     for await (const chunk of await client(gateway).chat.completions.create(STREAM)) chunks.push(chunk);
@@ -47,7 +47,7 @@ describe('a completion through the openai package', () => {
   });
 
   test('streaming with include_usage: the usage chunk is the last', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     gateway.upstream.queue(sse(['Hi'], { usage: usageOf(7, 3) }));
     const asked = { ...STREAM, stream_options: { include_usage: true } };
     const chunks = [];
@@ -56,7 +56,7 @@ describe('a completion through the openai package', () => {
   });
 
   test('a bad key is an AuthenticationError, an unknown model a NotFoundError', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     const wrong = client(gateway, 'sk-gw-nobody').chat.completions.create(PLAIN);
     await expect(wrong).rejects.toThrow(OpenAI.AuthenticationError);
     const unknown = client(gateway).chat.completions.create({ ...PLAIN, model: 'nobodys-model' });
@@ -64,7 +64,7 @@ describe('a completion through the openai package', () => {
   });
 
   test("the upstream's 400 keeps its message, code and param", async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     gateway.upstream.queue(status(400));
     const refused = client(gateway).chat.completions.create(PLAIN);
     await expect(refused).rejects.toMatchObject({
@@ -75,7 +75,7 @@ describe('a completion through the openai package', () => {
   });
 
   test('models can be listed and looked up', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     const models = await client(gateway).models.list();
     expect(models.data.map(({ id }) => id)).toContain(MODEL);
     expect(models.data.map(({ id }) => id)).toContain('sandbox/echo');
@@ -88,7 +88,7 @@ describe('a completion through the openai package', () => {
   });
 
   test('the sandbox answers without a network', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     const asked = { ...PLAIN, model: 'sandbox/echo' };
     const answer = await client(gateway).chat.completions.create(asked);
     expect(answer.model).toBe('sandbox/echo');
@@ -105,7 +105,7 @@ describe('a completion through the openai package', () => {
 test.each(['/complete', '/chat/completions', '/v1/chat/completions', '/chat/completions/?a=1'])(
   'POST %s is answered alike, plain and streaming',
   async (path) => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     for (const body of [PLAIN, STREAM]) {
       const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
       const given = await request(`${gateway.url}${path}`, { body, headers });
@@ -139,7 +139,7 @@ test.each([
   'GET /v1/files',
 ])('%s needs a key', async (route) => {
   const [method = '', path = ''] = route.split(' ');
-  const gateway = await startAlone({ settings: { host: '0.0.0.0' } });
+  const gateway = await startGateway({ settings: { host: '0.0.0.0' } });
   expect(
     (await request(gateway.origin, { method, path, ...(method !== 'GET' && { body: {} }) })).status,
   ).toBe(401);
@@ -147,7 +147,7 @@ test.each([
 });
 
 test('paths under /v1/gw are never passed through to a provider', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const answer = await gateway.get('/v1/gw/unknown');
   expect(answer.status).toBe(404);
   expect(answer.json()).toMatchObject({ error: { code: 'unknown_endpoint' } });
@@ -156,7 +156,7 @@ test('paths under /v1/gw are never passed through to a provider', async () => {
 
 test('GET /v1/gw/whoami tells a key who it is', async () => {
   const clock = createVirtualClock(Date.UTC(2026, 0, 15));
-  const gateway = await startAlone({ clock });
+  const gateway = await startGateway({ alone: true, clock });
   expect((await gateway.get('/v1/gw/whoami')).json()).toEqual({
     object: 'whoami',
     version: VERSION,
@@ -172,7 +172,7 @@ test.each([
   ['text', 400],
   [{ project_id: 'nobody' }, 404],
 ])('POST /v1/gw/keys refuses %j with %i', async (body, status) => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const headers = { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' };
   const answer = await request(`${gateway.origin}/v1/gw/keys`, { body, headers });
   expect(answer.status).toBe(status);
@@ -180,7 +180,7 @@ test.each([
 });
 
 test("DELETE /v1/budgets removes a run's budget and not the project's of the same period", async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const rolling = { period: 'rolling', windowMs: 3_600_000, capUsd: 1 } as const;
   await gateway.setBudget(rolling);
   const caps = [{ capNanoUsd: 1e9, windowMs: rolling.windowMs }];
@@ -204,7 +204,7 @@ test("DELETE /v1/budgets removes a run's budget and not the project's of the sam
 
 describe('GET /health', () => {
   test.each([undefined, 'Bearer sk-gw-unknown'])('reports version and instance with key %s', async (key) => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     const headers: Record<string, string> = key === undefined ? {} : { authorization: key };
     const { status, ...answer } = await request(`${gateway.origin}/health`, { method: 'GET', headers });
     expect(status).toBe(200);
@@ -217,7 +217,7 @@ describe('GET /health', () => {
   });
 
   test('reports the process and its home to callers with a key of gw', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     expect((await gateway.get('/health')).json()).toMatchObject({
       instance_id: gateway.daemon.instanceId,
       pid: process.pid,
@@ -229,7 +229,7 @@ describe('GET /health', () => {
 
 describe('GET /v1/usage', () => {
   async function used() {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     gateway.upstream.queue(completion({ usage: usageOf(1000, 500, 200) }), status(500));
     await gateway.post(PLAIN);
     await gateway.post(PLAIN);
@@ -282,7 +282,7 @@ describe('GET /v1/usage', () => {
     ['group_by=hour', 400, 'group_by'],
     ['project_id=none', 403, 'project_id'],
   ])('%s is a %i about %s', async (query, expected, param) => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     const { status, ...answer } = await gateway.get(`/v1/usage?${query}`);
     expect(status).toBe(expected);
     expect(answer.json()).toMatchObject({ error: { param } });

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { openConnection, requestBytes } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
-import { startAlone, type TestGateway } from '../support/gateway.ts';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, respond } from '../support/scripts.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
 import { events } from '../wire/support/event-scripts.ts';
@@ -15,7 +15,7 @@ const sdk = (gateway: TestGateway) =>
   new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
 
 test('speech is passed through unchanged, and recorded as unmetered', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const sound = Buffer.from(Array.from({ length: 70_000 }, (_, i) => i % 256));
   gateway.upstream.queue(respond(200, { 'content-type': 'audio/mpeg' }, sound));
   const response = await sdk(gateway).audio.speech.create(SPEECH);
@@ -32,7 +32,7 @@ test('speech is passed through unchanged, and recorded as unmetered', async () =
 });
 
 test('speech reaches the client while the provider still sends', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const gate = createGate();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
@@ -52,7 +52,7 @@ test('speech reaches the client while the provider still sends', async () => {
 });
 
 test('a form keeps its file, gets the model name of the provider, and its reported usage is booked', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const usage = { type: 'tokens', input_tokens: 100, output_tokens: 10, total_tokens: 110 };
   gateway.upstream.queue(json(200, { text: 'Hello', usage }));
   const file = new File([readFileSync(import.meta.filename)], 'speech.wav');
@@ -72,7 +72,7 @@ test('a form keeps its file, gets the model name of the provider, and its report
 });
 
 test('usage in any stream is booked', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   gateway.upstream.queue(
     events([
       ['image_generation.partial_image', { type: 'image_generation.partial_image', b64_json: 'AAAA' }],
@@ -90,7 +90,7 @@ test('usage in any stream is booked', async () => {
 });
 
 test('files, lists and unknown endpoints are passed through with method, query and answer', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway({ alone: true });
   gateway.upstream.script(async (exchange) => {
     const { method, path } = exchange.request;
     const body = JSON.stringify({ method, path, body: (await exchange.body).toString() });
@@ -122,14 +122,14 @@ test('files, lists and unknown endpoints are passed through with method, query a
 });
 
 test('a stored answer that is fetched again is not booked again', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   gateway.upstream.queue(json(200, { object: 'response', usage: { input_tokens: 9, output_tokens: 9 } }));
   await gateway.get('/v1/responses/resp_1');
   expect((await gateway.records())[0]).toMatchObject({ inputTokens: 0, costNanoUsd: 0, flags: [] });
 });
 
 test('a budget refuses requests of unbounded cost, and the error names the setting that allows them', async () => {
-  const gateway = await startAlone({ budget: BUDGET });
+  const gateway = await startGateway({ alone: true, budget: BUDGET });
   gateway.upstream.script(json(200, { data: [] }));
   const refused = await send(gateway, '/v1/audio/speech', SPEECH);
   expect(refused.status).toBe(402);
@@ -149,7 +149,7 @@ test('a budget refuses requests of unbounded cost, and the error names the setti
 });
 
 test('if allowed, they run until the budget is spent', async () => {
-  const gateway = await startAlone({
+  const gateway = await startGateway({
     budget: { ...BUDGET, capUsd: 0.001 },
     settings: { 'passthrough.unmetered': 'allow' },
   });
@@ -208,7 +208,7 @@ test('tokens of a message to a model of another API are counted by gw', async ()
 });
 
 test('paths with .. and paths of gw itself are not passed on', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   for (const path of [
     '/v1/files/../../admin',
     '/v1/files/%2e%2e/x',
@@ -231,7 +231,7 @@ test.each<[string, object]>([
   ['responses', { model: 'mock/test-model', input: 'Hi', background: true }],
   ['responses', { model: 'mock/test-model', input: 'Hi', background: 'true' }],
 ])('a budget refuses %s, which spends after its answer, with the reason: %j', async (path, body) => {
-  const gateway = await startAlone({ budget: BUDGET });
+  const gateway = await startGateway({ alone: true, budget: BUDGET });
   const headers = { 'x-service-provider': 'mock' };
   const refused = await send(gateway, `/v1/${path}`, body, { headers });
   const isBackground = path === 'responses';

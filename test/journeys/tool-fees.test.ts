@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NANO_PER_USD } from '../../src/money.ts';
-import { type GatewayOptions, PLAIN, startAlone, type TestGateway } from '../support/gateway.ts';
+import { type GatewayOptions, PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, reset } from '../support/scripts.ts';
 import { events } from '../wire/support/event-scripts.ts';
 import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
@@ -26,7 +26,7 @@ async function oneRecord(gateway: TestGateway) {
 
 /** The cost of a request whose response has these items. */
 async function bookedFor(tools: object[], output: object[], rest: object = {}, more: object = {}) {
-  const gateway = await startAlone(CAP);
+  const gateway = await startGateway({ ...CAP, alone: true });
   gateway.upstream.queue(json(200, responseBody([...output, messageItem('Hello')], rest)));
   const answer = await gateway.post({ ...ASK, tools, ...more }, { path: '/v1/responses' });
   expect(answer.status).toBe(200);
@@ -97,7 +97,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 
   test('for a stream, and all held fees for one that reports none', async () => {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     const ask = { ...ASK, stream: true, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
     gateway.upstream.queue(events(completedEvents(['Hello'], { output: [search(), messageItem('Hello')] })));
     gateway.upstream.queue(events(completedEvents(['Hello'], { output: [] })));
@@ -110,7 +110,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 
   test('in full, as held, if the provider breaks off', async () => {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     gateway.upstream.queue(reset());
     const ask = { ...ASK, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
     await gateway.post(ask, { path: '/v1/responses' });
@@ -122,7 +122,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 
   test('also without a budget', async () => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
     await gateway.post({ ...ASK, tools: [{ type: 'web_search' }] }, { path: '/v1/responses' });
     expect(sentBody(gateway).max_tool_calls).toBeUndefined();
@@ -130,7 +130,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 
   test("at the user's price", async () => {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     gateway.configure({ fees: { web_search: '0.5' } });
     gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
     await gateway.post({ ...ASK, tools: [{ type: 'web_search' }] }, { path: '/v1/responses' });
@@ -138,7 +138,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 
   test('at nothing for a provider whose models are free', async () => {
-    const gateway = await startAlone({ ...CAP, price: { input: 0, output: 0 } });
+    const gateway = await startGateway({ ...CAP, price: { input: 0, output: 0 } });
     gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
     const tools = [{ type: 'web_search' }, { type: 'never_heard_of' }];
     await gateway.post({ ...ASK, tools }, { path: '/v1/responses' });
@@ -147,7 +147,7 @@ describe('the fees of tools that a provider runs are booked', () => {
 });
 
 test('a free model of a public host has fees all the same', async () => {
-  const gateway = await startAlone(CAP);
+  const gateway = await startGateway(CAP);
   gateway.configure({ providers: { openrouter: { baseUrl: gateway.upstream.url } } });
   await gateway.setPrice({ provider: 'openrouter', model: 'a:free', inputPicoUsd: 0, outputPicoUsd: 0 });
   gateway.upstream.queue(json(200, { usage: { prompt_tokens: 7, completion_tokens: 5, cost: 0.03 } }));
@@ -160,7 +160,7 @@ test('a free model of a public host has fees all the same', async () => {
 
 describe('the limit of tool calls', () => {
   const heldFor = async (body: object, options: GatewayOptions = CAP) => {
-    const gateway = await startAlone(options);
+    const gateway = await startGateway({ ...options, alone: true });
     gateway.upstream.queue(json(200, responseBody([messageItem('Hello')])));
     const answer = await gateway.post({ ...ASK, ...body }, { path: '/v1/responses' });
     return { answer, gateway };
@@ -252,7 +252,7 @@ describe('the limit of tool calls', () => {
     ['a repeated type', '[{"type":"function","type":"web_search"}]'],
     ['a repeated list', '[],"tools":[{"type":"web_search"}]'],
   ])('is not guessed for %s', async (_what, list) => {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     const body = `{"model":"${MODEL}","input":"Hi","tools":${list}}`;
     const answer = await gateway.post(body, { path: '/v1/responses' });
     expect([answer.status, answer.json()]).toMatchObject([400, { error: { code: 'duplicate_parameter' } }]);
@@ -260,7 +260,7 @@ describe('the limit of tool calls', () => {
 });
 
 test("Codex's requests, all of which may search, fit into five dollars", async () => {
-  const gateway = await startAlone({ budget: { period: 'daily', capUsd: 5 } });
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 5 } });
   gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
   gateway.upstream.script(events(completedEvents(['Hello'], { output: [search(), messageItem('Hello')] })));
   const tools = [
@@ -305,7 +305,7 @@ test.each([
   ['xai', 402],
   ['fireworks', 200],
 ])('a limit that %s passes over bounds nothing', async (provider, status) => {
-  const gateway = await startAlone(CAP);
+  const gateway = await startGateway(CAP);
   gateway.configure({ providers: { [provider]: { baseUrl: gateway.upstream.url } } });
   await gateway.setPrice({ provider, model: 'm', inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
   const body = { ...ASK, model: `${provider}/m`, tools: [{ type: 'web_search' }], max_tool_calls: 1 };
@@ -327,7 +327,7 @@ describe('chat completions', () => {
     [{ tools: [{ type: 'function', function: { name: 'web_search' } }] }, 0],
     [{ enable_search: false }, 0],
   ])('are held and booked with their one search: %j', async (more, usd) => {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     for (const model of ['gpt-4o-search-preview']) {
       await gateway.setPrice({ provider: 'mock', model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
     }
@@ -352,7 +352,7 @@ describe('chat completions', () => {
     { model: 'mock/test-model:online' },
     { model: 'mock/sonar-deep-research' },
   ])('are refused where nothing bounds how often a tool runs: %j', async (more) => {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     for (const model of ['test-model:online', 'sonar-deep-research']) {
       await gateway.setPrice({ provider: 'mock', model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
     }
@@ -368,7 +368,7 @@ describe("Anthropic's messages", () => {
   const usage = { input_tokens: 20, output_tokens: 5, server_tool_use: { web_search_requests: 2 } };
 
   async function answered(body: object, answerUsage: object = usage) {
-    const gateway = await startAlone(CAP);
+    const gateway = await startGateway(CAP);
     gateway.configure({ providers: { claude: { baseUrl: gateway.upstream.url, wire: 'anthropic' } } });
     const price = { inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 };
     await gateway.setPrice({ provider: 'claude', model: 'test-model', ...price });

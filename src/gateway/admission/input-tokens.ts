@@ -6,6 +6,7 @@ import { imageTokens, nonTextTokens } from '../../wire/request/non-text-input.ts
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
+import { SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import { continuedBound } from './continued-bound.ts';
 import { editBound, FOR_TOOLS, type MeasuredPrompt } from './edit-bound.ts';
@@ -13,6 +14,7 @@ import {
   blocksOf,
   measurePrompt,
   nonTextOf,
+  promptOf,
   promptWorthSplitting,
   readPrompt,
   rewritesJson,
@@ -47,7 +49,7 @@ export type InputParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'b
 export function leastInput(parts: InputParts, context: RequestContext, target: Target): BoundedInput {
   if (context.request.nonText.onlyStored) return leastContinued(parts, context, target);
   const { promptBases, boundTrust } = parts;
-  const prompt = promptWorthSplitting(context, promptBases);
+  const prompt = promptWorthSplitting(context, target, promptBases);
   const measured = prompt && measurePrompt(prompt, target, promptBases);
   const scope = prompt && boundTrust.isTrusted(target, 'edit') ? scopeOf(context, target, prompt) : undefined;
   const found = measured && scope && editBound(measured, promptBases.find(scope));
@@ -80,7 +82,7 @@ function leastContinued(
 
 /** Upper bound of the input tokens by the request's bytes alone. */
 export function inputBound(context: RequestContext, target: Target): number {
-  const prompt = promptWorthSplitting(context, NO_BASES);
+  const prompt = context.request.bytes.length < SMALL_BYTES ? undefined : promptOf(context);
   return byteBound(context, target, prompt && measurePrompt(prompt, target, NO_BASES));
 }
 
@@ -159,7 +161,6 @@ export function nonTextBound(nonText: NonTextInput, { provider, model }: Target,
 }
 
 const NO_BASES = {
-  hasSmall: false,
   numbersOf: (blocks: { length: number }) => new Int32Array(blocks.length),
   sealedTokens: () => undefined,
 };

@@ -9,7 +9,7 @@ import type { RequestWire } from '../../wire/wire.ts';
 import { type PromptBases, SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
-import { withLightBetas } from './prompt-scope.ts';
+import { modelScopeOf, withLightBetas } from './prompt-scope.ts';
 import { continuedGrowth, normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
 interface Splittable {
@@ -27,13 +27,15 @@ export function promptOf(context: Splittable): PromptBlocks | undefined {
 
 /**
  * The whole prompt in blocks where a bound by them may be worth the split: a small one takes longer to split than it can
- * save, but where money is short.
+ * save, but for a model that counted one where money was short.
  */
 export function promptWorthSplitting(
   context: Splittable,
-  { hasSmall }: Pick<PromptBases, 'hasSmall'>,
+  target: Target,
+  bases: Pick<PromptBases, 'hasSmall'>,
 ): PromptBlocks | undefined {
-  return hasSmall || context.request.bytes.length >= SMALL_BYTES ? promptOf(context) : undefined;
+  if (context.request.bytes.length < SMALL_BYTES && !bases.hasSmall(modelScopeOf(target))) return undefined;
+  return promptOf(context);
 }
 
 /** The request's part of the prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */

@@ -21,7 +21,7 @@ export function scopeOf(
   target: Target,
   prompt: PromptBlocks,
 ): BaseScope | undefined {
-  const { provider, model } = target;
+  const { provider } = target;
   if (provider.local || isChangingName(target)) return undefined;
   // gw removes reasoning of its own before it sends the request, so that a count would mean another prompt.
   if (hasOwnReasoning(prompt)) return undefined;
@@ -29,11 +29,16 @@ export function scopeOf(
   const at = url.indexOf('?');
   const query = at < 0 || context.translator ? '' : url.slice(at);
   const rendering = [heavyBetas(headers), ...HEADERS.map((name) => String(headers[name] ?? ''))].join('\n');
-  const address = provider.origin + provider.basePath;
   return {
-    model: `${provider.name}\n${address}\n${credentialOf(provider.authHeaders)}\n${model}`,
+    model: modelScopeOf(target),
     key: `${context.wire.path}${query}\n${rendering}\n${prompt.key}`,
   };
+}
+
+/** The `model` of the scopes of a target. */
+export function modelScopeOf({ provider, model }: Target): string {
+  const address = provider.origin + provider.basePath;
+  return `${provider.name}\n${address}\n${credentialOf(provider.authHeaders)}\n${model}`;
 }
 
 /** Whether requests for the same model may be answered by different models or hosts. */

@@ -33,8 +33,8 @@ export function rememberPrompt(
   if (outcome !== 'ok' || (flags & FLAGS.estimated) !== 0 || relay.usageIs === 'opening') return;
   const isStored = mayBeContinued(context, target);
   // A request whose blocks nobody has asked for is small.
-  const isSplit = isStored || context.request.split?.blocks || isShort(attempt.admitted);
-  const prompt = isSplit ? blocksOf(context) : undefined;
+  const isOfUse = isStored || context.request.split?.blocks || isShort(attempt.admitted);
+  const prompt = isOfUse ? blocksOf(context) : undefined;
   const scope = prompt && scopeOf(context, target, prompt);
   if (!scope) return;
   try {

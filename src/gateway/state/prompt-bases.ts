@@ -45,8 +45,8 @@ export const SMALL_BYTES = 2_048;
 export interface PromptBases {
   /** Grows whenever a base is added. */
   readonly version: number;
-  /** Whether any base has less than SMALL_BYTES. */
-  readonly hasSmall: boolean;
+  /** Whether any base of a model's name has less than SMALL_BYTES. */
+  hasSmall(model: string): boolean;
   /** The numbers of the blocks in the bases; 0 for a block that no base has. */
   numbersOf(prompt: readonly PromptBlock[]): Int32Array;
   /** The bases of a scope, the latest used first. */
@@ -83,6 +83,8 @@ interface KeptBase extends PromptBase {
 interface Model {
   served: string;
   scopes: Map<string, KeptBase[]>;
+  /** How many bases have less than SMALL_BYTES. */
+  small: number;
 }
 
 interface Numbered {
@@ -99,7 +101,6 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
   let places = 0;
   let uses = 0;
   let version = 0;
-  let smallBases = 0;
 
   function numberOf(id: string): number {
     const known = numbers.get(id);
@@ -112,8 +113,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
     return lastNumber;
   }
 
-  function release({ ids, bytes }: KeptBase): void {
-    if (bytes < SMALL_BYTES) smallBases--;
+  function release({ ids }: KeptBase): void {
     places -= ids.length;
     for (const id of ids) {
       const known = numbers.get(id);
@@ -128,6 +128,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
 
   function drop(model: Model, key: string, base: KeptBase): void {
     release(base);
+    if (base.bytes < SMALL_BYTES) model.small--;
     const left = model.scopes.get(key)?.filter((each) => each !== base) ?? [];
     if (left.length > 0) model.scopes.set(key, left);
     else model.scopes.delete(key);
@@ -158,9 +159,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
     get version() {
       return version;
     },
-    get hasSmall() {
-      return smallBases > 0;
-    },
+    hasSmall: (name) => (models.get(name)?.small ?? 0) > 0,
     numbersOf(prompt) {
       const found = new Int32Array(prompt.length);
       for (let i = 0; i < prompt.length; i++) found[i] = numbers.get(prompt[i]?.id ?? '')?.number ?? 0;
@@ -184,7 +183,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
     ) {
       const before = models.get(name);
       if (before && before.served !== served) forgetModel(name);
-      const model = models.get(name) ?? { served, scopes: new Map<string, KeptBase[]>() };
+      const model = models.get(name) ?? { served, scopes: new Map<string, KeptBase[]>(), small: 0 };
       models.set(name, model);
       const ids = blocks.map(({ id }) => id);
       const bases = model.scopes.get(key) ?? [];
@@ -211,7 +210,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
         expiresAt,
         usedAt: ++uses,
       };
-      if (bytes < SMALL_BYTES) smallBases++;
+      if (bytes < SMALL_BYTES) model.small++;
       places += ids.length;
       version++;
       const kept = [...bases, base];

@@ -54,8 +54,8 @@ const NOT_RETURNED = new Set([
   'vary',
 ]);
 
-/** Which pages may read an answer, and what gw saved and spent for it, are gw's to say. */
-const OWN_PREFIXES = ['x-service-', 'access-control-'];
+/** What gw saved and spent for an answer, and which pages may read it, are gw's to say. */
+const isOwn = (name: string) => name.startsWith('x-service-') || name.startsWith('access-control-');
 
 /** Prefixes of headers that belong to the other API and are dropped when a request is translated. */
 const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
@@ -108,8 +108,7 @@ export function returnedHeaders(rawHeaders: readonly Buffer[], credential: Redac
   const headers: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toString('latin1').toLowerCase() ?? '';
-    if (NOT_RETURNED.has(name) || name === 'content-length') continue;
-    if (OWN_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    if (NOT_RETURNED.has(name) || name === 'content-length' || isOwn(name)) continue;
     headers.push(name, credential.redact(rawHeaders[i + 1]?.toString('latin1') ?? ''));
   }
   return headers;

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { openConnection, requestBytes } from '../../support/client.ts';
-import { startAlone } from '../../support/gateway.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { json } from '../../support/scripts.ts';
 import { either, events, eventText, readEvents } from '../support/event-scripts.ts';
 import {
@@ -18,7 +18,7 @@ import { send, sentBody } from '../support/send.ts';
 const MODEL = 'mock/test-model';
 
 test('the SDK receives a plain response, and its usage is booked', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const usage = responseUsage(100, 50, 40, 30);
   gateway.upstream.queue(json(200, responseBody([messageItem('Hello')], { usage, a_new_field: 1 })));
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
@@ -38,7 +38,7 @@ test('the SDK receives a plain response, and its usage is booked', async () => {
 });
 
 test('a stream passes byte for byte and is recorded before its last event is sent', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const list = completedEvents(['Hel', 'lo']);
   gateway.upstream.queue(events(list));
   const response = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', stream: true });
@@ -48,7 +48,7 @@ test('a stream passes byte for byte and is recorded before its last event is sen
 });
 
 test('the SDK streams and receives the complete response at the end', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   gateway.upstream.script(either(responseBody([messageItem('Hello')]), completedEvents(['Hel', 'lo'])));
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
   const stream = client.responses.stream({ model: MODEL, input: 'Hi' });
@@ -63,7 +63,7 @@ test('the SDK streams and receives the complete response at the end', async () =
 test.each(['response.incomplete', 'response.failed'])(
   '%s closes a stream and reports its usage',
   async (type) => {
-    const gateway = await startAlone();
+    const gateway = await startGateway();
     const error = type === 'response.failed' ? { code: 'server_error', message: 'It broke.' } : null;
     const status = type.slice('response.'.length);
     gateway.upstream.queue(
@@ -80,7 +80,7 @@ test.each(['response.incomplete', 'response.failed'])(
 );
 
 test('a broken stream stays broken, and its usage is estimated from what arrived', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const list = responseEvents(['Hello there'], ['', '']).slice(0, 5);
   gateway.upstream.queue(events(list, { end: 'reset' }));
   const response = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', stream: true });
@@ -93,7 +93,7 @@ test('a broken stream stays broken, and its usage is estimated from what arrived
 });
 
 test('an error event is passed on and recorded', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   gateway.upstream.queue(
     events([['error', { type: 'error', code: 'server_error', message: 'Overloaded', param: null }]]),
   );
@@ -104,7 +104,7 @@ test('an error event is passed on and recorded', async () => {
 });
 
 test('usage is read from a closing event of several megabytes', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const image = {
     type: 'image_generation_call',
     id: 'ig_1',
@@ -118,7 +118,7 @@ test('usage is read from a closing event of several megabytes', async () => {
 });
 
 test('two turns of parallel tool calls from the SDK pass unchanged', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const calls = [
     callItem('call_1', 'weather', '{"city":"Bonn"}'),
     callItem('call_2', 'weather', '{"city":"Ulm"}'),
@@ -141,7 +141,7 @@ test('two turns of parallel tool calls from the SDK pass unchanged', async () =>
 });
 
 test('background responses are refused with param "background", as their cost could not be booked', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   const response = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', background: true });
   expect(response.status).toBe(400);
   expect(response.json()).toMatchObject({ error: { param: 'background', code: 'unsupported_value' } });
@@ -151,7 +151,7 @@ test('background responses are refused with param "background", as their cost co
 });
 
 test('max_output_tokens bounds the hold; where it is missing, gw writes the limit that the budget allows', async () => {
-  const gateway = await startAlone({ budget: { capUsd: 0.01, period: 'daily' } });
+  const gateway = await startGateway({ budget: { capUsd: 0.01, period: 'daily' } });
   gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
   await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', max_output_tokens: 1000 });
   await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi' });
@@ -164,7 +164,7 @@ test('max_output_tokens bounds the hold; where it is missing, gw writes the limi
 });
 
 test("the hold for an earlier response covers the model's whole context", async () => {
-  const gateway = await startAlone({ budget: { capUsd: 10, period: 'daily' } });
+  const gateway = await startGateway({ alone: true, budget: { capUsd: 10, period: 'daily' } });
   gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
   const body = { model: MODEL, input: 'Hi', max_output_tokens: 16 };
   await send(gateway, '/v1/responses', { ...body, previous_response_id: 'resp_0' });
@@ -180,7 +180,7 @@ test.each<object>([
   { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a', file_id: 'file_1' }] },
   { type: 'novelty', id: 'n_1' },
 ])('an input item of an unknown shape is refused under a small budget, with the reason: %j', async (item) => {
-  const gateway = await startAlone({ budget: { capUsd: 0.01, period: 'daily' } });
+  const gateway = await startGateway({ alone: true, budget: { capUsd: 0.01, period: 'daily' } });
   const body = { model: MODEL, input: [{ role: 'user', content: 'Hi' }, item], max_output_tokens: 16 };
   const { status, body: answer } = await send(gateway, '/v1/responses', body);
   expect(status).toBe(402);
@@ -189,7 +189,7 @@ test.each<object>([
 });
 
 test('a client disconnect closes the upstream call at once, and what arrived is booked', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
     await exchange.start(200, { 'content-type': 'text/event-stream' });
@@ -216,7 +216,7 @@ test('a client disconnect closes the upstream call at once, and what arrived is 
 });
 
 test('Codex is told of an exhausted budget in a format that it displays', async () => {
-  const gateway = await startAlone({ budget: { capUsd: 0, period: 'daily' } });
+  const gateway = await startGateway({ budget: { capUsd: 0, period: 'daily' } });
   const body = { model: MODEL, input: 'Hi', stream: true };
   const blocked = await send(gateway, '/v1/responses', body, { headers: { originator: 'codex_cli_rs' } });
   expect(blocked.status).toBe(429);
@@ -227,7 +227,7 @@ test('Codex is told of an exhausted budget in a format that it displays', async 
 });
 
 test('Codex is told of an unknown price in the same format', async () => {
-  const gateway = await startAlone({ price: null, budget: { capUsd: 1, period: 'daily' } });
+  const gateway = await startGateway({ price: null, budget: { capUsd: 1, period: 'daily' } });
   const headers = { originator: 'codex_exec' };
   const blocked = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi' }, { headers });
   expect(blocked.status).toBe(429);
@@ -237,7 +237,7 @@ test('Codex is told of an unknown price in the same format', async () => {
 });
 
 test('texts of input items are compressed; all other items pass unchanged', async () => {
-  const gateway = await startAlone();
+  const gateway = await startGateway();
   gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
   const rows = Array.from({ length: 200 }, (_, id) => ({
     id,
@@ -259,7 +259,7 @@ test('texts of input items are compressed; all other items pass unchanged', asyn
 });
 
 test('a conversation is compacted under a budget, and no limit is written into the request', async () => {
-  const gateway = await startAlone({ budget: { capUsd: 1, period: 'daily' } });
+  const gateway = await startGateway({ budget: { capUsd: 1, period: 'daily' } });
   const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }];
   gateway.upstream.queue(
     json(200, { id: 'resp_1', object: 'response.compaction', output, usage: responseUsage(50, 10) }),
