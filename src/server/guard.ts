@@ -37,10 +37,10 @@ export function createGuard({
     }
     if (host === undefined)
       throw badRequest('the Host header is missing: use "Host: localhost"', undefined, 'missing_host');
-    if (countHosts(request) !== 1) throw foreign('Host', host, NAME_REMEDY);
+    if (countHosts(request) !== 1) throw foreign('Host', host, HOST_RULE + NAME_REMEDY);
     if (!accepted.has(host)) {
       const name = hostName(host);
-      if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host, NAME_REMEDY);
+      if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host, HOST_RULE + NAME_REMEDY);
       if (accepted.size < 100) accepted.add(host);
     }
     // Only pages of other sites and apps in web views ask before a request, also those on this machine.
@@ -48,9 +48,9 @@ export function createGuard({
       allowedOrigins().includes(of) ||
       (!isPreflight(request) && URL.canParse(of) && isOwn(new URL(of).hostname));
     if (origin !== undefined && !isAllowed(origin)) {
-      throw foreign('Origin', origin, originRemedy(origin, allowedOrigins()));
+      throw foreign('Origin', origin, ORIGIN_RULE + originRemedy(origin, allowedOrigins()));
     }
-    if (request.url?.[0] !== '/') throw foreign('request target', request.url);
+    if (request.url?.[0] !== '/') throw foreign('request target', request.url, HOST_RULE);
   };
 }
 
@@ -73,13 +73,17 @@ function hostName(host: string): string {
   return new URL(`http://${host}`).hostname;
 }
 
-function foreign(part: string, value = '', remedy = ''): GwError {
-  return new GwError(
-    `${part} "${value}" is not allowed: send requests to localhost, 127.0.0.1 or [::1], and not from a web page of another site${remedy}`,
-    { status: 403, type: 'permission_error', code: 'forbidden_host' },
-  );
+function foreign(part: string, value = '', rule: string): GwError {
+  return new GwError(`${part} "${value}" is not allowed: ${rule}`, {
+    status: 403,
+    type: 'permission_error',
+    code: 'forbidden_host',
+  });
 }
 
+const HOST_RULE = 'send requests to localhost, 127.0.0.1 or [::1]';
+const ORIGIN_RULE =
+  'web pages, and apps in web views, may use gw only if their origin is listed, also those on this machine';
 const NAME_REMEDY = '. To serve gw under a name of its own: gw config set server.allowed_hosts NAME';
 
 /** The command that allows an origin besides those that are; empty for what can't be allowed. */
