@@ -35,3 +35,24 @@ export function makeCertificate({
   const keyFile = file('key.pem');
   return { certFile, keyFile, cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
 }
+
+/** A certificate for some hosts, and the authority that issued it: what a proxy that reads TLS shows. */
+export function issueCertificate(names: readonly string[]): Certificate & { authorityFile: string } {
+  const { certFile: authorityFile, keyFile: authorityKey } = makeCertificate({ name: 'Own authority' });
+  const folder = tmpHome();
+  const file = (base: string) => join(folder, base);
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  writeFileSync(file('leaf.ext'), `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}\n`);
+  openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'key.pem');
+  openssl('req', '-new', '-key', 'key.pem', '-subj', `/CN=${names[0]}`, '-out', 'request.pem');
+  openssl(
+    ...['x509', '-req', '-in', 'request.pem', '-CA', authorityFile, '-CAkey', authorityKey, '-days', '30'],
+    ...['-extfile', 'leaf.ext', '-out', 'cert.pem'],
+  );
+  const certFile = file('cert.pem');
+  const keyFile = file('key.pem');
+  return {
+    ...{ authorityFile, certFile, keyFile },
+    ...{ cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') },
+  };
+}

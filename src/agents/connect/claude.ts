@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { toolSearchEnv } from '../run/claude.ts';
-import { withKeyHeader } from '../run/key-header.ts';
+import { withKeyHeader } from '../run/key.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
+import type { Environment } from '../run/start.ts';
 import type { Change } from '../settings/change.ts';
 import { type Connecting, defaultsOf, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
@@ -27,9 +28,7 @@ export const connectClaude: Connecting = {
         ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
         ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
       })
-        .concat(
-          defaultsOf(['env'], toolSearchEnv({ ...endpoint, model: endpoint.model ?? ownModel(endpoint) })),
-        )
+        .concat(defaultsOf(['env'], toolSearchEnv(endpoint.ownApis, envOf(endpoint), modelOf(endpoint))))
         .concat(statusLineOf(endpoint)),
     },
   ],
@@ -48,14 +47,18 @@ function ownHeaders(endpoint: Endpoint): string | undefined {
   return typeof own === 'string' ? own : endpoint.env.ANTHROPIC_CUSTOM_HEADERS;
 }
 
-/** The model that the settings or the shell choose. */
-function ownModel(endpoint: Endpoint): string | undefined {
+/** The variables that Claude Code has: those of its settings beat the shell. */
+function envOf(endpoint: Endpoint): Environment {
+  const own = objectIn(parseObject(endpoint.files.read(settingsFile(endpoint))), 'env');
+  const texts = Object.entries(own).map(([name, value]) => [name, String(value)]);
+  // A tool search of the settings' own stays as a default does, and comes back with it.
+  return { ...endpoint.env, ...Object.fromEntries(texts.filter(([name]) => name !== 'ENABLE_TOOL_SEARCH')) };
+}
+
+/** The model that is asked for, or that the settings or the shell choose. */
+function modelOf(endpoint: Endpoint): string | undefined {
   const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
-  return (
-    textIn(objectIn(settings, 'env'), 'ANTHROPIC_MODEL') ??
-    endpoint.env.ANTHROPIC_MODEL ??
-    textIn(settings, 'model')
-  );
+  return endpoint.model ?? envOf(endpoint).ANTHROPIC_MODEL ?? textIn(settings, 'model');
 }
 
 /** gw's status line, around the user's own. */

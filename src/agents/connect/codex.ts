@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { KEY_HEADER } from '../run/key-header.ts';
+import { modelsIn, providerName } from '../run/codex.ts';
+import { KEY_HEADER } from '../run/key.ts';
 import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
 /**
@@ -15,7 +16,7 @@ export const connectCodex: Connecting = {
       changes: [
         ...membersOf([], { model_provider: 'gw', ...(endpoint.model && { model: endpoint.model }) }),
         ...membersOf(['model_providers', 'gw'], {
-          name: 'gw',
+          name: endpoint.subscription ? 'gw' : providerName(endpoint.ownApis, modelsOf(endpoint)),
           base_url: `${endpoint.origin}/v1`,
           wire_api: 'responses',
           // Beats the token and the login.
@@ -40,6 +41,10 @@ export const connectCodex: Connecting = {
     ];
   },
 };
+
+function modelsOf(endpoint: Endpoint): string[] {
+  return endpoint.model ? [endpoint.model] : modelsIn(endpoint.files.read(configFile(endpoint)) ?? '');
+}
 
 function configFile({ env, home }: Endpoint): string {
   return join(env.CODEX_HOME || join(home, '.codex'), 'config.toml');

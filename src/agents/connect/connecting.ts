@@ -1,3 +1,4 @@
+import type { Makers } from '../run/makers.ts';
 import type { Environment, Files } from '../run/start.ts';
 import type { Change, SettingValue, Step } from '../settings/change.ts';
 import type { FileEdit } from '../settings/edit-file.ts';
@@ -14,8 +15,8 @@ export interface Endpoint {
   key: string;
   /** The agent keeps its own login, and gw's key goes out beside it. */
   subscription: boolean;
-  /** Whether gw's Anthropic models are at Anthropic's own API. */
-  reachesAnthropic: boolean;
+  /** Whose models end at their maker's own API. */
+  ownApis: Makers;
   /** The model to use by default; undefined leaves the agent's own choice. */
   model: string | undefined;
   /** The command of gw's status line, if the agent is to show it. */

@@ -1,10 +1,11 @@
 import { isAbsolute, join } from 'node:path';
 import { badRequest } from '../../errors.ts';
-import { withKeyHeader } from './key-header.ts';
+import { withKeyHeader } from './key.ts';
+import { isReached, type Makers } from './makers.ts';
 import { withLoopback } from './no-proxy.ts';
 import { optionValue, takeOption } from './options.ts';
 import { type Json, objectIn, parseObject, textIn } from './settings-text.ts';
-import type { Bypass, Pointing, Start } from './start.ts';
+import type { Bypass, Environment, Pointing, Start } from './start.ts';
 
 /** Switches that send requests to a cloud's API instead of a base URL. */
 const CLOUDS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
@@ -36,7 +37,7 @@ export function pointClaude(start: Start): Pointing {
     }),
     // It would go to a socket in place of the base URL.
     ANTHROPIC_UNIX_SOCKET: '',
-    ...(inherited.ENABLE_TOOL_SEARCH === undefined && toolSearchEnv({ ...start, model })),
+    ...toolSearchEnv(start.ownApis, inherited, model),
     NO_PROXY: noProxy,
     no_proxy: noProxy,
     ...Object.fromEntries(clouds.map((name) => [name, '0'])),
@@ -121,23 +122,20 @@ function managedFiles({ platform, env, home, files }: Start): string[] {
   ];
 }
 
-/** Models of Anthropic by Claude Code's short names and by their own: https://code.claude.com/docs/en/model-config */
-const CLAUDE = /^(?:default|best|sonnet|opus|haiku|opusplan|fable)(?:\[1m\])?$|^(?:anthropic\/)?claude-/;
-
-interface Target {
-  /** Whether gw's Anthropic models are at Anthropic's own API, which has tool search. */
-  reachesAnthropic: boolean;
-  /** The model that the agent is to use; undefined: its own default. */
-  model: string | undefined;
-}
+/** Models that Claude Code uses by short names, or for small tasks: https://code.claude.com/docs/en/model-config */
+const SHORT_NAMES = ['OPUS', 'SONNET', 'HAIKU', 'FABLE'].map((name) => `ANTHROPIC_DEFAULT_${name}_MODEL`);
 
 /**
  * What restores Claude Code's tool search, which it turns off at any base URL but Anthropic's
  * (https://code.claude.com/docs/en/env-vars): without it, the schemas of all MCP tools go with every request. gw passes
- * `tool_reference` blocks. Empty for other models and hosts, which don't have it.
+ * `tool_reference` blocks. Empty for other models and hosts, which don't have it, and where the user has chosen.
  */
-export function toolSearchEnv({ reachesAnthropic, model }: Target): Record<string, string> {
-  return reachesAnthropic && (model === undefined || CLAUDE.test(model))
-    ? { ENABLE_TOOL_SEARCH: 'true' }
-    : {};
+export function toolSearchEnv(
+  ownApis: Makers,
+  env: Environment,
+  model: string | undefined,
+): Record<string, string> {
+  const models = [model, ...SHORT_NAMES.map((name) => env[name])];
+  const isOn = env.ENABLE_TOOL_SEARCH === undefined && isReached(ownApis, 'anthropic', models);
+  return isOn ? { ENABLE_TOOL_SEARCH: 'true' } : {};
 }

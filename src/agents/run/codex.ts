@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { KEY_HEADER } from './key-header.ts';
-import { hasFlag, takeOption } from './options.ts';
-import { RUN_KEY } from './run-key.ts';
+import { KEY_HEADER, RUN_KEY } from './key.ts';
+import { isReached, type Makers } from './makers.ts';
+import { hasFlag, optionValue, takeOption } from './options.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 
 /** Settings that choose where requests go. */
@@ -24,13 +24,37 @@ export function pointCodex(start: Start): Pointing {
   };
 }
 
-function withKey({ origin }: Start): Record<string, string> {
+function withKey(start: Start): Record<string, string> {
+  const { origin, ownApis } = start;
   return {
     model_provider: 'gw',
-    'model_providers.gw.name': 'gw',
+    'model_providers.gw.name': `"${providerName(ownApis, modelsOf(start))}"`,
     'model_providers.gw.base_url': `"${origin}/v1"`,
     'model_providers.gw.env_key': RUN_KEY,
   };
+}
+
+/**
+ * The name of gw's provider in Codex. By the name of OpenAI's, Codex compacts at the provider: the prompt stays as it
+ * was, and most of it is read from the cache. By any other it asks for a summary without its tools, and all of the prompt
+ * costs its full price once more (is_openai in codex-rs/model-provider-info).
+ */
+export function providerName(ownApis: Makers, models: readonly string[]): string {
+  return isReached(ownApis, 'openai', models) ? 'OpenAI' : 'gw';
+}
+
+/** The models that the command line names, or else config.toml, in which each may be that of a profile. */
+function modelsOf({ args, env, home, files }: Start): string[] {
+  const option = optionValue(args, '-m', '--model');
+  if (option !== undefined) return [option];
+  const { values } = takeOption(args, ['-c', '--config']);
+  const text = files.read(join(env.CODEX_HOME || join(home, '.codex'), 'config.toml')) ?? '';
+  return modelsIn([...values, text].join('\n'));
+}
+
+/** The models that are chosen in lines of config.toml. */
+export function modelsIn(text: string): string[] {
+  return [...text.matchAll(/^\s*model\s*=\s*["']?([^"'\s#]+)/gm)].flatMap(([, model]) => model ?? []);
 }
 
 /** Another id: the key that a connected `gw` provider has would beat the login. */

@@ -2,8 +2,8 @@ import { isAbsolute, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { badRequest } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
+import { RUN_KEY } from './key.ts';
 import { optionValue, takeOption } from './options.ts';
-import { RUN_KEY } from './run-key.ts';
 import { type Json, textIn } from './settings-text.ts';
 import type { Pointing, Start } from './start.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { badRequest } from '../../errors.ts';
+import { RUN_KEY } from './key.ts';
 import { hasFlag } from './options.ts';
-import { RUN_KEY } from './run-key.ts';
 import { type Json, objectIn, parseObject, textIn } from './settings-text.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 

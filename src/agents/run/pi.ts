@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { RUN_KEY } from './key.ts';
 import { optionValue, takeOption } from './options.ts';
-import { RUN_KEY } from './run-key.ts';
 import { objectIn, parseObject, textIn } from './settings-text.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 

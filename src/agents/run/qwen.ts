@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isObject } from '../../json/object.ts';
+import { RUN_KEY } from './key.ts';
 import { takeOption } from './options.ts';
-import { RUN_KEY } from './run-key.ts';
 import { type Json, objectIn, parseObject } from './settings-text.ts';
 import type { Pointing, Start } from './start.ts';
 

@@ -1,3 +1,5 @@
+import type { Makers } from './makers.ts';
+
 /** What an agent is started with, before gw points it at itself. Tests pass their own files. */
 export interface Start {
   /** The agent's own arguments, as the user typed them. */
@@ -13,8 +15,8 @@ export interface Start {
   key: string;
   /** The agent keeps its own login, and gw's key goes out beside it. */
   subscription: boolean;
-  /** Whether gw's Anthropic models are at Anthropic's own API. */
-  reachesAnthropic: boolean;
+  /** Whose models end at their maker's own API. */
+  ownApis: Makers;
   /** A folder for this run's files, removed when it ends. */
   folder: string;
   files: Files;

@@ -2,7 +2,7 @@ import type { FoundAgent } from '../../agents/find.ts';
 import type { Pointing } from '../../agents/run/start.ts';
 import { type Context, homeOf, note } from '../context.ts';
 import { CliError } from '../exit.ts';
-import { reachesAnthropic } from './reaches-anthropic.ts';
+import { ownApisReached } from './own-apis.ts';
 import { realFiles } from './run-folder.ts';
 
 interface Access {
@@ -21,7 +21,7 @@ export function pointAgent(
 ): Pointing {
   return found.agent.pointRun({
     ...access,
-    reachesAnthropic: reachesAnthropic(context, access),
+    ownApis: ownApisReached(context, access),
     args: words.slice(found.words),
     env: context.env,
     cwd: process.cwd(),

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { type FoundAgent, findAgent } from '../../agents/find.ts';
-import { RUN_KEY } from '../../agents/run/run-key.ts';
+import { RUN_KEY } from '../../agents/run/key.ts';
 import { systemRandom } from '../../ids.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { warnOfHiddenAgents, writeShims } from '../client/agent-shims.ts';

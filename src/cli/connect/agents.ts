@@ -3,7 +3,7 @@ import type { Agent } from '../../agents/agent.ts';
 import type { Connecting, Endpoint } from '../../agents/connect/connecting.ts';
 import { SettingsConflict, SettingsSyntaxError } from '../../agents/settings/change.ts';
 import { AGENTS } from '../../agents/table.ts';
-import { reachesAnthropic } from '../client/reaches-anthropic.ts';
+import { ownApisReached } from '../client/own-apis.ts';
 import { type Context, homeOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 
@@ -66,7 +66,7 @@ export function endpointOf(
     key,
     model,
     subscription,
-    reachesAnthropic: reachesAnthropic(context, { subscription }),
+    ownApis: ownApisReached(context, { subscription }),
     statusLine,
     files: { read, list: () => [] },
   };

@@ -13,7 +13,7 @@ const ENDPOINT: Endpoint = {
   origin: 'http://localhost:4747',
   key: 'sk-gw-key',
   subscription: false,
-  reachesAnthropic: false,
+  ownApis: { anthropic: false, openai: false },
   model: 'gpt-5.4',
   files: { read: () => undefined, list: () => [] },
 };
@@ -44,7 +44,12 @@ test.each(EDITS)('connecting writes $name', ({ name, edit }) => {
 test("Claude Code keeps its tool search towards Anthropic's API, and its user's own choice", () => {
   const written = (before: object, endpoint: Partial<Endpoint> = {}) => {
     const files = { read: () => JSON.stringify(before), list: () => [] };
-    const [edit] = connecting('claude', { reachesAnthropic: true, model: undefined, files, ...endpoint });
+    const [edit] = connecting('claude', {
+      ownApis: { anthropic: true, openai: false },
+      model: undefined,
+      files,
+      ...endpoint,
+    });
     if (!edit) throw new Error('nothing is edited');
     const { bytes, values } = writeValues(edit.format, Buffer.from(JSON.stringify(before)), edit.changes);
     const restored = restoreValues(edit.format, bytes, { values });
@@ -56,7 +61,27 @@ test("Claude Code keeps its tool search towards Anthropic's API, and its user's 
   expect(written({}, { model: 'openai/gpt-5.2' })).toBeUndefined();
   expect(written({ model: 'kimi-k2' })).toBeUndefined();
   expect(written({}, { env: { ANTHROPIC_MODEL: 'deepseek-chat' } })).toBeUndefined();
-  expect(written({}, { reachesAnthropic: false })).toBeUndefined();
+  expect(written({}, { ownApis: { anthropic: false, openai: true } })).toBeUndefined();
+  expect(written({}, { env: { ENABLE_TOOL_SEARCH: 'false' } })).toBeUndefined();
+  expect(written({}, { env: { ANTHROPIC_DEFAULT_SONNET_MODEL: 'kimi-k2' } })).toBeUndefined();
+});
+
+test("Codex compacts at the provider where OpenAI's models are at its own API", () => {
+  const nameOf = (before: string, endpoint: Partial<Endpoint> = {}) => {
+    const files = { read: () => before, list: () => [] };
+    const ownApis = { anthropic: false, openai: true };
+    const [edit] = connecting('codex', { ownApis, model: undefined, files, ...endpoint });
+    if (!edit) throw new Error('nothing is edited');
+    const { bytes } = writeValues(edit.format, Buffer.from(before), edit.changes);
+    return (FORMATS.toml.parse(bytes.toString()) as { model_providers: { gw: { name: string } } })
+      .model_providers.gw.name;
+  };
+  expect(nameOf('')).toBe('OpenAI');
+  expect(nameOf('model = "gpt-5.2"\n')).toBe('OpenAI');
+  expect(nameOf('model = "deepseek-chat"\n')).toBe('gw');
+  expect(nameOf('', { model: 'kimi-k2' })).toBe('gw');
+  expect(nameOf('', { subscription: true })).toBe('gw');
+  expect(nameOf('', { ownApis: { anthropic: true, openai: false } })).toBe('gw');
 });
 
 describe('an agent that needs a model takes that of its settings', () => {

@@ -35,7 +35,7 @@ describe('Claude Code', () => {
 
   describe('has its tool search', () => {
     const search = (start: Parameters<typeof startOf>[0]) =>
-      pointClaude(startOf({ reachesAnthropic: true, ...start })).env.ENABLE_TOOL_SEARCH;
+      pointClaude(startOf({ ownApis: { anthropic: true, openai: false }, ...start })).env.ENABLE_TOOL_SEARCH;
 
     test.each([
       [],
@@ -45,7 +45,7 @@ describe('Claude Code', () => {
       ['--model', 'anthropic/claude-opus-5'],
     ])("towards Anthropic's API: %j", (...args) => {
       expect(search({ args })).toBe('true');
-      expect(search({ args, reachesAnthropic: false })).toBeUndefined();
+      expect(search({ args, ownApis: { anthropic: false, openai: true } })).toBeUndefined();
     });
 
     test('not for models that lack it, wherever they are named', () => {
@@ -55,6 +55,8 @@ describe('Claude Code', () => {
         search({ files: { '/work/.claude/settings.json': { model: 'deepseek-chat' } } }),
       ).toBeUndefined();
       expect(search({ args: ['--settings', '{"model":"glm-5"}'] })).toBeUndefined();
+      const env = { ANTHROPIC_DEFAULT_OPUS_MODEL: 'deepseek-chat' };
+      expect(search({ args: ['--model', 'opus'], env })).toBeUndefined();
     });
 
     test("by the user's own choice, if there is one", () => {

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { pointCodex } from '../../../src/agents/run/codex.ts';
 import { KEY, ORIGIN, startOf } from './start-of.ts';
 
-const OWN = [
-  ...['-c', 'model_provider=gw', '-c', 'model_providers.gw.name=gw'],
+const own = (name: string) => [
+  ...['-c', 'model_provider=gw', '-c', `model_providers.gw.name="${name}"`],
   ...['-c', `model_providers.gw.base_url="${ORIGIN}/v1"`, '-c', 'model_providers.gw.env_key=GW_RUN_KEY'],
 ];
+const OWN = own('gw');
 
 test('Codex gets a provider of its own on the command line, and the key in a variable', () => {
   expect(pointCodex(startOf({ args: ['exec', '-m', 'gpt-5.2', 'fix it'] }))).toEqual({
@@ -13,6 +14,24 @@ test('Codex gets a provider of its own on the command line, and the key in a var
     env: { GW_RUN_KEY: KEY },
     notes: [],
   });
+});
+
+test("Codex compacts at the provider where OpenAI's models are at its own API", () => {
+  const nameOf = (args: string[], { openai = true, files = {} } = {}) =>
+    pointCodex(startOf({ args, files, ownApis: { anthropic: true, openai } })).args[3];
+  const config = (text: string) => ({ files: { '/home/me/.codex/config.toml': text } });
+  const [openai, gw] = ['OpenAI', 'gw'].map((name) => own(name)[3]);
+  for (const args of [[], ['-m', 'gpt-5.2'], ['--model=o4-mini'], ['-c', 'model="openai/gpt-5.2-codex"']])
+    expect(nameOf(args)).toBe(openai);
+  for (const args of [
+    ['-m', 'deepseek-chat'],
+    ['-c', 'model=kimi-k2'],
+    ['-m', 'gpt-oss-120b'],
+  ])
+    expect(nameOf(args)).toBe(gw);
+  expect(nameOf([], { openai: false })).toBe(gw);
+  expect(nameOf([], config('[profiles.x]\nmodel = "glm-5"\n'))).toBe(gw);
+  expect(nameOf(['-m', 'gpt-5.2'], config('model = "glm-5"\n'))).toBe(openai);
 });
 
 test("the user's own flags for another address are left out and named, the others stay", () => {

@@ -30,7 +30,7 @@ export function startOf({ files = {}, ...start }: Setting = {}): Start {
     origin: ORIGIN,
     key: KEY,
     subscription: false,
-    reachesAnthropic: false,
+    ownApis: { anthropic: false, openai: false },
     folder: FOLDER,
     files: { read: (path) => texts.get(path), list: (folder) => [...new Set(below(folder))] },
     ...start,

@@ -1,3 +1,9 @@
+/**
+ * The variable that holds gw's key for agents that name a variable of their own. Not GW_KEY: a `.env` of the agent may
+ * set that, and would win.
+ */
+export const RUN_KEY = 'GW_RUN_KEY';
+
 /** gw's key for agents that send a login of their own in `authorization`. */
 export const KEY_HEADER = 'x-gw-key';
 
