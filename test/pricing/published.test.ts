@@ -1,4 +1,5 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { REMOTE_DATA_JSON_URL } from '@pydantic/genai-prices';
 import { describe, expect, test } from 'vitest';
 import { checkPrices } from '../../src/cli/doctor/prices.ts';
@@ -139,6 +140,20 @@ describe('gw prices update', () => {
       new RegExp(`^1 .*it lacks ${tenth + 1} of [\\d,]+ models .* so it is damaged`, 's'),
     );
     expect(readStoredPrices(cli.paths.prices)).toEqual({});
+  });
+
+  test.each([20, 5_000_000])('says how a server refuses, with %d bytes beside', async (size) => {
+    const cli = cliHome();
+    const server = await startUpstream();
+    await cli.run(['config', 'set', 'prices.url', `${server.url}/data.json`]);
+    server.script(respond(502, { 'content-type': 'text/html' }, 'x'.repeat(size)));
+    const { code, stderr } = await cli.run(['prices', 'update']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^gw: cannot take the prices at .*: the server answered HTTP 502\. [^\n]*\n$/);
+    // An error that nobody handles would come now, and fail the run.
+    await setImmediate();
+    // The upstream's own write fails once the client has left.
+    await server.close().catch(() => undefined);
   });
 
   test('takes the file that the library itself would update from, unless another address is set', async () => {

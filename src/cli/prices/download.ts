@@ -15,7 +15,7 @@ export async function downloadPrices(url: string, network: Network): Promise<Buf
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (statusCode !== 200) {
-      body.destroy();
+      await body.dump();
       throw new PriceFileError(`the server answered HTTP ${statusCode}`);
     }
     const chunks: Buffer[] = [];
