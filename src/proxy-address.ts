@@ -1,6 +1,10 @@
 /** Takes a provider, or all of them, past the proxy of the environment. */
 export const NO_PROXY_AT_ALL = 'none';
 
+/** What is wrong with any other text, and how one looks. */
+export const NO_PROXY_ADDRESS =
+  'not the address of an http(s) proxy; an example is http://proxy.example:3128. Special characters of a user or password are percent-encoded: % is %25, @ is %40';
+
 /** A proxy's address. As for curl, one without a scheme is http. Undefined for anything but an http(s) proxy. */
 export function parseProxyAddress(text: string): URL | undefined {
   const written = text.includes('://') ? text : `http://${text}`;

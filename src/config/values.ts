@@ -6,7 +6,7 @@ import { isTimezone } from '../calendar.ts';
 import { messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
-import { NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
+import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
 import { jsonOf } from './json-of.ts';
 import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
@@ -107,9 +107,7 @@ export function proxyAddress(value: unknown): string {
   if (value === '' || value === NO_PROXY_AT_ALL) return value;
   if (typeof value === 'string' && parseProxyAddress(value)) return value;
   const shown = JSON.stringify(typeof value === 'string' ? withoutPassword(value) : value);
-  throw new SettingError(
-    `${shown} is not the address of an http(s) proxy; an example is http://proxy.example:3128`,
-  );
+  throw new SettingError(`${shown} is ${NO_PROXY_ADDRESS}`);
 }
 
 /** As `proxyAddress`, for the setting of one provider: it names a proxy or is `none`. */

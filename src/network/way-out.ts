@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { GwError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
-import { NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
+import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -58,10 +58,11 @@ function throughProxy(address: string, source: string): WayOut {
   if (address === NO_PROXY_AT_ALL) return DIRECT;
   const proxy = parseProxyAddress(address);
   if (proxy) return { proxy, source };
-  throw new GwError(
-    `${source} is "${withoutPassword(address)}", which is not the address of an http(s) proxy; an example is http://proxy.example:3128`,
-    { status: 503, type: 'api_error', code: 'proxy_unusable' },
-  );
+  throw new GwError(`${source} is "${withoutPassword(address)}", which is ${NO_PROXY_ADDRESS}`, {
+    status: 503,
+    type: 'api_error',
+    code: 'proxy_unusable',
+  });
 }
 
 const noProxyOf = (env: Environment): string => env.no_proxy || env.NO_PROXY || '';
