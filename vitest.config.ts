@@ -9,8 +9,9 @@ export default defineConfig({
     isolate: false,
     // One more than there are cores: daemons, terminals and clients under test mostly wait.
     maxWorkers: availableParallelism() + 1,
-    // What takes a second or two alone takes several on a machine that has other work.
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Bounds for what hangs, not for what is slow: a second's work takes ten on a machine that has other work.
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

@@ -205,7 +205,7 @@ test('two daemons on a database whose targets fail in turn share one cap', async
 
 const KILLS = LONG ? 100 : 5;
 test(`kill -9 at ${KILLS} random moments between attempts: all billed cost is booked, within the cap (GW_SEED=${SEED})`, {
-  timeout: KILLS * 10_000,
+  timeout: KILLS * 40_000,
 }, async () => {
   const random = seededRandom(SEED);
   const upstreams = await Promise.all(['a', 'b', 'c'].map(() => startUpstream()));
@@ -238,7 +238,8 @@ test(`kill -9 at ${KILLS} random moments between attempts: all billed cost is bo
         const parts = { body: ASK, headers: { authorization: `Bearer ${home.key}` } };
         const answer = await request(`${daemon.url}/chat/completions`, parts).catch(() => undefined);
         if (!answer?.complete) return;
-        answered();
+        // One that had an attempt before it.
+        if (answer.header('x-service-provider') !== 'a') answered();
       }
     };
     const clients = Array.from({ length: 12 }, ask);

@@ -22,7 +22,7 @@ async function booked(gateway: TestGateway, requests: number): Promise<void> {
   }
 }
 
-test('responses: plain, streamed, and with a tool call', { timeout: 30_000 }, async () => {
+test('responses: plain, streamed, and with a tool call', { timeout: 180_000 }, async () => {
   const gateway = await startGateway();
   const client = openai(gateway);
   const body = { model: MODEL, input: 'Hi there' };

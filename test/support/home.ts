@@ -146,7 +146,7 @@ function nested(settings: Record<string, unknown>): Record<string, unknown> {
 }
 
 /** Polls a condition where nothing else tells that it has come about. */
-export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 10_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 60_000): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms: ${condition}`);

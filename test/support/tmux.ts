@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 
 const run = promisify(execFile);
-const LIMIT_MS = 15_000;
+const LIMIT_MS = 60_000;
 const POLL_MS = 40;
 
 /** Whether there is a tmux to open terminals with; tests that need one say why they are skipped. */

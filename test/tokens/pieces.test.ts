@@ -35,11 +35,12 @@ describe.each([
   });
 
   it('knows every character, wherever it stands', () => {
-    for (let first = 0; first < 0x110000; first += 0x1000) {
+    // The planes from 4 to 13 have no characters, and 15 and 16 only private ones, which are all alike.
+    for (let first = 0; first < 0xf1000; first = first === 0x3f000 ? 0xe0000 : first + 0x1000) {
       const characters = Array.from({ length: 0x1000 }, (_, i) => String.fromCodePoint(first + i));
       expectSame(characters.map((it) => `x${it}A${it} `).join(''));
     }
-  }, 30_000);
+  });
 
   it('cuts any mix of letters, marks, digits, symbols and spaces as the regular expression does', () => {
     const unit = fc.constantFrom(

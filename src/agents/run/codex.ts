@@ -54,7 +54,9 @@ function modelsOf({ args, env, home, files }: Start): string[] {
 
 /** The models that are chosen in lines of config.toml. */
 export function modelsIn(text: string): string[] {
-  return [...text.matchAll(/^\s*model\s*=\s*["']?([^"'\s#]+)/gm)].flatMap(([, model]) => model ?? []);
+  return [...text.matchAll(/^[ \t]*model[ \t]*=[ \t]*["']?([^"'\s#]+)/gm)].flatMap(
+    ([, model]) => model ?? [],
+  );
 }
 
 /** Another id: the key that a connected `gw` provider has would beat the login. */

@@ -96,7 +96,7 @@ describe('replaceFile()', () => {
     expect(existsSync(running)).toBe(true);
   });
 
-  test('kill -9 at any moment leaves the old bytes or the new ones', { timeout: 60_000 }, async () => {
+  test('kill -9 at any moment leaves the old bytes or the new ones', { timeout: 180_000 }, async () => {
     const file = join(tmpHome(), 'settings.json');
     const big = { a: Buffer.alloc(800_000, 'a'), b: Buffer.alloc(1_000_000, 'b') };
     writeFileSync(file, big.a);

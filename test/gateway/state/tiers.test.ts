@@ -358,7 +358,7 @@ test('as a budget runs down, the strong share falls to nothing', async () => {
   expect(share(strong.between)).toBeGreaterThan(0.1);
   expect(share(strong.between)).toBeLessThan(0.9);
   expect([strong.after.length, share(strong.after)]).toEqual([20, 0]);
-}, 30_000);
+}, 180_000);
 
 test('a learner decides once it is proven, without a share', async () => {
   const several = await start(TIERS);
