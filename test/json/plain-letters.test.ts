@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { withPlainLetters } from '../../src/json/plain-letters.ts';
+
+const escaped = (character: string, capital: boolean) => {
+  const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
+  return `\\u${capital ? hex.toUpperCase() : hex}`;
+};
+const plain = (json: string) => withPlainLetters(Buffer.from(json)).toString();
+
+/** A JSON value in which any character may be escaped, or not, and backslashes stand wherever they can. */
+const spelled = fc
+  .tuple(fc.json({ maxDepth: 3 }), fc.array(fc.tuple(fc.nat(), fc.boolean()), { maxLength: 20 }))
+  .map(([json, places]) => {
+    let text = json;
+    for (const [place, capital] of places) {
+      const strings = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)];
+      const found = strings[place % Math.max(1, strings.length)];
+      const at =
+        found &&
+        [...found[0]].findIndex((c, i) => i > 0 && /[\w.:/-]/.test(c) && !/\\/.test(found[0].slice(0, i)));
+      if (!found || at === undefined || at < 0) continue;
+      const where = found.index + at;
+      text = text.slice(0, where) + escaped(text[where] ?? '', capital) + text.slice(where + 1);
+    }
+    return text;
+  });
+
+describe('withPlainLetters()', () => {
+  test.each([
+    ['{"\\u0074ype":"\\u0075rl"}', '{"type":"url"}'],
+    ['{"a":"\\u005F\\u002d\\u002E\\u003a\\u002f"}', '{"a":"_-.:/"}'],
+    ['{"a":"\\\\u0041"}', '{"a":"\\\\u0041"}'],
+    ['{"a":"\\\\\\u0041"}', '{"a":"\\\\A"}'],
+    ['{"a":"\\"\\u0022\\u003c\\u00e9\\u001b\\n"}', '{"a":"\\"\\u0022\\u003c\\u00e9\\u001b\\n"}'],
+    ['{"a":"\\u004', '{"a":"\\u004'],
+    ['{"a":"\\u0041\\', '{"a":"A\\'],
+    ['u0041', 'u0041'],
+  ])('%s', (json, expected) => {
+    expect(plain(json)).toBe(expected);
+  });
+
+  test('keeps the meaning of any JSON and leaves no escape of a letter, whatever is escaped', () => {
+    fc.assert(
+      fc.property(spelled, (json) => {
+        const text = plain(json);
+        expect(JSON.parse(text)).toEqual(JSON.parse(json));
+        expect(text).not.toMatch(/(?<!\\)(?:\\\\)*\\u00(?:[46][1-9a-f]|[57][0-9a]|3[0-9])/i);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('returns the very bytes of what has none', () => {
+    const bytes = Buffer.from('{"a":"\\u00e9 \\\\u0041"}');
+    expect(withPlainLetters(bytes)).toBe(bytes);
+  });
+});

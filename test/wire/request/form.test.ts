@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { readForm } from '../../../src/wire/request/form.ts';
+
+const TYPE = 'multipart/form-data; boundary=b';
+const read = (text: string, type = TYPE) => {
+  const bytes = Buffer.from(text);
+  return readForm(bytes, type)?.map(({ name, isFile, start, end }) => [
+    name,
+    isFile,
+    bytes.toString('utf8', start, end),
+  ]);
+};
+const part = (disposition: string, value: string, more = '') =>
+  `--b\r\ncontent-disposition: ${disposition}\r\n${more}\r\n${value}\r\n`;
+const END = '--b--\r\n';
+
+describe('readForm()', () => {
+  test('reads fields and files in their order', () => {
+    const text = [
+      part('form-data; name="model"', 'm'),
+      part('form-data; name=n', ''),
+      part('form-data; name="image[]"; filename="a;b.png"', 'PNG\r\n--x', 'content-type: image/png\r\n'),
+      END,
+    ].join('');
+    const fields = [
+      ['model', false, 'm'],
+      ['n', false, ''],
+      ['image[]', true, 'PNG\r\n--x'],
+    ];
+    expect(read(text)).toEqual(fields);
+    expect(read(text, 'multipart/form-data; charset=utf-8; boundary="b"')).toEqual(fields);
+    expect(read(text.replace(/\r\n$/, ''))).toEqual(fields);
+  });
+
+  test.each([
+    ['text before the first field', `x\r\n${part('form-data; name="a"', '1')}${END}`],
+    [
+      'text behind the last field',
+      `${part('form-data; name="a"', '1')}${END}${part('form-data; name="b"', '2')}`,
+    ],
+    ['no end', part('form-data; name="a"', '1')],
+    ['an escape in a name', `${part('form-data; name="a\\"b"', '1')}${END}`],
+    ['an extended name', `${part("form-data; name*=utf-8''a", '1')}${END}`],
+    ['both kinds of name', `${part('form-data; name="a"; name*=utf-8\'\'b', '1')}${END}`],
+    ['a name twice', `${part('form-data; name="a"; name="b"', '1')}${END}`],
+    ['no name', `${part('form-data', '1')}${END}`],
+    ['another disposition', `${part('attachment; name="a"', '1')}${END}`],
+    [
+      'a disposition twice',
+      `${part('form-data; name="a"', '1', 'Content-Disposition: form-data; name="b"\r\n')}${END}`,
+    ],
+    ['a folded header', `${part('form-data;\r\n name="a"', '1')}${END}`],
+    ['bare line feeds', `${part('form-data; name="a"', '1')}${END}`.replaceAll('\r\n', '\n')],
+    ['blanks behind a boundary', `${part('form-data; name="a"', '1').replace('--b', '--b ')}${END}`],
+    ['nothing', ''],
+  ])('leaves alone what servers could read differently: %s', (_, text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  test('leaves a form without a boundary alone', () => {
+    expect(read(`${part('form-data; name="a"', '1')}${END}`, 'multipart/form-data')).toBeUndefined();
+  });
+});
