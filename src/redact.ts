@@ -15,6 +15,13 @@ export function redactKeys(text: string): string {
   return text.replace(KEYS, (secret) => `${secret.slice(0, 6)}${MASK}`);
 }
 
+/** The keys of gw itself, which it keeps as hashes alone. */
+const OWN_KEYS = /sk-gw-[\w-]{16,}/g;
+
+/** The text without keys of gw, which a client may send as a name by mistake. */
+export const withoutOwnKeys = (text: string): string =>
+  text.includes('sk-gw-') ? text.replace(OWN_KEYS, `sk-gw-${MASK}`) : text;
+
 /** Longer secrets are recognised by their blocks, so that a part of one is found too. */
 const BLOCK = 8;
 const MIN_BLOCKS = 2;

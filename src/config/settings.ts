@@ -75,9 +75,10 @@ export interface Settings {
   'routing.first_byte_timeout_ms': number;
   'metering.max_tokens_per_second': number;
   'metrics.otlp_endpoint': string;
-  'passthrough.unmetered': UnmeteredRule;
-  'passthrough.subscriptions': SubscriptionRule;
-  'passthrough.organization': OrganizationRule;
+  'passthrough.unmetered': PassRule;
+  'passthrough.subscriptions': PassRule;
+  'passthrough.organization': PassRule;
+  'passthrough.unlisted': UnlistedRule;
   'prices.url': string;
   'requests.keep_bodies': Switch;
   'retention.requests': Retention;
@@ -102,17 +103,13 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
 export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 
-/** Whether projects with a budget may use endpoints whose cost has no upper bound. */
-const UNMETERED_RULES = ['refuse', 'allow'] as const;
-export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
+/** Whether what is refused by default passes. */
+const PASS_RULES = ['refuse', 'allow'] as const;
+export type PassRule = (typeof PASS_RULES)[number];
 
-/** Whether clients may use logins of their own, which their subscriptions pay for. */
-const SUBSCRIPTION_RULES = ['refuse', 'allow'] as const;
-export type SubscriptionRule = (typeof SUBSCRIPTION_RULES)[number];
-
-/** Whether clients may reach the endpoints that manage the provider's organization, users, keys and bills. */
-const ORGANIZATION_RULES = ['refuse', 'allow'] as const;
-export type OrganizationRule = (typeof ORGANIZATION_RULES)[number];
+/** Who may reach endpoints that no document known to gw describes. */
+const UNLISTED_RULES = ['refuse', 'admin', 'allow'] as const;
+export type UnlistedRule = (typeof UNLISTED_RULES)[number];
 
 /** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
 const SERVICE_TIER_RULES = ['default', 'account'] as const;
@@ -308,20 +305,25 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   },
   'passthrough.unmetered': {
     default: () => 'refuse',
-    parse: oneOf(UNMETERED_RULES),
+    parse: oneOf(PASS_RULES),
     about:
-      'endpoints whose cost has no upper bound (audio, images, batches), for projects with a budget: refuse or allow',
+      'endpoints of unbounded cost (audio, images, batches), for projects with a budget: refuse or allow',
   },
   'passthrough.subscriptions': {
     default: () => 'refuse',
-    parse: oneOf(SUBSCRIPTION_RULES),
+    parse: oneOf(PASS_RULES),
     about:
       "logins of Claude Code and Codex, passed to Anthropic and OpenAI as they are, and in no budget: refuse or allow. Your plan's terms apply: read there whether they allow a local proxy",
   },
   'passthrough.organization': {
     default: () => 'refuse',
-    parse: oneOf(ORGANIZATION_RULES),
+    parse: oneOf(PASS_RULES),
     about: "endpoints that manage a provider's organization, users, keys and bills: refuse or allow",
+  },
+  'passthrough.unlisted': {
+    default: () => 'refuse',
+    parse: oneOf(UNLISTED_RULES),
+    about: "endpoints that gw doesn't know, beside other projects: refuse, admin (for admin keys) or allow",
   },
   'prices.url': {
     default: () => '',

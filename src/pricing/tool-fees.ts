@@ -46,7 +46,11 @@ const BY_PROVIDER: Readonly<Record<string, Fees>> = {
     collections_search: perCall('0.0025'),
     code_execution: perCall('0.005'),
   },
-  openrouter: { chat_search: perRequest('0.05') },
+  openrouter: {
+    chat_search: perRequest('0.05'),
+    // A thousand pages, the most that its OCR reads of a document, in the dearest region.
+    file_parser: perRequest('2.20'),
+  },
 };
 
 /** The fee for a tool at a provider; undefined if unknown. */

@@ -91,7 +91,7 @@ export function createApi(options: ApiOptions): Api {
       if (answerCors(request, response, options.guard.allowedOrigins())) return;
       if (fault && request.url !== '/health') throw fault;
       refuseWebSocket(request);
-      const { handler, parameters } = router.find(request);
+      const { handler, parameters } = router.find(request.method ?? '', exchange.target.path);
       await handler(exchange, parameters);
     } catch (error) {
       if (error instanceof ClientGone) response.destroy();

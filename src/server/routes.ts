@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http';
-import { GwError } from '../errors.ts';
+import { badRequest, GwError } from '../errors.ts';
 import type { Exchange } from '../gateway/context/exchange.ts';
 
 /** The values of the `{name}` segments of a path. */
@@ -14,8 +13,11 @@ export type RouteTable = Readonly<
 >;
 
 export interface Router {
-  /** Throws GwError 404 for an unknown path and 405 for a known one with another method. */
-  find(request: IncomingMessage): { handler: Handler; parameters: PathParameters };
+  /**
+   * Finds the handler of a method and a path in its own spelling. Throws GwError 404 for an unknown path, 405 for a known
+   * one with another method, and 400 `path_spelling` for one whose letters differ in size from a known one's.
+   */
+  find(method: string, path: string): { handler: Handler; parameters: PathParameters };
 }
 
 interface Pattern {
@@ -42,44 +44,28 @@ export function createRouter(table: RouteTable, fallback?: Handler): Router {
     if (method !== 'HEAD') methods.set(path, [...(methods.get(path) ?? []), method]);
   }
   return {
-    find(request) {
-      const path = pathOf(request.url ?? '/');
+    find(asked, path) {
       // Node omits the body of a response to HEAD.
-      const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
+      const method = asked === 'HEAD' ? 'GET' : asked;
       const handlers = fixed.get(path);
-      const handler = handlers?.[method] ?? handlers?.[request.method ?? ''];
+      const handler = handlers?.[method] ?? handlers?.[asked];
       if (handler) return { handler, parameters: NO_PARAMETERS };
       for (const pattern of patterns) {
         const parameters = pattern.method === method ? matchPath(pattern.segments, path) : undefined;
         if (parameters) return { handler: pattern.handler, parameters };
       }
       const allowed = methodsFor(methods, path);
+      // Some servers don't tell them apart.
+      const lower = path.toLowerCase();
+      if (allowed.length === 0 && methodsFor(methods, lower).length > 0)
+        throw badRequest(`no endpoint at ${path}. Use ${lower}`, undefined, 'path_spelling');
       if (fallback && allowed.length === 0 && /^\/v1\/./.test(path) && !OWN_PATH.test(path)) {
         return { handler: fallback, parameters: NO_PARAMETERS };
       }
-      throw noRoute(request.method ?? '', path, allowed);
+      throw noRoute(asked, path, allowed);
     },
   };
 }
-
-/** Paths of providers' APIs without their `/v1`. */
-const API_PATH =
-  /^\/(chat|completions?|complete|responses|embeddings|messages|models|moderations|audio|images|files|batches)(\/|$)/;
-
-/**
- * The path without its query, normalized. Clients leave `/v1` out, or add it to a base URL that ends in it; they
- * double a slash if the base URL ends in one.
- */
-function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
-  if (path.startsWith('/v1/') && !path.startsWith('/v1/v1/') && !ODD_SLASHES.test(path)) return path;
-  const plain = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
-  const single = plain.startsWith('/v1/v1/') ? plain.slice(3) : plain;
-  return API_PATH.test(single) ? `/v1${single}` : single;
-}
-
-const ODD_SLASHES = /\/(\/|$)/;
 
 /** The query's parameters; the last one of a name wins. */
 export function queryOf(url: string): Record<string, string> {

@@ -851,16 +851,16 @@ describe('a free pass-through request', () => {
     'is not a path that a server could read as another: %s',
     async (path) => {
       const gateway = await budgeted({ alone: true });
-      expect((await gateway.post(PLAIN, { path: `/v1${path}` })).status).toBe(402);
+      expect((await gateway.post(PLAIN, { path: `/v1${path}` })).status).toBe(400);
       expect(gateway.upstream.requests).toEqual([]);
     },
   );
 
   test('is sent with the path that gw checked, without repeated slashes', async () => {
-    const gateway = await budgeted();
+    const gateway = await budgeted({ alone: true });
     gateway.upstream.queue(respond(200, JSON_TYPE, '{}'));
-    await gateway.post(PLAIN, { path: '/v1/files//chat/completions' });
-    expect((await gateway.upstream.nextRequest()).path).toBe('/v1/files/chat/completions');
+    await gateway.post(PLAIN, { path: '/v1//uploads//up_1//parts/' });
+    expect((await gateway.upstream.nextRequest()).path).toBe('/v1/uploads/up_1/parts');
   });
 
   test('keeps its method', async () => {

@@ -198,7 +198,7 @@ async function confide(gateway: TestGateway): Promise<string> {
 
 /** What providers have to have got, or the test would show nothing. */
 const SENT = [
-  ...['provider key, stored', 'provider key, of Anthropic', 'login of Claude', 'login of ChatGPT', 'query'],
+  ...['provider key, stored', 'provider key, of Anthropic', 'login of Claude', 'login of ChatGPT'],
   ...[
     'prompt',
     'system prompt',

@@ -28,7 +28,7 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   const own = listed && holdCard(gateway, context, target, listed);
   const card = own && priceTenths !== 10 ? scaleCard(own, priceTenths) : own;
   const settings = gateway.settings();
-  const serverTools = toolsFor(context.request.serverTools, target.model);
+  const serverTools = toolsFor(context.request, target);
   const tools =
     serverTools &&
     !isSelfHosted(target, listed) &&

@@ -2,6 +2,8 @@ import type { NanoUsd } from '../../money.ts';
 import { type ToolFee, toolFee } from '../../pricing/tool-fees.ts';
 import { readImageCost, readToolCalls, tellsToolCalls } from '../../pricing/tool-usage.ts';
 import type { ServerTool, ServerTools } from '../../wire/request/server-tools.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** What the provider's tools add to a request's cost. */
 export interface ToolFees {
@@ -46,9 +48,24 @@ const IS_RESEARCH_MODEL = /\bsonar-deep-research\b/;
 /** Accept the limit of all calls and ignore it (https://docs.mistral.ai/api/endpoint/responses), or have another field. */
 const IGNORES_LIMIT: ReadonlySet<string> = new Set(['mistral', 'xai']);
 
-/** The tools of a request, with those that the model brings: search models, and OpenRouter's `:online` suffix. */
-export function toolsFor(request: ServerTools | undefined, model: string): ServerTools | undefined {
+/** OpenRouter takes 50 MB at most, so no more documents than this matter. */
+const MAX_DOCUMENTS = 10_000;
+
+/**
+ * The tools of a request, with those that the model brings: search models, and OpenRouter's suffix `:online` and presets.
+ * OpenRouter reads documents by OCR where the model can't read them and no plugin is named:
+ * https://openrouter.ai/docs/guides/overview/multimodal/pdfs
+ */
+export function toolsFor(
+  { serverTools: request, nonText, bytes }: Pick<WireRequest, 'serverTools' | 'nonText' | 'bytes'>,
+  { provider, model }: Target,
+): ServerTools | undefined {
   const tools: ServerTool[] = request?.tools.slice() ?? [];
+  if (provider.name === 'openrouter') {
+    if (model.includes('@preset/')) tools.push({ name: 'preset', field: 'model' });
+    for (let left = nonText.context ? documentsIn(bytes) : 0; left > 0; left--)
+      tools.push({ name: 'file_parser', field: 'messages' });
+  }
   if (IS_SEARCH_MODEL.test(model) && !tools.some(({ name }) => name === 'chat_search')) {
     tools.push({ name: 'chat_search', field: 'model' });
   }
@@ -57,6 +74,13 @@ export function toolsFor(request: ServerTools | undefined, model: string): Serve
   if (tools.length === 0) return undefined;
   if (!request) return { tools, limit: 'none' };
   return tools.length === request.tools.length ? request : { ...request, tools, removal: undefined };
+}
+
+/** At least as many as a body has: a part of type `file` has a member of that name, too. */
+function documentsIn(bytes: Buffer): number {
+  const words = bytes.toString('latin1').match(/"(?:file|input_file|document)"/g) ?? [];
+  const files = words.filter((word) => word === '"file"').length;
+  return Math.min(Math.ceil(files / 2) + words.length - files, MAX_DOCUMENTS);
 }
 
 export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFees {

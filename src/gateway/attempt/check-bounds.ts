@@ -27,8 +27,10 @@ export function checkBounds(
 ): void {
   const { context, target, admitted, route } = attempt;
   const { quote } = admitted;
-  const { usage, flags } = metered;
+  const { usage, flags, costNanoUsd } = metered;
   const { id } = context.exchange;
+  if (context.wire.unreported === 'free' && (costNanoUsd > 0 || usage.outputTokens > 0))
+    boundTrust.distrust({ ...target, model: context.wire.endpoint }, 'free', id);
   // What is passed through has no bounds.
   if (!route || !quote.card) return;
   const limit = (admitted.limit ?? context.request.maxOutputTokens) === undefined ? 'maximum' : 'output';

@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
+import { type RequestTarget, requestTarget } from './request-target.ts';
 
 /** A client's HTTP request and response. */
 export interface Exchange {
   id: RequestId;
   request: IncomingMessage;
   response: ServerResponse;
+  target: RequestTarget;
   /** Monotonic milliseconds. */
   startedAt: number;
   /** The client's span; undefined without telemetry. */
@@ -44,6 +46,7 @@ export function openExchange(
     id,
     request,
     response,
+    target: requestTarget(request.url ?? '/'),
     startedAt,
     trace: undefined,
     bodyAt: undefined,

@@ -1,5 +1,6 @@
 import { GwError } from '../../errors.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
+import { modelsIn } from '../../wire/request/named-models.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -16,27 +17,35 @@ export function checkKey(
   if (waitMs > 0) throw rateLimited(caller.keyId, caller.rpm, waitMs);
 }
 
-/** Fields by which a request lets other models answer than the one that it names. */
-const OTHER_MODELS = new Set(['models', 'fallbacks', 'preset']);
-
-/** A request without a model may use any, as a batch does; only reading is free of that. */
+/**
+ * Refuses a request that lets a model answer which the key may not use: each that it names counts, and so does what
+ * chooses one elsewhere. A request without a model may use any, as a batch does; only reading is free of that.
+ */
 function checkModel(
   models: readonly string[],
   keyId: number,
   method: string | undefined,
   request: WireRequest,
 ): void {
-  const { model, members } = request;
-  const other = members.find(({ key }) => OTHER_MODELS.has(key))?.key;
+  const { model } = request;
+  const named = request.named?.() ?? modelsIn(request.bytes, request.members);
   const isRead = model === '' && (method === 'GET' || method === 'HEAD');
-  if (other === undefined && (isRead || isAllowed(models, model))) return;
-  const asked = other ?? model;
-  const what = asked === '' ? 'a request that names no model' : `"${asked}"`;
+  const other = named.names.find((name) => !isAllowed(models, name));
+  const isModelAllowed = isRead || isAllowed(models, model);
+  if (isModelAllowed && other === undefined && named.hidden === undefined) return;
+  const what = !isModelAllowed
+    ? quotedModel(model)
+    : other === undefined
+      ? `the field "${named.hidden}"`
+      : `"${other}"`;
   throw new GwError(
     `key ${keyId} may use only ${models.join(', ')}, which rules out ${what}. To see keys: gw keys list`,
-    { status: 403, type: 'permission_error', code: 'model_forbidden', param: other ?? 'model' },
+    { status: 403, type: 'permission_error', code: 'model_forbidden', param: named.hidden ?? 'model' },
   );
 }
+
+const quotedModel = (model: string): string =>
+  model === '' ? 'a request that names no model' : `"${model}"`;
 
 /** An entry allows the model with and without its provider in front; one that ends in `*`, all that begin alike. */
 function isAllowed(models: readonly string[], asked: string): boolean {

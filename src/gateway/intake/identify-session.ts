@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '../../json/object.ts';
 import { readValue } from '../../json/scan.ts';
+import { withoutOwnKeys } from '../../redact.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { ClientSession } from '../context/client-session.ts';
@@ -119,6 +120,6 @@ const PLAIN_ID = /^[\x21-\x7e]{1,128}$/;
 /** The id, or its hash where it is long or has other than printable characters; empty for what is no text. */
 function idOf(value: unknown): string {
   if (typeof value !== 'string' || value === '') return '';
-  if (PLAIN_ID.test(value)) return value;
+  if (PLAIN_ID.test(value) && withoutOwnKeys(value) === value) return value;
   return `sha256-${createHash('sha256').update(value).digest('base64url')}`;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../../errors.ts';
 import { copyBytes } from '../../json/copy-bytes.ts';
+import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import { ClientGone } from './client-gone.ts';
@@ -15,7 +16,7 @@ export interface BodyLimits {
 }
 
 /**
- * Reads the whole body and decodes it. Throws GwError 415 for a wrong content type, 413 above `maxBytes`, and 503 when
+ * Reads the whole body and decodes it; JSON comes with plain letters. Throws GwError 415 for a wrong content type, 413 above `maxBytes`, and 503 when
  * the memory for bodies is full. The rest of a refused body is read and dropped: closing the connection while the
  * client still sends would reset it, and the client would never see the error.
  */
@@ -26,9 +27,11 @@ export function readBody(
   response?: ServerResponse,
 ): Promise<Buffer> {
   if (type === 'json') checkType(request);
-  const body = readBytes(request, limits, response);
+  const received = readBytes(request, limits, response);
   const encoding = request.headers['content-encoding'];
-  return encoding === undefined ? body : body.then((bytes) => decode(bytes, encoding, limits, response));
+  const body =
+    encoding === undefined ? received : received.then((bytes) => decode(bytes, encoding, limits, response));
+  return /json/i.test(request.headers['content-type'] ?? '') ? body.then(withPlainLetters) : body;
 }
 
 async function decode(

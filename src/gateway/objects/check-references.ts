@@ -43,12 +43,15 @@ function withoutOwnItems(
 const FIELDS = new Set(['previous_response_id', 'conversation', 'prompt', 'container', 'file_ids']);
 
 /** A quick check that may find more than there is, but never less. */
-function mayRefer(context: RequestContext): boolean {
+export function mayRefer(context: Pick<RequestContext, 'request' | 'wire' | 'exchange'>): boolean {
   const { bytes, members } = context.request;
   if (members.some(({ key }) => FIELDS.has(key))) return true;
+  // An item of a response stands for itself by its id alone.
+  if (/^responses/.test(context.wire.endpoint) && bytes.indexOf(ID) >= 0) return true;
   return mentionsIds(bytes) || mayHideWords(bytes) || unseenIn(context) !== undefined;
 }
 
+const ID = Buffer.from('"id"');
 const ID_KEY = Buffer.from('_id');
 const CONTAINER = Buffer.from('"container"');
 const REFERENCE = Buffer.from('item_reference');

@@ -26,6 +26,7 @@ const HOLDERS: ReadonlySet<string> = new Set([
     'video',
     'thread',
     'previous_response',
+    'voice',
   ],
 ]);
 /** Schemas and arguments of the client's own, in which a provider looks for nothing. */
@@ -61,13 +62,22 @@ export function referencesInText(text: string): References {
   }
 }
 
+/** The text itself if it looks like an id; of an address, the parts that do. */
+function idsInText(text: string): string[] {
+  const plain = text.trim();
+  if (isIdLike(plain)) return [plain];
+  return ADDRESS.test(plain) ? (plain.match(ID_LIKES) ?? []).filter(isIdLike) : [];
+}
+
+const ADDRESS = /^[a-z][a-z\d+.-]{1,20}:\/\/\S{1,4000}$/i;
+
 /** The texts in an object that look like ids, of all fields, in whatever depth. */
 function stringsIn(json: string): string[] {
   const found: string[] = [];
   scanObject(Buffer.from(json), {
     onString(bytes, start, end) {
       const text = decoded(bytes.toString('utf8', start, end));
-      if (isIdLike(text)) found.push(text);
+      found.push(...idsInText(text));
     },
   });
   return found;
@@ -91,7 +101,7 @@ export function referencesIn(value: unknown): References {
     if (text === '') return;
     const isName = !isFree && REFERENCES.has(key) && !WORDS.has(text) && !text.startsWith('data:');
     if (isName) named.add(text);
-    else if (!OWN_IDS.has(key) && isIdLike(text.trim())) seen.add(text.trim());
+    else if (!OWN_IDS.has(key)) for (const id of idsInText(text)) seen.add(id);
   }
 
   function visit(inner: unknown, key: string, isFree: boolean, depth: number): void {

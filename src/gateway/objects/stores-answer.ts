@@ -4,7 +4,8 @@ import { responsesWire } from '../../wire/apis/responses.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 
 /** Endpoints whose answers nobody can ask for again. */
-const PASSING = /^(moderations|audio|images|rerank|messages\/count_tokens|responses\/input_tokens)(\/|$)/;
+const PASSING =
+  /^(moderations|audio\/(?:speech|transcriptions|translations)|images|rerank|messages\/count_tokens|responses\/input_tokens)(\/|$)/;
 
 /**
  * Whether the provider stores the answer, so that its id is of use to others: responses unless `store` is false, chat

@@ -36,11 +36,14 @@ function referencesInForm(text: string, boundary: string): References {
 /** What a line must have to name an object. */
 const MAY_REFER = /_id|conversation|container|"prompt"|item_reference|\\u00/;
 
-/** The ids in the lines of JSONL. https://platform.openai.com/docs/guides/batch */
+/**
+ * The ids in the lines of JSONL (https://platform.openai.com/docs/guides/batch), whatever stands before its first object.
+ * Python's parser takes UTF-16 and UTF-32 too, whose zero bytes are left out here; a binary file has no such lines.
+ */
 function referencesInLines(text: string): References[] {
-  if (!/^[\ufeff\s]*\{/.test(text)) return [];
-  return text
+  const plain = text.slice(0, 64).includes('\0') ? text.replaceAll('\0', '') : text;
+  return plain
     .split('\n')
-    .filter((line) => MAY_REFER.test(line))
+    .filter((line) => line.includes('{') && MAY_REFER.test(line))
     .map(referencesInText);
 }

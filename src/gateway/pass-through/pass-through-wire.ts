@@ -4,17 +4,17 @@ import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts'
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { usageMember } from '../../wire/answer/usage-member.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
-import type { Costs } from '../subscription/unbounded-quote.ts';
+import type { Costs } from './endpoints.ts';
 
 /** Reads answers of any API: takes usage from where APIs commonly report it, and never counts tokens itself. */
 export function passThroughWire(endpoint: string, costs: Costs): PassThroughWire {
-  const isFree = costs === 'nothing';
+  const isStored = costs === 'stored';
   return {
     endpoint,
-    unreported: isFree ? 'free' : 'unmetered',
+    unreported: costs === 'unknown' ? 'unmetered' : 'free',
     // Fetching something again, such as a stored answer, is free: it was billed when it was generated.
-    usageOf: isFree ? () => undefined : usageMember,
-    inspect: isFree ? (events) => ({ pass: events }) : inspectAnyEvents,
+    usageOf: isStored ? () => undefined : usageMember,
+    inspect: isStored ? (events) => ({ pass: events }) : inspectAnyEvents,
     textOf: () => [],
   };
 }

@@ -11,20 +11,21 @@ import { settle } from '../attempt/settle.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import { isUnmistakable } from '../context/request-target.ts';
 import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { authenticate, receive } from '../intake/receive.ts';
 import type { Target } from '../state/resolver.ts';
 import { ownLogin, passLogin } from '../subscription/pass-login.ts';
 import { unboundedQuote } from '../subscription/unbounded-quote.ts';
-import { queryOf } from '../upstream/build-request.ts';
-import { upstreamHeaders } from '../upstream/headers.ts';
+import { channelTo } from '../upstream/build-request.ts';
 import { bodyReferences } from './body-references.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
-import { costsOf, endpointOf } from './costs.ts';
 import { countTokens } from './count-tokens.ts';
+import { endpointOf } from './endpoint-name.ts';
+import { type Costs, costsOf } from './endpoints.ts';
 import { passThroughWire } from './pass-through-wire.ts';
-import { checkObjects, refuseClosed } from './path-access.ts';
+import { checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
 /** What this stage uses of the gateway. */
 type IntakeParts = Pick<
@@ -45,8 +46,9 @@ type IntakeParts = Pick<
  * reports. Its cost has no upper bound, so a project with a budget has to allow it.
  */
 export async function passThrough(gateway: Gateway, exchange: Exchange): Promise<void> {
-  const { method, url = '', rawHeaders } = exchange.request;
-  const path = pathAfterVersion(url);
+  const { method } = exchange.request;
+  const { query } = exchange.target;
+  const path = pathAfterVersion(exchange.target.path);
   const context = await receiveAny(gateway, exchange, path);
   try {
     refuseClosed(gateway, path);
@@ -59,17 +61,20 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
     const namesForeign = checkObjects(gateway, context, {
       method: method ?? 'GET',
       path,
-      query: queryOf(url),
+      query,
       body: () => bodyReferences(context.request.bytes, exchange.request.headers),
       provider: target.provider.name,
     });
-    const quote = unboundedQuote(gateway, target, costsOf(method, path));
+    const costs = provenCosts(gateway, context, target, path);
+    context.wire = passThroughWire(context.wire.endpoint, costs);
+    const quote = unboundedQuote(gateway, target, costs !== 'unknown');
     const admitted = await admitFinally(gateway, { context, target, calendar: gateway.calendar() }, quote);
     const attempt = { context, target, admitted, why: 'passed-through', namesForeign };
+    const channel = channelTo(gateway, attempt);
     const result = await sendAttempt(gateway, attempt, {
       method: method ?? 'GET',
-      path: target.provider.basePath + path + queryOf(url),
-      headers: upstreamHeaders(rawHeaders, target.provider),
+      path: target.provider.basePath + path + channel.query,
+      headers: channel.headers,
       body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
     });
     prepareAnswer(gateway, attempt, result);
@@ -90,7 +95,7 @@ async function receiveAny(
   const sender = authenticate(gateway, exchange);
   const body = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
   exchange.bodyAt = gateway.clock.monotonic();
-  const wire = passThroughWire(endpointOf(path), costsOf(exchange.request.method, path));
+  const wire = passThroughWire(endpointOf(path), 'unknown');
   const request = readLoosely(body, exchange.request);
   const context = receive(gateway, sender, wire, request);
   if (!context.options.explain) return context;
@@ -101,15 +106,37 @@ async function receiveAny(
   );
 }
 
-/** The path without `/v1`, which the provider's base URL contains. Throws GwError 404 for a path with `..` in it. */
-function pathAfterVersion(url: string): string {
-  const path = (url.split('?')[0] ?? '').replace(/\/{2,}/g, '/').replace(/^(\/v1)+(?=\/)/, '');
-  if (!/(^|\/)(\.|%2e){1,2}(\/|$)|[\\#]|%2f|%5c/i.test(path)) return path;
-  throw new GwError(`no endpoint at ${path}`, {
-    status: 404,
-    type: 'not_found_error',
-    code: 'unknown_endpoint',
-  });
+/**
+ * What a call costs: nothing by the provider's document alone, and only while its answers report nothing. Throws GwError
+ * 403 for an endpoint that no document names, where a key's models or several projects are at stake: nobody knows what it
+ * does. A budget refuses it by its cost.
+ */
+function provenCosts(
+  { boundTrust, objects, settings }: Pick<Gateway, 'boundTrust' | 'objects' | 'settings'>,
+  { caller, exchange, wire }: RequestContext<PassThroughWire>,
+  { provider }: Target,
+  path: string,
+): Costs {
+  const { method = 'GET' } = exchange.request;
+  const costs = costsOf(provider, method, path);
+  const rule = settings()['passthrough.unlisted'];
+  const isOpen = rule === 'allow' || (rule === 'admin' && caller.admin);
+  if (costs === undefined && !isOpen && (caller.models !== null || objects.shared()))
+    throw endpointClosed(
+      `gw does not know what ${method} /v1${path} does at ${provider.name}, so it does not pass it on for a key with models of its own, or beside other projects. The owner of gw can allow such endpoints: gw config set passthrough.unlisted allow`,
+    );
+  const isFree = costs === 'nothing' && boundTrust.isTrusted({ provider, model: wire.endpoint }, 'free');
+  return costs === 'stored' || isFree ? costs : 'unknown';
+}
+
+/** The path without `/v1`, which the provider's base URL contains. Throws GwError 400 for one that servers may misread. */
+function pathAfterVersion(path: string): string {
+  if (isUnmistakable(path)) return path.replace(/^\/v1(?=\/)/, '');
+  throw badRequest(
+    `gw does not pass on ${path}, which servers may read as another path: it has escapes, ";", "\\" or a segment that ends in a dot`,
+    undefined,
+    'path_spelling',
+  );
 }
 
 /** The body with the model's name replaced by the provider's. */

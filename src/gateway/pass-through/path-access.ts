@@ -5,7 +5,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { askerOf } from '../objects/check-references.ts';
 import { referencesIn } from '../objects/references.ts';
-import { objectNotFound, type References } from '../state/access/stored-objects.ts';
+import type { References } from '../state/access/stored-objects.ts';
 
 /** What manages an account at OpenAI, Anthropic, OpenRouter, LiteLLM and the like, wherever it stands in a path ... */
 const CLOSED = new Set([
@@ -52,7 +52,8 @@ const CLOSED_FIRST = new Set([
 
 /** Throws GwError 403 for the endpoints of a provider that manage its account, unless the owner of gw allows them. */
 export function refuseClosed({ settings }: Pick<Gateway, 'settings'>, path: string): void {
-  const segments = segmentsOf(path);
+  // Some servers don't tell small letters and capitals apart.
+  const segments = segmentsOf(path.toLowerCase());
   const isClosed = segments.some((segment) => CLOSED.has(segment)) || CLOSED_FIRST.has(segments[0] ?? '');
   if (!isClosed || settings()['passthrough.organization'] === 'allow') return;
   throw endpointClosed(
@@ -72,9 +73,6 @@ const WORDS = new Set([
 ]);
 /** What looks among all objects of a kind. */
 const SEARCHES = /.\/(search|list|query)\/?$/i;
-/** What every provider reads as it stands. */
-const PLAIN = /^[\w.:~@,+=-]+$/;
-
 export interface PathCall {
   method: string;
   path: string;
@@ -103,7 +101,7 @@ export function checkObjects(
       `${method} /v1${path} is about what all projects have made. Use an admin key, or ask for an object by its id`,
     );
   }
-  const isUpload = first === undefined && segmentsOf(path)[0] === 'uploads';
+  const isUpload = first === undefined && segmentsOf(path)[0]?.toLowerCase() === 'uploads';
   if (isUpload && !asker.admin && !isOfData(context.request.bytes))
     throw endpointClosed(
       'gw does not pass on an upload in parts whose lines may name objects, because the parts could cut an id in two. Send the file whole to /v1/files, or use an admin key',
@@ -135,52 +133,14 @@ function isOfData(body: Buffer): boolean {
 const isFormOfPurpose = (text: string): boolean =>
   [...new URLSearchParams(text).keys()].some((key) => key.startsWith('purpose'));
 
-/** The ids in a path: what is no known word. The first segment names a kind. Throws GwError 404 for odd spellings. */
-function idsIn(path: string): string[] {
-  const ids: string[] = [];
-  for (const segment of path
-    .split('/')
-    .filter((each) => each !== '')
-    .slice(1)) {
-    const id = decoded(segment);
-    if (id === undefined || !PLAIN.test(id)) throw objectNotFound(segment);
-    if (!WORDS.has(id)) ids.push(id);
-  }
-  return ids;
-}
+/** The ids in a path: what is no known word. The first segment names a kind. */
+const idsIn = (path: string): string[] =>
+  segmentsOf(path)
+    .slice(1)
+    .filter((segment) => !WORDS.has(segment));
 
-/** The segment as a provider may read it: decoded once. Undefined if that leaves anything to decode. */
-function decoded(segment: string): string | undefined {
-  try {
-    const text = decodeURIComponent(segment);
-    return text.includes('%') ? undefined : text;
-  } catch {
-    return undefined;
-  }
-}
+const segmentsOf = (path: string): string[] => path.split('/').filter((segment) => segment !== '');
 
-/** The segments in every spelling that a server may take for the same: decoded, in lower case, without parameters. */
-function segmentsOf(path: string): string[] {
-  return path
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map((segment) => {
-      let text = segment;
-      for (let i = 0; i < 4 && text.includes('%'); i++) text = decodeLoosely(text);
-      let plain = (
-        text
-          .normalize('NFKC')
-          .toLowerCase()
-          .split(/[;?#\0]/)[0] ?? ''
-      ).trim();
-      while (plain.endsWith('.')) plain = plain.slice(0, -1).trim();
-      return plain;
-    });
-}
-
-const decodeLoosely = (text: string): string =>
-  text.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
-
-function endpointClosed(message: string): GwError {
+export function endpointClosed(message: string): GwError {
   return new GwError(message, { status: 403, type: 'permission_error', code: 'endpoint_closed' });
 }

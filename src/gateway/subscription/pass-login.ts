@@ -15,7 +15,6 @@ import { type SettleParts, settle } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
-import { queryOf } from '../upstream/build-request.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
 
@@ -54,14 +53,14 @@ export async function passLogin(
 ): Promise<void> {
   check(gateway, context, login, path);
   const { exchange, request } = context;
-  const { method = 'POST', url = '', rawHeaders, headers } = exchange.request;
+  const { method = 'POST', rawHeaders, headers } = exchange.request;
   const provider = gateway.subscriptions[login];
   const target = { provider, model: request.model };
   const attempt = await admitUnbilled(gateway, context, target);
   const authHeaders = ['authorization', headers.authorization ?? ''];
   const result = await sendAttempt(gateway, attempt, {
     method,
-    path: provider.basePath + path + queryOf(url),
+    path: provider.basePath + path + exchange.target.query,
     headers: upstreamHeaders(rawHeaders, { wire: provider.wire, authHeaders }),
     body: applyEdits(request.bytes, request.edits),
   });
@@ -134,7 +133,7 @@ async function admitUnbilled(
 function unbilled(gateway: QuoteParts, context: AnyRequestContext, target: Target): Admitted {
   const quote = isCompletion(context)
     ? quoteRequest(gateway, context, target)(inputBound(context, target))
-    : unboundedQuote(gateway, target, 'nothing');
+    : unboundedQuote(gateway, target, true);
   return { quote, heldNanoUsd: 0, remaining: null, limit: undefined, calls: undefined };
 }
 

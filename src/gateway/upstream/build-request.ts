@@ -1,8 +1,9 @@
 import { applyEdits, type Edit } from '../../json/edit.ts';
-import type { AdmittedRequest } from '../admission/admitted.ts';
+import type { Admitted, AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
+import { passingQuery } from './closed-lists.ts';
 import { defaultServiceTierEdits } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
 import { maxPriceEdits } from './openrouter-max-price.ts';
@@ -12,27 +13,58 @@ import { stripOwnReasoning } from './strip-own-reasoning.ts';
 
 /** Builds the HTTP request for the provider. */
 export function buildRequest(
-  gateway: Pick<Gateway, 'settings'>,
+  gateway: Pick<Gateway, 'settings' | 'objects'>,
   admittedRequest: AdmittedRequest,
 ): UpstreamRequest {
   const { context, target } = admittedRequest;
   const { provider } = target;
+  const { query, headers } = channelTo(gateway, admittedRequest);
   return {
-    path: provider.basePath + context.wire.path + queryFor(context),
-    headers: upstreamHeaders(context.exchange.request.rawHeaders, provider, context.translator !== undefined),
+    path: provider.basePath + context.wire.path + query,
+    headers,
     body: applyEdits(context.request.bytes, editsFor(gateway, admittedRequest)),
   };
 }
 
-/** The client's query, unless the provider speaks another API. */
-export function queryFor({ translator, exchange }: RequestContext): string {
-  return translator ? '' : queryOf(exchange.request.url ?? '');
+/** What of a client's query and headers goes to a provider. A query is for providers that speak the client's API. */
+interface Channel {
+  query: string;
+  headers: string[];
 }
 
-/** The query of the client's URL, with its `?`. */
-export function queryOf(url: string): string {
-  const at = url.indexOf('?');
-  return at < 0 ? '' : url.slice(at);
+/** Closed lists apply where a budget, a key's models or another project is at stake. */
+export function channelTo(
+  { objects }: Pick<Gateway, 'objects'>,
+  { context, target, admitted }: Attempt,
+): Channel {
+  if (admitted.remaining !== null || context.caller.models !== null || objects.shared())
+    return guardedChannel(context, target);
+  const { exchange, translator } = context;
+  const isTranslated = translator !== undefined;
+  return {
+    query: isTranslated ? '' : exchange.target.query,
+    headers: upstreamHeaders(exchange.request.rawHeaders, target.provider, { isTranslated }),
+  };
+}
+
+/** What closed lists let pass. The record names the rest. */
+export function guardedChannel(context: AnyRequestContext, { provider }: Target): Channel {
+  const { exchange, translator } = context;
+  const { method = 'POST', rawHeaders } = exchange.request;
+  const isTranslated = translator !== undefined;
+  const leftOut = new Set(context.leftOut);
+  const leaveOut = (name: string) => void leftOut.add(name);
+  const headers = upstreamHeaders(rawHeaders, provider, { isTranslated, leaveOut });
+  const query = isTranslated ? '' : passingQuery(exchange.target.query, method, leaveOut);
+  if (leftOut.size > 0) context.leftOut = [...leftOut];
+  return { query, headers };
+}
+
+/** A request, where it goes, and its hold. */
+interface Attempt {
+  context: AnyRequestContext;
+  target: Target;
+  admitted: Admitted;
 }
 
 /** The edits that don't depend on the hold. */

@@ -2,6 +2,7 @@ import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
 import { headerOf, type RawHeaders, withoutHeaders } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
 import { canDecompress } from '../intake/decompress.ts';
+import { passesHeader } from './closed-lists.ts';
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
 const NOT_FORWARDED = new Set([
@@ -63,11 +64,17 @@ const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
   anthropic: 'openai-',
 };
 
-/** The headers for the provider, as a flat list: the client's without its credentials, then the provider's own. */
+/**
+ * The headers for the provider, as a flat list: the client's without its credentials, then the provider's own. With
+ * `leaveOut`, only those of a closed list, and it is told the others.
+ */
 export function upstreamHeaders(
   rawHeaders: RawHeaders,
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
-  isTranslated = false,
+  {
+    isTranslated = false,
+    leaveOut,
+  }: { isTranslated?: boolean; leaveOut?: ((name: string) => void) | undefined } = {},
 ): string[] {
   let headers: string[] = [];
   let connection = '';
@@ -78,6 +85,10 @@ export function upstreamHeaders(
       continue;
     }
     if (isTranslated && name.startsWith(FOREIGN_PREFIX[wire])) continue;
+    if (leaveOut && !passesHeader(name)) {
+      leaveOut(name);
+      continue;
+    }
     // gw has decoded such a body.
     if (name === 'content-encoding' && canDecompress(rawHeaders[i + 1] ?? '')) continue;
     // gw has read the body by the first content type; a provider might take the last.

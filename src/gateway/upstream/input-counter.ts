@@ -10,6 +10,7 @@ import {
 } from '../../providers/token-count.ts';
 import { withoutHeaders } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
+import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import { promptOf, unseenIn } from '../admission/measure-prompt.ts';
 import { isChangingName, scopeOf } from '../admission/prompt-scope.ts';
 import { type CountPlan, type PlanParts, planCount } from '../admission/provider-count.ts';
@@ -18,8 +19,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
-import { bodyEdits, queryFor } from './build-request.ts';
-import { upstreamHeaders } from './headers.ts';
+import { bodyEdits, guardedChannel } from './build-request.ts';
 import { send, type UpstreamRequest } from './send.ts';
 
 export interface InputCounterOptions extends PlanParts {
@@ -156,6 +156,7 @@ function isCountable(context: RequestContext, target: Target, endpoint: CountEnd
   if (unseenIn(context)?.isInline === false) return false;
   const fields = request.members.map(({ key }) => key).filter((key) => key !== 'service');
   if (!countsFields(endpoint, fields)) return false;
+  if (mayHideWords(request.bytes)) return false;
   const text = request.bytes.toString('latin1');
   // Thinking can be bounded only where the prompt can be split.
   return !UNCOUNTED.test(text) && (promptOf(context) !== undefined || !THINKING.test(text));
@@ -173,7 +174,7 @@ function keyOf(context: RequestContext, target: Target): string {
         target.provider.origin,
         target.provider.authHeaders,
         target.model,
-        exchange.request.url,
+        exchange.target,
         exchange.request.headers['anthropic-beta'],
         exchange.request.headers['openai-beta'],
         hash('sha256', request.bytes),
@@ -191,16 +192,16 @@ function countRequest(
   endpoint: CountEndpoint,
   { text }: CountPlan,
 ): UpstreamRequest | undefined {
-  const { exchange, request, translator } = context;
+  const { request } = context;
   const { provider, model } = target;
   const body =
     text === undefined
       ? countBody(applyEdits(request.bytes, bodyEdits(context, target)), endpoint)
       : Buffer.from(JSON.stringify(endpoint.ofText(model, text)));
-  const headers = upstreamHeaders(exchange.request.rawHeaders, provider, translator !== undefined);
+  const { query, headers } = guardedChannel(context, target);
   return (
     body && {
-      path: provider.basePath + endpoint.path + queryFor(context),
+      path: provider.basePath + endpoint.path + query,
       headers: withoutHeaders(headers, OWN_HEADERS),
       body,
     }

@@ -8,21 +8,26 @@ export interface ObjectOwner {
 
 /** Who made what providers store: responses, files, batches and the like. */
 export interface ObjectOwners {
-  /** The owners of an id, in any letter case: one for each provider that has given it to an object. */
-  find(id: string): ObjectOwner[];
+  /** The owners of ids, in any letter case, by the id in small letters: one for each provider that has given it to an object. */
+  find(ids: readonly string[]): ReadonlyMap<string, readonly ObjectOwner[]>;
   /** Adds new objects; the first owner of an id stays. Call it within a write transaction. */
   add(ids: readonly string[], owner: ObjectOwner, now: number): void;
 }
 
 export function createObjectOwners(db: Db): ObjectOwners {
-  const select = db.prepare<[string], ObjectOwner>(
-    'SELECT provider, project_id AS projectId FROM objects WHERE id = ?',
+  const select = db.prepare<[string], ObjectOwner & { id: string }>(
+    'SELECT lower(id) AS id, provider, project_id AS projectId FROM objects WHERE id IN (SELECT value FROM json_each(?))',
   );
   const insert = db.prepare<[string, string, number, number]>(
     'INSERT INTO objects (id, provider, project_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   return {
-    find: (id) => select.all(id),
+    find(ids) {
+      const found = new Map<string, ObjectOwner[]>();
+      for (const { id, ...owner } of select.all(JSON.stringify(ids)))
+        found.set(id, [...(found.get(id) ?? []), owner]);
+      return found;
+    },
     add(ids, { provider, projectId }, now) {
       for (const id of ids) insert.run(id, provider, projectId, now);
     },

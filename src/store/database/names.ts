@@ -1,3 +1,4 @@
+import { withoutOwnKeys } from '../../redact.ts';
 import type { Db } from './open.ts';
 
 /** Longer names are cut: clients can send any text as a model's name, and names are never deleted. */
@@ -6,7 +7,7 @@ const MAX_CACHED = 10_000;
 
 /** The dictionary of recurring names. Ids made in a transaction are cached once it has committed. */
 export interface Names {
-  /** The id of a name, which is added if it is new. Call it within a write transaction. */
+  /** The id of a name, which is added if it is new, without a key of gw in it. Call it within a write transaction. */
   idOf(name: string): number;
   /** The transaction has ended. */
   settle(committed: boolean): void;
@@ -20,7 +21,7 @@ export function createNames(db: Db): Names {
   const uncommitted = new Map<string, number>();
   return {
     idOf(name) {
-      const text = name.length > MAX_LENGTH ? name.slice(0, MAX_LENGTH) : name;
+      const text = withoutOwnKeys(name.length > MAX_LENGTH ? name.slice(0, MAX_LENGTH) : name);
       const cachedId = cache.get(text) ?? uncommitted.get(text);
       if (cachedId !== undefined) return cachedId;
       const id = select.get(text)?.id ?? Number(insert.run(text).lastInsertRowid);

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { badRequest } from '../../errors.ts';
 import { removeMember } from '../../json/edit.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { readFields } from './fields.ts';
+import { type FormField, readForm } from './form.ts';
+import { modelsInForm } from './named-models.ts';
 import { TEXT_ONLY } from './non-text-input.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
@@ -16,7 +19,7 @@ const FIELD_NAMES = new Set(['model', 'stream', 'service']);
 /** Reads model, `stream` and `service` from any kind of body. Throws GwError 400 for an invalid `service`. */
 export function readLoosely(bytes: Buffer, { headers }: IncomingMessage): LooseRequest {
   const type = headers['content-type'] ?? '';
-  if (/^multipart\/form-data/i.test(type)) return readForm(bytes);
+  if (/^multipart\/form-data/i.test(type)) return readFormRequest(bytes, type);
   return /json\b/i.test(type) ? (readJson(bytes) ?? bareRequest(bytes)) : bareRequest(bytes);
 }
 
@@ -56,24 +59,23 @@ function readJson(bytes: Buffer): LooseRequest | undefined {
   return { ...request, model: name, modelAt: { start: model.start, end: model.end, quoted: true } };
 }
 
-const MODEL_PART = Buffer.from('name="model"');
-const STREAM_PART = Buffer.from('name="stream"');
-
-function readForm(bytes: Buffer): LooseRequest {
-  const model = findPart(bytes, MODEL_PART);
-  const stream = findPart(bytes, STREAM_PART);
-  const text = (at: { start: number; end: number }) => bytes.toString('utf8', at.start, at.end);
+/** A form that servers could read differently names no model. Throws GwError 400 for a field that stands twice. */
+function readFormRequest(bytes: Buffer, type: string): LooseRequest {
+  const fields = readForm(bytes, type);
+  if (!fields) return bareRequest(bytes);
+  const find = (name: string) => {
+    const [field, second] = fields.filter((each) => each.name === name);
+    if (!second) return field?.isFile ? undefined : field;
+    throw badRequest(`"${name}" appears twice in the form: remove one`, name, 'duplicate_parameter');
+  };
+  const [model, stream] = [find('model'), find('stream')];
+  const text = (at: FormField) => bytes.toString('utf8', at.start, at.end);
   const request: LooseRequest = {
     ...bareRequest(bytes),
     stream: stream !== undefined && text(stream) === 'true',
+    named: () => modelsInForm(bytes, fields),
   };
-  return model ? { ...request, model: text(model), modelAt: { ...model, quoted: false } } : request;
-}
-
-/** Byte range of a form field's value, which ends with its line. */
-function findPart(bytes: Buffer, mark: Buffer): { start: number; end: number } | undefined {
-  const at = bytes.indexOf(mark);
-  const headersEnd = at < 0 ? -1 : bytes.indexOf('\r\n\r\n', at);
-  const end = headersEnd < 0 ? -1 : bytes.indexOf('\r\n', headersEnd + 4);
-  return end < 0 ? undefined : { start: headersEnd + 4, end };
+  return model
+    ? { ...request, model: text(model), modelAt: { start: model.start, end: model.end, quoted: false } }
+    : request;
 }

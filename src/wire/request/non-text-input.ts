@@ -1,7 +1,7 @@
 import { bytesAt } from '../../json/bytes-at.ts';
 import type { SeeString } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
-import { hasEscapedLetters } from './escaped-letters.ts';
+import { hasEscapedLetters, mayHideWords } from './escaped-letters.ts';
 import { createMarkReader } from './scan/cache-marks.ts';
 import { createTypeReader, type TypesSeen } from './scan/unusual-types.ts';
 
@@ -110,7 +110,9 @@ export const UNKNOWN_CONTEXT = 1_000_000;
 export function imageTokens(model: string, bytes?: Buffer): number {
   if (/4o-mini/.test(model)) return TOKENS_PER_IMAGE_4O_MINI;
   if (!MAKERS_MODEL.test(model)) return TOKENS_PER_IMAGE;
-  return bytes && bytes.indexOf(ORIGINAL) >= 0 ? TOKENS_PER_ORIGINAL : TOKENS_PER_IMAGE_OF_MAKERS;
+  return bytes && (bytes.indexOf(ORIGINAL) >= 0 || mayHideWords(bytes))
+    ? TOKENS_PER_ORIGINAL
+    : TOKENS_PER_IMAGE_OF_MAKERS;
 }
 
 /** Upper bound of non-text input, in tokens, for a model with a context of `contextTokens`. */

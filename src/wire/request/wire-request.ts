@@ -1,6 +1,7 @@
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
+import type { NamedModels } from './named-models.ts';
 import type { NonTextInput } from './non-text-input.ts';
 import type { PromptBlocks, UnknownInput } from './prompt-block.ts';
 import type { BodyScan } from './scan/body-scan.ts';
@@ -39,6 +40,8 @@ export interface WireRequest {
   nonText: NonTextInput;
   /** The cache writes that the body asks for, if it is UTF-8; undefined when it was not searched for marks. */
   cacheWrites?: CacheWrites | undefined;
+  /** The models that a body names which is no JSON. */
+  named?: () => NamedModels;
   /** Edits that every provider needs. */
   edits: Edit[];
   /** The blocks of these very bytes, once somebody has asked for them. */

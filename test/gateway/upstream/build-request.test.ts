@@ -22,7 +22,11 @@ function sent(wire: Wire, body: string, { provider, limit }: { provider: string;
   const admitted = { remaining: 1, quote: { listed: CARD, card: CARD }, limit };
   try {
     const request = wire.parse(Buffer.from(body));
-    const context = { request, wire, exchange: { request: { url: '/v1/x', rawHeaders: [] } } };
+    const context = {
+      request,
+      wire,
+      exchange: { request: { rawHeaders: [] }, target: { path: '/v1/x', query: '' } },
+    };
     // buildRequest reads only these parts of the gateway and the attempt.
     const parts = [gateway, { context, target, admitted }] as unknown as Parameters<typeof buildRequest>;
     return buildRequest(...parts).body?.toString('utf8');

@@ -43,7 +43,7 @@ describe('the upstream gets', () => {
   });
 
   test("the client's own headers, with repeated ones and odd values unchanged", async () => {
-    const gateway = await startGateway();
+    const gateway = await startGateway({ alone: true });
     const connection = await openConnection(gateway.url);
     const bytes = requestBytes(`${gateway.url}/complete`, {
       body: PLAIN,
@@ -74,7 +74,7 @@ describe('the upstream gets', () => {
   });
 
   test('no hop-by-hop headers, nor those that the connection header names', async () => {
-    const gateway = await startGateway();
+    const gateway = await startGateway({ alone: true });
     await gateway.post(PLAIN, {
       headers: {
         connection: 'keep-alive, X-Hop , x-other',
@@ -98,7 +98,7 @@ describe('the upstream gets', () => {
   });
 
   test('the query string', async () => {
-    const gateway = await startGateway();
+    const gateway = await startGateway({ alone: true });
     await gateway.post(PLAIN, { path: '/v1/complete?api-version=2026-01-01&x=%20y' });
     const { path } = await gateway.upstream.nextRequest();
     expect(path).toBe('/v1/chat/completions?api-version=2026-01-01&x=%20y');

@@ -1,4 +1,4 @@
-import { GwError, messageOf } from '../../../errors.ts';
+import { badRequest, GwError, messageOf } from '../../../errors.ts';
 import {
   createObjectOwners,
   hasSeveralProjects,
@@ -47,6 +47,8 @@ export interface StoredObjectsOptions {
   warn: (message: string) => void;
 }
 
+/** So many ids of one request are looked up, in a few milliseconds. */
+const MAX_IDS = 5_000;
 /** What ids of objects consist of. Anything else may be another spelling of one. */
 const PLAIN_ID = /^[\w.:@-]{1,200}$/;
 
@@ -57,22 +59,26 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
   let isShared = hasSeveralProjects(db);
   let claims = readObjectClaims(db);
 
-  function ownersOf(id: string): readonly ObjectOwner[] {
-    const written = owners.find(id);
-    const waiting = pending.get(id.toLowerCase());
-    return waiting ? [...written, waiting] : written;
+  /** Looks ids up together: each `own`, `foreign`, or undefined for one that nobody is known to have. */
+  function ownershipsOf(ids: readonly string[], asker: Asker): (id: string) => 'own' | 'foreign' | undefined {
+    const written = ids.length === 0 ? undefined : owners.find(ids);
+    return (id) => {
+      const key = id.toLowerCase();
+      const waiting = pending.get(key);
+      return ownership([...(written?.get(key) ?? []), ...(waiting ? [waiting] : [])], asker);
+    };
   }
 
-  /** `own`, `foreign`, or undefined for an id that nobody is known to have. */
-  function ownership(id: string, { projectId, providers }: Asker): 'own' | 'foreign' | undefined {
-    const all = ownersOf(id);
+  function ownership(
+    all: readonly ObjectOwner[],
+    { projectId, providers }: Asker,
+  ): 'own' | 'foreign' | undefined {
     const here = all.filter(({ provider }) => providers.includes(provider));
     if (here.length > 0) return here.every((owner) => owner.projectId === projectId) ? 'own' : 'foreign';
     return all.some((owner) => owner.projectId !== projectId) ? 'foreign' : undefined;
   }
 
-  function mayUse(id: string, asker: Asker): boolean {
-    const known = ownership(id, asker);
+  function mayUse(id: string, known: 'own' | 'foreign' | undefined, asker: Asker): boolean {
     if (known !== undefined) return known === 'own';
     const [provider = ''] = asker.providers;
     return PLAIN_ID.test(id) && claims.get(provider) === asker.projectId;
@@ -82,12 +88,24 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
     shared: () => isShared,
     check(asker, { named, seen }) {
       if (asker.admin) return;
-      for (const id of named) if (!mayUse(id, asker)) throw objectNotFound(id);
-      for (const id of seen) if (ownership(id, asker) === 'foreign') throw objectNotFound(id);
+      if (named.size + seen.size > MAX_IDS)
+        throw badRequest(
+          `the request has ${named.size + seen.size} texts that could be ids of objects, and gw looks up ${MAX_IDS} at most. Send it in parts`,
+          undefined,
+          'too_many_ids',
+        );
+      const ownershipOf = ownershipsOf([...named, ...seen], asker);
+      for (const id of named) if (!mayUse(id, ownershipOf(id), asker)) throw objectNotFound(id);
+      for (const id of seen) if (ownershipOf(id) === 'foreign') throw objectNotFound(id);
     },
-    owns: (asker, ids) => [...ids].every((id) => ownership(id, asker) === 'own'),
+    owns(asker, ids) {
+      const all = [...ids];
+      const ownershipOf = ownershipsOf(all, asker);
+      return all.every((id) => ownershipOf(id) === 'own');
+    },
     async note(ids, owner) {
-      const fresh = ids.filter((id) => id.length <= 200 && ownership(id, askerOf(owner)) === undefined);
+      const ownershipOf = ownershipsOf(ids, askerOf(owner));
+      const fresh = ids.filter((id) => id.length <= 200 && ownershipOf(id) === undefined);
       // Another answer may have named it first, and its row may still be on the way: this one waits for it too.
       if (fresh.length === 0 && !ids.some((id) => pending.has(id.toLowerCase()))) return;
       for (const id of fresh) pending.set(id.toLowerCase(), owner);
