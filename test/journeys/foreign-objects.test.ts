@@ -110,6 +110,46 @@ describe('with several projects, an object of one', () => {
     expect(await ask(other, 'POST', '/v1/responses', named)).toMatchObject(NOT_FOUND);
   });
 
+  test.each([
+    { type: 'image_generation_call' },
+    { type: 'message', role: 'assistant', status: 'completed' },
+    { type: 'reasoning', summary: [] },
+    {},
+  ])('is found by no item that is its id alone: %j', async (item) => {
+    await ask(other, 'POST', '/v1/responses', { model: MODEL, input: 'hi', stream: true });
+    const body = { model: MODEL, input: [{ ...item, id: 'msg_1_0000000' }] };
+    expect(await ask(gateway.key, 'POST', '/v1/responses', body)).toMatchObject(NOT_FOUND);
+    expect((await ask(other, 'POST', '/v1/responses', body)).status).toBe(200);
+  });
+
+  test('is found by no voice, no address and no line behind another', async () => {
+    const { id } = await ask(other, 'POST', '/v1/files', {});
+    const speech = { model: MODEL, input: 'hi', voice: { id } };
+    expect(await ask(gateway.key, 'POST', '/v1/audio/speech', speech)).toMatchObject(NOT_FOUND);
+    const address = `https://api.openai.com/v1/files/${id}/content`;
+    const asked = { model: MODEL, input: 'hi', tools: [{ type: 'mcp', server_url: address, x_id: 1 }] };
+    expect(await ask(gateway.key, 'POST', '/v1/responses', asked)).toMatchObject(NOT_FOUND);
+    const lines = `[]\n{"body":{"input_file_id":"${id}"}}`;
+    for (const content of [Buffer.from(lines), Buffer.from(lines, 'utf16le')]) {
+      const form = Buffer.concat([
+        Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n'),
+        content,
+        Buffer.from('\r\n--b--\r\n'),
+      ]);
+      const parts = { headers: { 'content-type': 'multipart/form-data; boundary=b' } };
+      expect(await ask(gateway.key, 'POST', '/v1/files', form, parts)).toMatchObject(NOT_FOUND);
+    }
+  });
+
+  test('is looked for among 5,000 texts at most', async () => {
+    const ids = Array.from({ length: 5_001 }, (_, i) => `item-${i}-abcdefgh`);
+    const body = { model: MODEL, input: ids.map((id) => ({ type: 'item_reference', id })) };
+    expect(await ask(gateway.key, 'POST', '/v1/responses', body)).toMatchObject({
+      status: 400,
+      code: 'too_many_ids',
+    });
+  });
+
   test('is found by no other spelling', async () => {
     const { id } = await ask(other, 'POST', '/v1/files', {});
     const encoded = id.replace(/./g, (c) => `%${c.charCodeAt(0).toString(16)}`);

@@ -405,3 +405,15 @@ describe('what OpenRouter does without being asked', () => {
     expect((await gateway.post(ask([pdf, pdf]))).status).toBe(200);
   });
 });
+
+test('a key of gw that a client sends as a name is in no record', async () => {
+  const gateway = await startGateway({ alone: true });
+  const headers = { 'x-session-id': gateway.key, 'user-agent': `${gateway.key}/1.0` };
+  await gateway.post({ model: gateway.key, messages: HI }, { headers });
+  await gateway.post({ model: `mock/${gateway.key}`, messages: HI }, { headers });
+  const records = await gateway.settled(2);
+  expect(records.map(({ askedModel }) => askedModel)).toEqual(['sk-gw-[redacted]', 'mock/sk-gw-[redacted]']);
+  expect(JSON.stringify(records)).not.toContain(gateway.key);
+  const names = gateway.db.prepare<[], string>('SELECT name FROM names').pluck().all();
+  expect(names.join()).not.toContain(gateway.key.slice(6));
+});
