@@ -5,6 +5,7 @@ import { parseRetention, type Retention } from './retention.ts';
 import type { ModelTiers } from './tiers.ts';
 import {
   authorities,
+  channelNames,
   collectorAddress,
   dollars,
   type Fee,
@@ -79,6 +80,7 @@ export interface Settings {
   'passthrough.subscriptions': PassRule;
   'passthrough.organization': PassRule;
   'passthrough.unlisted': UnlistedRule;
+  'passthrough.names': string;
   'prices.url': string;
   'requests.keep_bodies': Switch;
   'retention.requests': Retention;
@@ -154,8 +156,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => parseHostNames(''),
     environment: 'GW_ALLOWED_HOSTS',
     parse: parseHostNames,
-    about:
-      'names other than localhost under which clients reach gw, such as gw.example.com of a reverse proxy: comma-separated',
+    about: "gw's names besides localhost, such as gw.example.com of a reverse proxy: comma-separated",
   },
   'server.allowed_origins': {
     default: () => parseOrigins(''),
@@ -306,8 +307,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   'passthrough.unmetered': {
     default: () => 'refuse',
     parse: oneOf(PASS_RULES),
-    about:
-      'endpoints of unbounded cost (audio, images, batches), for projects with a budget: refuse or allow',
+    about: 'endpoints of unbounded cost (audio, images, batches) under a budget: refuse or allow',
   },
   'passthrough.subscriptions': {
     default: () => 'refuse',
@@ -324,6 +324,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 'refuse',
     parse: oneOf(UNLISTED_RULES),
     about: "endpoints that gw doesn't know, beside other projects: refuse, admin (for admin keys) or allow",
+  },
+  'passthrough.names': {
+    default: () => '',
+    parse: channelNames,
+    about: 'headers and query parameters that reach providers beside those that gw knows: comma-separated',
   },
   'prices.url': {
     default: () => '',

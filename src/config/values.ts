@@ -83,6 +83,19 @@ function isWhole(name: string): boolean {
   return /[^\s,|]/.test(name) && !/["{}]/.test(name) && !isOpen && !isClosed;
 }
 
+/** Names of headers and query parameters, comma-separated, in small letters. */
+export function channelNames(value: unknown): string {
+  const names =
+    typeof value === 'string'
+      ? value
+          .toLowerCase()
+          .split(',')
+          .map((name) => name.trim())
+      : [''];
+  if (value === '' || names.every((name) => /^[\w.-]{1,100}(?:\[\])?$/.test(name))) return names.join(',');
+  throw new SettingError(`${JSON.stringify(value)} is no list of names, such as helicone-auth,x-team`);
+}
+
 /** The absolute path of a file; empty for none. */
 export function file(value: unknown): string {
   return value === '' ? '' : resolve(text(value));

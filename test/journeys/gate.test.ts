@@ -310,6 +310,14 @@ describe('what is not on the list of a query or of headers', () => {
     expect(record?.detail.left_out).toEqual([...Object.keys(ODD), '?model', '?provider']);
   });
 
+  test('passes where the owner names it', async () => {
+    const gateway = await startGateway();
+    gateway.configure({ 'passthrough.names': 'Helicone-Target-Url, provider' });
+    const { path, names } = await sent(gateway);
+    expect(path).toBe('/v1/chat/completions?api-version=2026-01-01&beta=true&provider=x');
+    expect(names.filter((name) => name in ODD)).toEqual(['helicone-target-url']);
+  });
+
   test('passes for the owner of one project without a budget', async () => {
     const { path, names } = await sent(await startGateway({ alone: true }));
     expect(path).toBe(PATH);

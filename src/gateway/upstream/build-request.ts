@@ -34,11 +34,11 @@ interface Channel {
 
 /** Closed lists apply where a budget, a key's models or another project is at stake. */
 export function channelTo(
-  { objects }: Pick<Gateway, 'objects'>,
+  { objects, settings }: Pick<Gateway, 'objects' | 'settings'>,
   { context, target, admitted }: Attempt,
 ): Channel {
   if (admitted.remaining !== null || context.caller.models !== null || objects.shared())
-    return guardedChannel(context, target);
+    return guardedChannel(context, target, new Set(settings()['passthrough.names'].split(',')));
   const { exchange, translator } = context;
   const isTranslated = translator !== undefined;
   return {
@@ -47,18 +47,24 @@ export function channelTo(
   };
 }
 
-/** What closed lists let pass. The record names the rest. */
-export function guardedChannel(context: AnyRequestContext, { provider }: Target): Channel {
+/** What closed lists, and `names` of the owner's, let pass. The record names the rest. */
+export function guardedChannel(
+  context: AnyRequestContext,
+  { provider }: Target,
+  names: ReadonlySet<string> = NO_NAMES,
+): Channel {
   const { exchange, translator } = context;
   const { method = 'POST', rawHeaders } = exchange.request;
   const isTranslated = translator !== undefined;
   const leftOut = new Set(context.leftOut);
-  const leaveOut = (name: string) => void leftOut.add(name);
-  const headers = upstreamHeaders(rawHeaders, provider, { isTranslated, leaveOut });
-  const query = isTranslated ? '' : passingQuery(exchange.target.query, method, leaveOut);
+  const beside = { names, leaveOut: (name: string) => void leftOut.add(name) };
+  const headers = upstreamHeaders(rawHeaders, provider, { isTranslated, beside });
+  const query = isTranslated ? '' : passingQuery(exchange.target.query, method, beside);
   if (leftOut.size > 0) context.leftOut = [...leftOut];
   return { query, headers };
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** A request, where it goes, and its hold. */
 interface Attempt {

@@ -14,8 +14,15 @@ const READING = new Set([
   'starting_after', 'status', 'stream', 'suffix', 'type', 'variant',
 ]);
 
-/** The query that passes, with its `?`. `leaveOut` is told the names of the others. */
-export function passingQuery(query: string, method: string, leaveOut: (name: string) => void): string {
+/** What the owner of gw lets pass besides, and who is told the names of the rest. */
+export interface Beside {
+  /** Names in small letters. */
+  names: ReadonlySet<string>;
+  leaveOut: (name: string) => void;
+}
+
+/** The query that passes, with its `?`. */
+export function passingQuery(query: string, method: string, { names, leaveOut }: Beside): string {
   if (query.length < 2) return '';
   const isReading = method !== 'POST' && method !== 'PUT' && method !== 'PATCH';
   const passing = query
@@ -24,7 +31,8 @@ export function passingQuery(query: string, method: string, leaveOut: (name: str
     .filter((pair) => {
       const name = nameOf(pair);
       // Some servers take `;` for `&`.
-      if (!pair.includes(';') && (QUERY.has(name) || (isReading && READING.has(name)))) return true;
+      const isListed = QUERY.has(name) || (isReading && READING.has(name)) || names.has(name.toLowerCase());
+      if (!pair.includes(';') && isListed) return true;
       if (pair !== '') leaveOut(`?${name}`);
       return false;
     });

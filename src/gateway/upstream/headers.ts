@@ -2,7 +2,7 @@ import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
 import { headerOf, type RawHeaders, withoutHeaders } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
 import { canDecompress } from '../intake/decompress.ts';
-import { passesHeader } from './closed-lists.ts';
+import { type Beside, passesHeader } from './closed-lists.ts';
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
 const NOT_FORWARDED = new Set([
@@ -66,15 +66,12 @@ const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
 
 /**
  * The headers for the provider, as a flat list: the client's without its credentials, then the provider's own. With
- * `leaveOut`, only those of a closed list, and it is told the others.
+ * `beside`, only those of a closed list and what the owner of gw lets pass.
  */
 export function upstreamHeaders(
   rawHeaders: RawHeaders,
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
-  {
-    isTranslated = false,
-    leaveOut,
-  }: { isTranslated?: boolean; leaveOut?: ((name: string) => void) | undefined } = {},
+  { isTranslated = false, beside }: { isTranslated?: boolean; beside?: Beside } = {},
 ): string[] {
   let headers: string[] = [];
   let connection = '';
@@ -85,8 +82,8 @@ export function upstreamHeaders(
       continue;
     }
     if (isTranslated && name.startsWith(FOREIGN_PREFIX[wire])) continue;
-    if (leaveOut && !passesHeader(name)) {
-      leaveOut(name);
+    if (beside && !passesHeader(name) && !beside.names.has(name)) {
+      beside.leaveOut(name);
       continue;
     }
     // gw has decoded such a body.

@@ -13,7 +13,11 @@ const LISTED = 1.000000001;
 /** The body for the provider, under a budget that holds the listed price; undefined when the request is refused. */
 function sent(wire: Wire, body: string, { provider, limit }: { provider: string; limit?: number }) {
   const gateway = {
-    settings: () => ({ 'admission.service_tier': 'default', 'admission.host_price': 'listed' }),
+    settings: () => ({
+      'admission.service_tier': 'default',
+      'admission.host_price': 'listed',
+      'passthrough.names': '',
+    }),
   };
   const target = {
     provider: { name: provider, basePath: '/v1', wire: 'openai', outputLimit: 'max_tokens', authHeaders: [] },
