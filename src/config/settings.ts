@@ -5,6 +5,7 @@ import { parseRetention, type Retention } from './retention.ts';
 import type { ModelTiers } from './tiers.ts';
 import {
   authorities,
+  type ChannelNames,
   channelNames,
   collectorAddress,
   dollars,
@@ -80,7 +81,7 @@ export interface Settings {
   'passthrough.subscriptions': PassRule;
   'passthrough.organization': PassRule;
   'passthrough.unlisted': UnlistedRule;
-  'passthrough.names': string;
+  'passthrough.names': ChannelNames;
   'prices.url': string;
   'requests.keep_bodies': Switch;
   'retention.requests': Retention;
@@ -326,15 +327,14 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: "endpoints that gw doesn't know, beside other projects: refuse, admin (for admin keys) or allow",
   },
   'passthrough.names': {
-    default: () => '',
+    default: () => channelNames(''),
     parse: channelNames,
     about: 'headers and query parameters that reach providers beside those that gw knows: comma-separated',
   },
   'prices.url': {
     default: () => '',
     parse: (value) => (value === '' ? '' : webAddress(value)),
-    about:
-      'address of the price file that gw prices update downloads; empty: the one that genai-prices publishes',
+    about: 'address of the price file that gw prices update downloads; empty: that of genai-prices',
   },
   'requests.keep_bodies': {
     default: () => 'off',

@@ -8,6 +8,7 @@ import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
 import { jsonOf } from './json-of.ts';
+import { listOf } from './list-of.ts';
 import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
 import type { Written } from './written.ts';
@@ -83,17 +84,16 @@ function isWhole(name: string): boolean {
   return /[^\s,|]/.test(name) && !/["{}]/.test(name) && !isOpen && !isClosed;
 }
 
-/** Names of headers and query parameters, comma-separated, in small letters. */
-export function channelNames(value: unknown): string {
-  const names =
-    typeof value === 'string'
-      ? value
-          .toLowerCase()
-          .split(',')
-          .map((name) => name.trim())
-      : [''];
-  if (value === '' || names.every((name) => /^[\w.-]{1,100}(?:\[\])?$/.test(name))) return names.join(',');
-  throw new SettingError(`${JSON.stringify(value)} is no list of names, such as helicone-auth,x-team`);
+/** Names of headers and query parameters, in small letters. */
+export interface ChannelNames extends Written {
+  names: ReadonlySet<string>;
+}
+
+export function channelNames(value: unknown): ChannelNames {
+  const names = listOf(value, 'names').map((name) => String(name).toLowerCase());
+  const wrong = names.find((name) => !/^[\w.-]{1,100}(?:\[\])?$/.test(name));
+  if (wrong === undefined) return { names: new Set(names), written: names.join(',') };
+  throw new SettingError(`${JSON.stringify(wrong)} is no name of a header or query parameter`);
 }
 
 /** The absolute path of a file; empty for none. */

@@ -57,7 +57,7 @@ export function createRouter(table: RouteTable, fallback?: Handler): Router {
       const allowed = methodsFor(methods, path);
       // Some servers don't tell them apart.
       const lower = path.toLowerCase();
-      if (allowed.length === 0 && methodsFor(methods, lower).length > 0)
+      if (lower !== path && allowed.length === 0 && methodsFor(methods, lower).length > 0)
         throw badRequest(`no endpoint at ${path}. Use ${lower}`, undefined, 'path_spelling');
       if (fallback && allowed.length === 0 && /^\/v1\/./.test(path) && !OWN_PATH.test(path)) {
         return { handler: fallback, parameters: NO_PARAMETERS };

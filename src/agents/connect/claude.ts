@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { toolSearchEnv } from '../run/claude.ts';
+import { envOf, toolSearchEnv } from '../run/claude.ts';
 import { withKeyHeader } from '../run/key.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Environment } from '../run/start.ts';
@@ -28,7 +28,9 @@ export const connectClaude: Connecting = {
         ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
         ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
       })
-        .concat(defaultsOf(['env'], toolSearchEnv(endpoint.ownApis, envOf(endpoint), modelOf(endpoint))))
+        .concat(
+          defaultsOf(['env'], toolSearchEnv(endpoint.ownApis, variablesOf(endpoint), modelOf(endpoint))),
+        )
         .concat(statusLineOf(endpoint)),
     },
   ],
@@ -48,17 +50,16 @@ function ownHeaders(endpoint: Endpoint): string | undefined {
 }
 
 /** The variables that Claude Code has: those of its settings beat the shell. */
-function envOf(endpoint: Endpoint): Environment {
-  const own = objectIn(parseObject(endpoint.files.read(settingsFile(endpoint))), 'env');
-  const texts = Object.entries(own).map(([name, value]) => [name, String(value)]);
+function variablesOf(endpoint: Endpoint): Environment {
+  const own = envOf(parseObject(endpoint.files.read(settingsFile(endpoint))));
   // A tool search of the settings' own stays as a default does, and comes back with it.
-  return { ...endpoint.env, ...Object.fromEntries(texts.filter(([name]) => name !== 'ENABLE_TOOL_SEARCH')) };
+  return { ...endpoint.env, ...own, ENABLE_TOOL_SEARCH: endpoint.env.ENABLE_TOOL_SEARCH };
 }
 
 /** The model that is asked for, or that the settings or the shell choose. */
 function modelOf(endpoint: Endpoint): string | undefined {
   const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
-  return endpoint.model ?? envOf(endpoint).ANTHROPIC_MODEL ?? textIn(settings, 'model');
+  return endpoint.model ?? variablesOf(endpoint).ANTHROPIC_MODEL ?? textIn(settings, 'model');
 }
 
 /** gw's status line, around the user's own. */

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { modelsIn, providerName } from '../run/codex.ts';
+import { configFile, modelsIn, providerName } from '../run/codex.ts';
 import { KEY_HEADER } from '../run/key.ts';
 import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
@@ -44,8 +43,4 @@ export const connectCodex: Connecting = {
 
 function modelsOf(endpoint: Endpoint): string[] {
   return endpoint.model ? [endpoint.model] : modelsIn(endpoint.files.read(configFile(endpoint)) ?? '');
-}
-
-function configFile({ env, home }: Endpoint): string {
-  return join(env.CODEX_HOME || join(home, '.codex'), 'config.toml');
 }

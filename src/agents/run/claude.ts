@@ -68,7 +68,8 @@ function parse(text: string, source: string): Json {
   return settings;
 }
 
-function envOf(settings: Json | undefined): Record<string, string> {
+/** The variables that settings set. */
+export function envOf(settings: Json | undefined): Record<string, string> {
   const entries = Object.entries(objectIn(settings, 'env'));
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }

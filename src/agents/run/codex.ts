@@ -44,13 +44,17 @@ export function providerName(ownApis: Makers, models: readonly string[]): string
 }
 
 /** The models that the command line names, or else config.toml, in which each may be that of a profile. */
-function modelsOf({ args, env, home, files }: Start): string[] {
+function modelsOf({ args, files, ...start }: Start): string[] {
   const option = optionValue(args, '-m', '--model');
   if (option !== undefined) return [option];
   const { values } = takeOption(args, ['-c', '--config']);
-  const text = files.read(join(env.CODEX_HOME || join(home, '.codex'), 'config.toml')) ?? '';
+  const text = files.read(configFile(start)) ?? '';
   return modelsIn([...values, text].join('\n'));
 }
+
+/** The user's own settings of Codex. */
+export const configFile = ({ env, home }: Pick<Start, 'env' | 'home'>): string =>
+  join(env.CODEX_HOME || join(home, '.codex'), 'config.toml');
 
 /** The models that are chosen in lines of config.toml. */
 export function modelsIn(text: string): string[] {

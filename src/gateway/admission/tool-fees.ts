@@ -63,8 +63,8 @@ export function toolsFor(
   const tools: ServerTool[] = request?.tools.slice() ?? [];
   if (provider.name === 'openrouter') {
     if (model.includes('@preset/')) tools.push({ name: 'preset', field: 'model' });
-    for (let left = nonText.context ? documentsIn(bytes) : 0; left > 0; left--)
-      tools.push({ name: 'file_parser', field: 'messages' });
+    const documents = nonText.context ? documentsIn(bytes) : 0;
+    if (documents > 0) tools.push({ name: 'file_parser', field: 'messages', times: documents });
   }
   if (IS_SEARCH_MODEL.test(model) && !tools.some(({ name }) => name === 'chat_search')) {
     tools.push({ name: 'chat_search', field: 'model' });
@@ -95,7 +95,9 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   const isBounded = ({ tool, fee }: { tool: ServerTool; fee: ToolFee | undefined }) =>
     fee !== undefined && (limit !== 'none' || fee.per === 'request' || Object.hasOwn(fees, tool.name));
   const calls = request.maxCalls ?? maxCalls;
-  const requestFees = sum(priced, ({ fee }) => (fee?.per === 'request' ? fee.nanoUsd * choices : 0));
+  const requestFees = sum(priced, ({ tool, fee }) =>
+    fee?.per === 'request' ? fee.nanoUsd * choices * (tool.times ?? 1) : 0,
+  );
   const perCall = priced.map(({ tool, fee }) => ({
     tool,
     nanoUsd: fee?.per === 'call' ? fee.nanoUsd * perUse(tool) : 0,

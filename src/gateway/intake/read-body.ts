@@ -16,8 +16,8 @@ export interface BodyLimits {
 }
 
 /**
- * Reads the whole body and decodes it; JSON comes with plain letters. Throws GwError 415 for a wrong content type, 413 above `maxBytes`, and 503 when
- * the memory for bodies is full. The rest of a refused body is read and dropped: closing the connection while the
+ * Reads the whole body and decodes it; JSON comes with plain letters. Throws GwError 415 for a wrong content type, 413
+ * above `maxBytes`, and 503 when the memory for bodies is full. The rest of a refused body is read and dropped: closing the connection while the
  * client still sends would reset it, and the client would never see the error.
  */
 export function readBody(

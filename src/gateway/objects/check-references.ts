@@ -43,7 +43,7 @@ function withoutOwnItems(
 const FIELDS = new Set(['previous_response_id', 'conversation', 'prompt', 'container', 'file_ids']);
 
 /** A quick check that may find more than there is, but never less. */
-export function mayRefer(context: Pick<RequestContext, 'request' | 'wire' | 'exchange'>): boolean {
+function mayRefer(context: RequestContext): boolean {
   const { bytes, members } = context.request;
   if (members.some(({ key }) => FIELDS.has(key))) return true;
   // An item of a response stands for itself by its id alone.

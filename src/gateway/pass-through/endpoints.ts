@@ -64,6 +64,7 @@ const COMMON: Endpoints = {
 
 /** OpenAI doesn't bill these; others may, or generate at the same path. */
 const OPENAI: Endpoints = {
+  ...COMMON,
   nothing: [
     'POST /moderations',
     'POST /responses/input_tokens',
@@ -73,8 +74,6 @@ const OPENAI: Endpoints = {
     'POST /chat/completions/{}',
     ...COMMON.nothing,
   ],
-  stored: COMMON.stored,
-  unknown: COMMON.unknown,
 };
 
 /** https://platform.claude.com/docs/en/api/overview */

@@ -73,6 +73,7 @@ const WORDS = new Set([
 ]);
 /** What looks among all objects of a kind. */
 const SEARCHES = /.\/(search|list|query)\/?$/i;
+
 export interface PathCall {
   method: string;
   path: string;

@@ -3,7 +3,7 @@ import type { Admitted, AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
-import { passingQuery } from './closed-lists.ts';
+import { type Beside, passingQuery } from './closed-lists.ts';
 import { defaultServiceTierEdits } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
 import { maxPriceEdits } from './openrouter-max-price.ts';
@@ -35,42 +35,39 @@ interface Channel {
 /** Closed lists apply where a budget, a key's models or another project is at stake. */
 export function channelTo(
   { objects, settings }: Pick<Gateway, 'objects' | 'settings'>,
-  { context, target, admitted }: Attempt,
+  { context, target, admitted }: { context: AnyRequestContext; target: Target; admitted: Admitted },
 ): Channel {
-  if (admitted.remaining !== null || context.caller.models !== null || objects.shared())
-    return guardedChannel(context, target, new Set(settings()['passthrough.names'].split(',')));
-  const { exchange, translator } = context;
-  const isTranslated = translator !== undefined;
-  return {
-    query: isTranslated ? '' : exchange.target.query,
-    headers: upstreamHeaders(exchange.request.rawHeaders, target.provider, { isTranslated }),
-  };
+  const isGuarded = admitted.remaining !== null || context.caller.models !== null || objects.shared();
+  return isGuarded
+    ? guardedChannel(context, target, settings()['passthrough.names'].names)
+    : channel(context, target);
 }
 
 /** What closed lists, and `names` of the owner's, let pass. The record names the rest. */
 export function guardedChannel(
   context: AnyRequestContext,
-  { provider }: Target,
-  names: ReadonlySet<string> = NO_NAMES,
+  target: Target,
+  names: ReadonlySet<string> = new Set(),
 ): Channel {
-  const { exchange, translator } = context;
-  const { method = 'POST', rawHeaders } = exchange.request;
-  const isTranslated = translator !== undefined;
   const leftOut = new Set(context.leftOut);
-  const beside = { names, leaveOut: (name: string) => void leftOut.add(name) };
-  const headers = upstreamHeaders(rawHeaders, provider, { isTranslated, beside });
-  const query = isTranslated ? '' : passingQuery(exchange.target.query, method, beside);
+  const passing = channel(context, target, { names, leaveOut: (name) => void leftOut.add(name) });
   if (leftOut.size > 0) context.leftOut = [...leftOut];
-  return { query, headers };
+  return passing;
 }
 
-const NO_NAMES: ReadonlySet<string> = new Set();
-
-/** A request, where it goes, and its hold. */
-interface Attempt {
-  context: AnyRequestContext;
-  target: Target;
-  admitted: Admitted;
+function channel(
+  { exchange, translator }: AnyRequestContext,
+  { provider }: Target,
+  beside?: Beside,
+): Channel {
+  const { request, target } = exchange;
+  const isTranslated = translator !== undefined;
+  const headers = upstreamHeaders(request.rawHeaders, provider, { isTranslated, beside });
+  if (isTranslated) return { query: '', headers };
+  return {
+    query: beside ? passingQuery(target.query, request.method ?? 'POST', beside) : target.query,
+    headers,
+  };
 }
 
 /** The edits that don't depend on the hold. */

@@ -71,7 +71,7 @@ const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
 export function upstreamHeaders(
   rawHeaders: RawHeaders,
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
-  { isTranslated = false, beside }: { isTranslated?: boolean; beside?: Beside } = {},
+  { isTranslated = false, beside }: { isTranslated?: boolean; beside?: Beside | undefined } = {},
 ): string[] {
   let headers: string[] = [];
   let connection = '';

@@ -9,6 +9,8 @@ export interface ServerTool {
   name: string;
   /** The field of the request that enables it. */
   field: string;
+  /** How often its fee per request is charged; once if undefined. */
+  times?: number;
   /** The request's own limit of calls to this tool. */
   maxCalls?: number | undefined;
   /** The edit that limits the calls to this tool; undefined when it takes no limit. */

@@ -16,7 +16,7 @@ function sent(wire: Wire, body: string, { provider, limit }: { provider: string;
     settings: () => ({
       'admission.service_tier': 'default',
       'admission.host_price': 'listed',
-      'passthrough.names': '',
+      'passthrough.names': { names: new Set() },
     }),
   };
   const target = {

@@ -47,6 +47,9 @@ export interface StoredObjectsOptions {
   warn: (message: string) => void;
 }
 
+/** Undefined: nobody is known to have it. */
+type Ownership = 'own' | 'foreign' | undefined;
+
 /** So many ids of one request are looked up, in a few milliseconds. */
 const MAX_IDS = 5_000;
 /** What ids of objects consist of. Anything else may be another spelling of one. */
@@ -59,8 +62,8 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
   let isShared = hasSeveralProjects(db);
   let claims = readObjectClaims(db);
 
-  /** Looks ids up together: each `own`, `foreign`, or undefined for one that nobody is known to have. */
-  function ownershipsOf(ids: readonly string[], asker: Asker): (id: string) => 'own' | 'foreign' | undefined {
+  /** Looks ids up together. */
+  function ownershipsOf(ids: readonly string[], asker: Asker): (id: string) => Ownership {
     const written = ids.length === 0 ? undefined : owners.find(ids);
     return (id) => {
       const key = id.toLowerCase();
@@ -69,16 +72,13 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
     };
   }
 
-  function ownership(
-    all: readonly ObjectOwner[],
-    { projectId, providers }: Asker,
-  ): 'own' | 'foreign' | undefined {
+  function ownership(all: readonly ObjectOwner[], { projectId, providers }: Asker): Ownership {
     const here = all.filter(({ provider }) => providers.includes(provider));
     if (here.length > 0) return here.every((owner) => owner.projectId === projectId) ? 'own' : 'foreign';
     return all.some((owner) => owner.projectId !== projectId) ? 'foreign' : undefined;
   }
 
-  function mayUse(id: string, known: 'own' | 'foreign' | undefined, asker: Asker): boolean {
+  function mayUse(id: string, known: Ownership, asker: Asker): boolean {
     if (known !== undefined) return known === 'own';
     const [provider = ''] = asker.providers;
     return PLAIN_ID.test(id) && claims.get(provider) === asker.projectId;
