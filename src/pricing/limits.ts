@@ -2,9 +2,9 @@ import { findInLibrary, type LibraryModel, pricesInUse } from './library.ts';
 
 export interface ModelLimits {
   /** Input and output together. */
-  contextTokens?: number;
+  contextTokens?: number | undefined;
   /** Per answer, reasoning included. Never less than the provider allows. */
-  maxOutputTokens?: number;
+  maxOutputTokens?: number | undefined;
 }
 
 /**

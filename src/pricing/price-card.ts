@@ -125,6 +125,27 @@ function isSameRate(a: Rate, b: Rate): boolean {
   );
 }
 
+/**
+ * The prices of a request that other models may answer: settled at those of `card`, held at the dearest of all where only
+ * the model that answers is billed, else at the sum.
+ */
+export function withFallbacks(
+  card: PriceCard,
+  others: readonly PriceCard[],
+  billed: 'answering' | 'each',
+): PriceCard {
+  if (others.length === 0) return card;
+  const all = [card, ...others].map(({ dearest }) => dearest);
+  const combine = (rates: readonly Rate[]) =>
+    billed === 'answering' ? dearestRate(rates) : rates.reduce(addRates);
+  const dearest = {
+    input: combine(all.map(({ input }) => input)),
+    output: combine(all.map(({ output }) => output)),
+    perRequestPicoUsd: combine(all.map(({ perRequestPicoUsd }) => flatRate(perRequestPicoUsd))).picoUsd,
+  };
+  return { ...card, dearest };
+}
+
 /** By card, then factor. */
 const scaledCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
 

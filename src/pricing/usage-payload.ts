@@ -23,17 +23,46 @@ interface InputCounts {
   cachedAudio: number;
 }
 
+/** The usage of one of the models that worked on an answer; undefined for the one that the answer names. */
+export interface ModelUsage {
+  model: string | undefined;
+  usage: TokenUsage;
+}
+
 /**
  * The tokens that a provider reports in its parsed `usage`; undefined without totals for input and output. Anthropic's
  * streams report usage in two events, which must be merged first, the later over the earlier.
  */
 export function readUsage(payload: unknown): TokenUsage | undefined {
+  return usageByModel(payload)?.reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
+}
+
+/** The same by model, for prices: Anthropic's `iterations` may be of several. */
+export function usageByModel(payload: unknown): ModelUsage[] | undefined {
   const raw = fields(payload);
+  const totals = readTotals(raw);
+  if (!totals || !Array.isArray(raw.iterations)) return totals && [{ model: undefined, usage: totals }];
+  const iterations = raw.iterations.flatMap((iteration) => {
+    const { type, model } = fields(iteration);
+    const usage = readTotals(fields(iteration));
+    const name = typeof model === 'string' ? model : undefined;
+    return usage ? [{ model: name, usage, isBeside: BESIDE.has(type) }] : [];
+  });
+  const within = iterations.filter(({ isBeside }) => !isBeside);
+  const rest = within.reduce((left, { usage }) => without(left, usage), totals);
+  return [{ model: undefined, usage: rest }, ...iterations];
+}
+
+/**
+ * The iterations that the totals exclude: https://platform.claude.com/docs/en/build-with-claude/compaction and
+ * .../agents-and-tools/tool-use/advisor-tool. All others, such as those of a model that declined, they include.
+ */
+const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message']);
+
+function readTotals(raw: Fields): TokenUsage | undefined {
   const input = readInput(raw);
   const output = input && readOutput(raw, input.total);
-  if (!output) return undefined;
-  const usage = splitInput(input, output);
-  return Array.isArray(raw.iterations) ? compactions(raw.iterations).reduce(addUsage, usage) : usage;
+  return output && splitInput(input, output);
 }
 
 function readInput(raw: Fields): InputCounts | undefined {
@@ -132,17 +161,17 @@ function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
   };
 }
 
-/** Usage of compaction within the request, which Anthropic's totals exclude. */
-function compactions(iterations: readonly unknown[]): TokenUsage[] {
-  return iterations
-    .filter((iteration) => fields(iteration).type === 'compaction')
-    .map(readUsage)
-    .filter((usage) => usage !== undefined);
-}
+const NAMES = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // NO_USAGE has exactly these keys.
 
 function addUsage(sum: TokenUsage, part: TokenUsage): TokenUsage {
   const added = { ...sum };
-  const names = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // NO_USAGE has exactly these keys.
-  for (const name of names) added[name] += part[name];
+  for (const name of NAMES) added[name] += part[name];
   return added;
+}
+
+/** The usage without a part of it; nothing of what the part has more of. */
+function without(usage: TokenUsage, part: TokenUsage): TokenUsage {
+  const left = { ...usage };
+  for (const name of NAMES) left[name] = Math.max(0, left[name] - part[name]);
+  return left;
 }

@@ -216,8 +216,9 @@ describe('a surcharge', () => {
   });
 
   test.each([
-    { models: ['openai/gpt-5-pro'] },
-    { fallbacks: [{ model: 'claude-opus-4-6' }] },
+    { models: 'openai/gpt-5-pro' },
+    { fallbacks: 'default' },
+    { fallbacks: [{ model: 'mock/test-model', max_tokens: 1_000_000 }] },
     { service_tier: 'warp' },
     { speed: 7 },
     { preset: 'dearest' },

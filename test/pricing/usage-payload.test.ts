@@ -170,7 +170,7 @@ describe('readUsage() reads the output', () => {
   });
 });
 
-test('readUsage() adds what Anthropic spent on compaction, and nothing of other iterations', () => {
+test('readUsage() adds the tokens of compaction and of an advisor, which are beside the totals', () => {
   const raw = {
     input_tokens: 20,
     output_tokens: 3,
@@ -182,7 +182,7 @@ test('readUsage() adds what Anthropic spent on compaction, and nothing of other 
       null,
     ],
   };
-  expect(readUsage(raw)).toEqual(usage({ inputTokens: 175, cachedInputTokens: 55, outputTokens: 33 }));
+  expect(readUsage(raw)).toEqual(usage({ inputTokens: 1_175, cachedInputTokens: 55, outputTokens: 1_033 }));
 });
 
 test('readUsage() reads the two events of an Anthropic stream, merged', () => {

@@ -3,6 +3,7 @@ import { tokenBound } from '../../tokens/bound.ts';
 import { type Encoding, encodingOf } from '../../tokens/encoding.ts';
 import type { NonTextInput } from '../../wire/request/non-text-input.ts';
 import { imageTokens, nonTextTokens } from '../../wire/request/non-text-input.ts';
+import { mayAnswerOther } from '../../wire/request/surcharges.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
@@ -172,7 +173,7 @@ export async function countInput(
   target: Target,
   { inputTokens: bound, inputBound: by }: Pick<Quote, 'inputTokens' | 'inputBound'>,
 ): Promise<BoundedInput> {
-  const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? exactEncoding(target) : undefined;
+  const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? encodingFor(context, target) : undefined;
   const { texts, items, tokens, nonText, inlineBytes } = readPrompt(context);
   const read = encoding && writesJson(target) ? texts.map(asJson) : texts;
   const textTokens = encoding
@@ -202,6 +203,11 @@ function exactEncoding(target: Target): Encoding | undefined {
   return rewritesJson(target) && !writesJson(target) ? undefined : encodingOf(target.model);
 }
 
+/** The encoding of the only model that may answer. */
+function encodingFor({ request }: RequestContext, target: Target): Encoding | undefined {
+  return mayAnswerOther(request.surcharges) ? undefined : exactEncoding(target);
+}
+
 /** A text as JSON, with every escape that a host may use. */
 function asJson(text: string): string {
   return JSON.stringify(text).replace(
@@ -213,5 +219,5 @@ function asJson(text: string): string {
 /** Whether counting can lower the bound, which takes the bytes of inline images for text. */
 export function isCountable(context: RequestContext, target: Target): boolean {
   const nonText = nonTextOf(context);
-  return exactEncoding(target) !== undefined || nonText.images > 0 || nonText.context;
+  return encodingFor(context, target) !== undefined || nonText.images > 0 || nonText.context;
 }

@@ -62,11 +62,16 @@ const OWN_ORIGINS: ReadonlyMap<string, string> = new Map(
   ),
 );
 
+/** Whether a provider's requests go to the host that it is known by, and not to a relay under its name. */
+export function isOwnHost({ name, origin }: Provider): boolean {
+  return OWN_ORIGINS.get(name) === origin;
+}
+
 function cacheWrites(request: WireRequest, provider: Provider): CacheWrites {
   if (request.members.some(({ key }) => STORED.includes(key))) return '1h';
   // Some decoders drop what is not UTF-8, so the marks may have other names than gw has read.
   const marked = isUtf8(request.bytes) ? (request.cacheWrites ?? '1h') : '1h';
-  if (OWN_ORIGINS.get(provider.name) === provider.origin) {
+  if (isOwnHost(provider)) {
     const isByMark = WRITES_BY_MARK.has(provider.name) && provider.wire === 'anthropic';
     return isByMark ? marked : longerWrites(marked, 'default');
   }

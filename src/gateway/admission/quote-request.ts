@@ -1,8 +1,9 @@
 import { isFree } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
-import { cardFor, raiseHolds, scaleCard } from '../../pricing/price-card.ts';
+import { cardFor, raiseHolds, scaleCard, withFallbacks } from '../../pricing/price-card.ts';
 import { regionalCard } from '../../pricing/regional.ts';
 import { PRESETS } from '../../providers/presets.ts';
+import { TEXT_ONLY } from '../../wire/request/non-text-input.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
@@ -21,11 +22,17 @@ export type QuoteFor = (inputTokens: number, inputBound?: InputBound) => Quote;
 /** Returns a function that quotes a request at a target for a number of input tokens. */
 export function quoteRequest(gateway: QuoteParts, context: RequestContext, target: Target): QuoteFor {
   const { provider, model } = target;
-  const catalogCard = gateway.catalog().find(provider.name, model, gateway.clock.now());
-  const listed = regionalCard(catalogCard, provider, model);
-  const priceTenths = gateway.accountSurcharges.of(target, context.request.surcharges);
+  const { surcharges } = context.request;
+  const listed = listedCard(gateway, target);
+  const others = (surcharges?.fallbacks ?? NO_NAMES).map((name) => ({ provider, model: name }));
+  const fallbacks = others.flatMap((other) => fallbackCard(gateway, other) ?? []);
+  const unpriced = listed ? others.find((other) => !fallbackCard(gateway, other)) : target;
+  const priceTenths = Math.max(
+    ...[target, ...others].map((each) => gateway.accountSurcharges.of(each, surcharges)),
+  );
   // Holds at the prices that can apply to this request, and settles at the same prices as `listed`.
-  const own = listed && holdCard(gateway, context, target, listed);
+  const billed = provider.name === 'openrouter' ? 'answering' : 'each';
+  const own = listed && withFallbacks(holdCard(gateway, context, target, listed), fallbacks, billed);
   const card = own && priceTenths !== 10 ? scaleCard(own, priceTenths) : own;
   const settings = gateway.settings();
   const serverTools = toolsFor(context.request, target);
@@ -44,6 +51,9 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
       model,
       card,
       listed,
+      fallbackNames: surcharges?.fallbacks,
+      ...(fallbacks.length > 0 && { fallbacks }),
+      unpricedModel: unpriced?.model,
       priceTenths,
       inputTokens,
       inputBound,
@@ -53,6 +63,22 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
       tools: tools || undefined,
     });
 }
+
+const NO_NAMES: readonly string[] = [];
+
+function listedCard({ catalog, clock }: QuoteParts, { provider, model }: Target): PriceCard | undefined {
+  return regionalCard(catalog().find(provider.name, model, clock.now()), provider, model);
+}
+
+/** The card of a model that may answer instead, held at all that is listed. None if it brings tools, which nobody holds. */
+function fallbackCard(gateway: QuoteParts, target: Target): PriceCard | undefined {
+  if (toolsFor(NO_TOOLS, target)) return undefined;
+  const listed = listedCard(gateway, target);
+  const tenths = gateway.boundTrust.priceTenths(target);
+  return listed && (tenths === undefined ? listed : raiseHolds(listed, tenths));
+}
+
+const NO_TOOLS = { serverTools: undefined, nonText: TEXT_ONLY, bytes: Buffer.alloc(0) };
 
 /** The card with the prices that can apply to the request. Where a model cost more than they, all that is listed can. */
 function holdCard(

@@ -1,6 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 import { affordableOutputTokens, isFree, worstCase } from '../../pricing/cost.ts';
-import { modelLimits } from '../../pricing/limits.ts';
+import { type ModelLimits, modelLimits } from '../../pricing/limits.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { UNKNOWN_CONTEXT } from '../../wire/request/non-text-input.ts';
 import { asksForStructure } from '../../wire/request/structured-output.ts';
@@ -17,6 +17,8 @@ export interface Quote {
   card: PriceCard | undefined;
   /** The listed prices, without surcharges, and with `dearest` over all that is listed. */
   listed: PriceCard | undefined;
+  /** The listed prices of the other models that may answer. */
+  fallbacks?: readonly PriceCard[];
   /** `card` in tenths of `listed`. */
   priceTenths: number;
   /** Upper bound of the input tokens, without those that the provider's tools add. */
@@ -38,6 +40,8 @@ export interface Quote {
   mustLimit: boolean;
   /** There is no worst case: the request may run only in a project without a budget. */
   unpriced: boolean;
+  /** The model without a known price, of those that may answer. */
+  unpricedModel?: string | undefined;
   /** Output tokens of each choice that may be billed beyond the limit. */
   beyondLimit: number;
   /** More input tokens, and output tokens of each choice, than the model can have. */
@@ -51,9 +55,20 @@ export const POSSIBLE_TOKENS = 10_000_000;
 /** Margin for price data that is out of date: new versions of models have had fivefold context windows. */
 const GROWTH = 8;
 
-function possibleTokens(provider: string, model: string): number {
-  const context = modelLimits(provider, model)?.contextTokens;
-  return context === undefined ? POSSIBLE_TOKENS : context * GROWTH;
+/** The limits of the model that has the most, of those that may answer; undefined where one of them is unknown. */
+function limitsOfAll({ provider, model, fallbackNames = [] }: QuoteOptions): ModelLimits | undefined {
+  return fallbackNames
+    .map((name) => modelLimits(provider, name))
+    .reduce((most, each) => most && each && mostOf(most, each), modelLimits(provider, model));
+}
+
+function mostOf(a: ModelLimits, b: ModelLimits): ModelLimits {
+  const most = (one: number | undefined, other: number | undefined) =>
+    one === undefined || other === undefined ? undefined : Math.max(one, other);
+  return {
+    contextTokens: most(a.contextTokens, b.contextTokens),
+    maxOutputTokens: most(a.maxOutputTokens, b.maxOutputTokens),
+  };
 }
 
 export interface HeldTools extends ToolFees {
@@ -69,6 +84,10 @@ export interface QuoteOptions {
   model: string;
   card: PriceCard | undefined;
   listed: PriceCard | undefined;
+  /** The other models that may answer, by name, and those with a price by that. */
+  fallbackNames?: readonly string[] | undefined;
+  fallbacks?: readonly PriceCard[];
+  unpricedModel?: string | undefined;
   priceTenths: number;
   /** Upper bound of the input tokens. */
   inputTokens: number;
@@ -89,7 +108,7 @@ export interface QuoteOptions {
 export function quote(request: WireRequest, options: QuoteOptions): Quote {
   const { card } = options;
   const { choices } = request;
-  const limits = modelLimits(options.provider, options.model);
+  const limits = limitsOfAll(options);
   const modelMaximum = limits?.maxOutputTokens;
   const tools = options.tools && {
     ...options.tools,
@@ -103,6 +122,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   const result: Quote = {
     card,
     listed: options.listed,
+    ...(options.fallbacks && { fallbacks: options.fallbacks }),
     priceTenths: options.priceTenths,
     inputTokens: options.inputTokens,
     inputBound: options.inputBound,
@@ -113,9 +133,14 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     mayLower,
     leastOutputTokens: mayLower ? Math.min(leastOutput(request, options), outputTokens) : outputTokens,
     mustLimit: mayLower && maxOutputTokens === undefined && !(keepsMaximum && modelMaximum !== undefined),
-    unpriced: card === undefined || request.surcharges?.unknown !== undefined || tools?.unknown !== undefined,
+    unpriced:
+      card === undefined ||
+      options.unpricedModel !== undefined ||
+      request.surcharges?.unknown !== undefined ||
+      tools?.unknown !== undefined,
+    unpricedModel: options.unpricedModel,
     beyondLimit: request.beyondLimit ?? 0,
-    possibleTokens: possibleTokens(options.provider, options.model),
+    possibleTokens: limits?.contextTokens === undefined ? POSSIBLE_TOKENS : limits.contextTokens * GROWTH,
     tools,
   };
   result.amount = costWith(result, outputTokens, tools?.calls);

@@ -64,5 +64,5 @@ export function unpricedError(
   if (wire.unreported) return costUnbounded(standing, wire.endpoint);
   if (request.surcharges?.unknown) return surchargeUnknown(standing, request.surcharges.unknown);
   if (quote.card && quote.tools?.unknown) return toolUnpriced(standing, quote.tools.unknown);
-  return priceUnknown(standing, target.provider.name, target.model);
+  return priceUnknown(standing, target.provider.name, quote.unpricedModel ?? target.model);
 }

@@ -91,7 +91,8 @@ function recordFor(
   const fate = leftOut?.length ? { ...cause, left_out: leftOut } : cause;
   const work = context.optimized?.work;
   const worked = work ? { ...fate, optimizer: work } : fate;
-  const told = missed?.place ? { ...worked, cache_miss: missed.place } : worked;
+  const served = last.servedModel === undefined ? worked : { ...worked, served_model: last.servedModel };
+  const told = missed?.place ? { ...served, cache_miss: missed.place } : served;
   const detail = before ? historyDetail(gateway, attempt, result, last, told) : told;
   return recordOf(
     context,

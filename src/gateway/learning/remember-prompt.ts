@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
+import { type AnswerHead, answerHead, isDated, isSameModel } from '../../wire/answer/served-model.ts';
 import { type Admitted, isSearchLeftOut } from '../admission/admitted.ts';
 import { FOR_TOOLS } from '../admission/edit-bound.ts';
 import { blocksOf } from '../admission/measure-prompt.ts';
@@ -14,7 +15,6 @@ import type { Target } from '../state/resolver.ts';
 import { countedPrompt } from './counted-prompt.ts';
 import { rememberSeals } from './remember-seals.ts';
 import { mayBeContinued, rememberStored } from './remember-stored.ts';
-import { type AnswerHead, answerHead, isDated, isSameModel } from './served-model.ts';
 
 /** What this stage uses of the gateway. */
 type RememberParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'queue' | 'budgetScopes' | 'warn'>;

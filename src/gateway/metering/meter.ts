@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import { costOf, worstCase } from '../../pricing/cost.ts';
+import { worstCase } from '../../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
 import { readUsage } from '../../pricing/usage-payload.ts';
@@ -16,9 +16,13 @@ import { clampCost, clampUsage } from './clamp-usage.ts';
 import { estimateUsage } from './estimate-usage.ts';
 import type { Metered, Metering } from './metered.ts';
 import { NOTHING_USED } from './metered.ts';
+import { priceAt, priceServed } from './served-price.ts';
 
 /** What this stage uses of the gateway. */
-export type MeterParts = Pick<Gateway, 'clock' | 'settings' | 'accountSurcharges' | 'tokens' | 'warn'>;
+export type MeterParts = Pick<
+  Gateway,
+  'catalog' | 'clock' | 'settings' | 'accountSurcharges' | 'tokens' | 'warn'
+>;
 
 /** Meters a call: its usage and cost. Never fails; an answer that can't be read is booked at the quote's bounds. */
 export function meterCall(gateway: MeterParts, metering: Metering, end: CallEnd): Metered | Promise<Metered> {
@@ -52,7 +56,7 @@ function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Meter
 
 /** Prices reported usage: at the cost that the provider reports, else at its prices with the surcharges it reports. */
 function meterReported(
-  gateway: Pick<Gateway, 'accountSurcharges'>,
+  gateway: Pick<Gateway, 'accountSurcharges' | 'catalog' | 'clock'>,
   usage: TokenUsage,
   metering: Metering,
 ): Metered {
@@ -63,7 +67,7 @@ function meterReported(
     return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
   }
   gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
-  return addReportedFees(priceAt(usage, billedCard(metering), 0), metering);
+  return addReportedFees(priceServed(gateway, metering, usage, billedCard(metering)), metering);
 }
 
 /** The prices with the surcharges that an answer reports. */
@@ -184,11 +188,4 @@ function addHeldFees(metered: Metered, admitted: Admitted): Metered {
 
 function priceAtQuote(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {
   return priceAt(usage, quote.card, flags);
-}
-
-function priceAt(usage: TokenUsage, card: PriceCard | undefined, flags: number): Metered {
-  const used = usage.inputTokens > 0 || usage.outputTokens > 0;
-  if (!used) return { usage, costNanoUsd: 0, flags };
-  if (card) return { usage, costNanoUsd: costOf(usage, card), flags };
-  return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
 }

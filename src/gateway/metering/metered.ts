@@ -11,6 +11,8 @@ export interface Metered {
   usage: TokenUsage;
   costNanoUsd: NanoUsd;
   flags: number;
+  /** The model that answered, where its price is known and it is another than the requested one. */
+  servedModel?: string | undefined;
 }
 
 /** An attempt that has ended, to be metered. */
@@ -38,6 +40,8 @@ export type MeteredAnswer = Pick<
   | 'firstByteAt'
   | 'lastByteAt'
   | 'receivedText'
+  | 'firstEvents'
+  | 'unsent'
   | 'unended'
 >;
 

@@ -11,6 +11,7 @@ import {
 import { withoutHeaders } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { mayHideWords } from '../../wire/request/escaped-letters.ts';
+import { mayAnswerOther } from '../../wire/request/surcharges.ts';
 import { promptOf, unseenIn } from '../admission/measure-prompt.ts';
 import { isChangingName, scopeOf } from '../admission/prompt-scope.ts';
 import { type CountPlan, type PlanParts, planCount } from '../admission/provider-count.ts';
@@ -151,8 +152,7 @@ const THINKING = /"type"\s*:\s*"(?:redacted_)?thinking"/;
 
 function isCountable(context: RequestContext, target: Target, endpoint: CountEndpoint): boolean {
   const { request } = context;
-  if (request.serverTools || request.surcharges?.unknown !== undefined || isChangingName(target))
-    return false;
+  if (request.serverTools || mayAnswerOther(request.surcharges) || isChangingName(target)) return false;
   if (unseenIn(context)?.isInline === false) return false;
   const fields = request.members.map(({ key }) => key).filter((key) => key !== 'service');
   if (!countsFields(endpoint, fields)) return false;

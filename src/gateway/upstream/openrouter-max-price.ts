@@ -44,21 +44,22 @@ export function maxPriceOf({
   target,
   admitted,
 }: AdmittedRequest): MaxPrice | undefined {
-  const { listed } = admitted.quote;
+  const { listed, fallbacks = [] } = admitted.quote;
   const { provider, model } = target;
   if (admitted.remaining === null || provider.name !== MARKET || !PATHS.has(wire.path)) return undefined;
-  return listed && ceilingFrom(listed, request.nonText.images > 0 ? imageTokens(model) : undefined);
+  return (
+    listed && ceilingFrom([listed, ...fallbacks], request.nonText.images > 0 ? imageTokens(model) : undefined)
+  );
 }
 
-function ceilingFrom(
-  { input, output, perRequestPicoUsd }: PriceCard,
-  perImage: number | undefined,
-): MaxPrice {
-  const prompt = Number(input.picoUsd);
+/** `cards`: of all models that may answer, since the request has one ceiling for them. */
+function ceilingFrom(cards: readonly PriceCard[], perImage: number | undefined): MaxPrice {
+  const most = (read: (card: PriceCard) => bigint) => Math.max(...cards.map((card) => Number(read(card))));
+  const prompt = most(({ input }) => input.picoUsd);
   return {
     prompt: upTo(prompt / 1e6),
-    completion: upTo(Number(output.picoUsd) / 1e6),
-    request: upTo(Number(perRequestPicoUsd) / 1e12),
+    completion: upTo(most(({ output }) => output.picoUsd) / 1e6),
+    request: upTo(most(({ perRequestPicoUsd }) => perRequestPicoUsd) / 1e12),
     ...(perImage !== undefined && { image: upTo((perImage * prompt) / 1e12) }),
   };
 }

@@ -48,6 +48,8 @@ export const FLAGS = {
   underheld: 1024,
   /** Covered by a subscription: the cost is what the tokens would have been billed at, and no money. */
   not_billed: 2048,
+  /** Another model answered than the request asked for: it is booked at that model's price. */
+  other_model: 4096,
 } as const;
 export type Flag = keyof typeof FLAGS;
 

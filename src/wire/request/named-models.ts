@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue } from '../../json/scan.ts';
-import { PRESETS } from '../../providers/presets.ts';
+import { makerOf } from '../../providers/makers.ts';
 import type { FormField } from './form.ts';
 
 /** The models that a request lets answer. */
@@ -33,11 +33,7 @@ const OPEN_BRACE = 0x7b;
 const MAX_DEPTH = 32;
 
 /** Names that can only be models, wherever they stand. */
-const MAKERS = Object.values(PRESETS).flatMap(({ models }) => models ?? []);
-const isModelName = (text: string): boolean => {
-  const name = text.slice(text.indexOf('/') + 1);
-  return name.length <= 200 && MAKERS.some((models) => models.test(name));
-};
+const isModelName = (text: string): boolean => makerOf(text) !== undefined;
 
 /** The models that the members of a JSON body name, at any depth outside of content. */
 export function modelsIn(bytes: Buffer, members: readonly Member[]): NamedModels {
@@ -50,6 +46,26 @@ export function modelsIn(bytes: Buffer, members: readonly Member[]): NamedModels
   }
   return found;
 }
+
+/** Fields of the APIs that choose no model; so many that most requests have no other. */
+// biome-ignore format: they fit a few lines
+const KNOWN = new Set([
+  'audio', 'cache_control', 'context_management', 'dimensions', 'encoding_format', 'frequency_penalty', 'functions',
+  'function_call', 'include', 'logit_bias', 'logprobs', 'max_completion_tokens', 'max_output_tokens', 'max_tokens',
+  'max_tool_calls', 'mcp_servers', 'modalities', 'model', 'n', 'output_config', 'parallel_tool_calls', 'prediction',
+  'presence_penalty', 'previous_response_id', 'prompt', 'prompt_cache_options', 'prompt_cache_retention', 'reasoning',
+  'reasoning_effort', 'response_format', 'seed', 'service_tier', 'speed', 'stop_sequences', 'store', 'stream',
+  'stream_options', 'temperature', 'thinking', 'tool_choice', 'tools', 'top_k', 'top_logprobs', 'top_p', 'truncation',
+  'verbosity', 'web_search_options',
+]);
+
+/** The models that may answer besides the one in `model`, named by the fields that an API has for that or gw doesn't know. */
+export function otherModelsIn(bytes: Buffer, members: readonly Member[]): NamedModels {
+  const unusual = members.filter(({ key }) => !KNOWN.has(key));
+  return unusual.length === 0 ? NONE : modelsIn(bytes, unusual);
+}
+
+const NONE: NamedModels = { names: [], hidden: undefined };
 
 /** The models that the fields of a form name. */
 export function modelsInForm(bytes: Buffer, fields: readonly FormField[]): NamedModels {

@@ -3,6 +3,7 @@ import { type Edit, insertMember, removeMember, replaceValue } from '../../json/
 import type { Earlier } from '../../json/recent-texts.ts';
 import type { Member } from '../../json/scan.ts';
 import { type Fields, memberOf, readFields } from './fields.ts';
+import { otherModelsIn } from './named-models.ts';
 import { type NonTextInput, type NonTextMarkers, stringReaders, TEXT_ONLY } from './non-text-input.ts';
 import { type BodyScan, type ScannedBody, scanBody } from './scan/body-scan.ts';
 import { readServerTools, type ToolShape } from './server-tools.ts';
@@ -88,7 +89,7 @@ export function createParser(shape: RequestShape): RequestParser {
       choices: shape.choices?.(fields) ?? 1,
       beyondLimit: shape.beyondLimit?.(fields),
       reasoningTokens: shape.reasoningBudget?.(fields),
-      surcharges: surchargesOf(fields),
+      surcharges: surchargesOf(fields, otherModelsIn(bytes, members)),
       serverTools:
         shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType, isStored }),
       wantsUsage: usage?.wantsUsage ?? !shape.usageOnRequest,

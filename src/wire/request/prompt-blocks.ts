@@ -11,6 +11,7 @@ import type {
   SplitMessages,
   UnknownInput,
 } from './prompt-block.ts';
+import { mayAnswerOther } from './surcharges.ts';
 import type { WireRequest } from './wire-request.ts';
 
 /** Something that gw doesn't know, or whose size its bytes don't bound. The message names it: `a "file_search_call" item`. */
@@ -79,7 +80,7 @@ export function splitPrompt(
   const onlySearches = serverTools?.onlySearches === true;
   const isUnbounded = context && !onlySearches && !(onlyStored && shape.previous !== undefined);
   const hasTools = serverTools !== undefined && !onlySearches;
-  if (hasTools || isUnbounded || request.surcharges?.unknown !== undefined) return undefined;
+  if (hasTools || isUnbounded || mayAnswerOther(request.surcharges)) return undefined;
   try {
     return readBlocks(request, shape, earlier);
   } catch (error) {

@@ -1,7 +1,9 @@
+import { isObject } from '../../json/object.ts';
 import { fields } from '../../pricing/payload-fields.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
+import type { NamedModels } from './named-models.ts';
 
 /** Options of a request that change its price from the model's listed prices. */
 export interface Surcharges {
@@ -9,6 +11,8 @@ export interface Surcharges {
   priceTenths: number;
   /** The factor of each field that states its terms, in tenths; those that leave them to the account are left out. */
   byField: Readonly<Record<string, number>>;
+  /** Other models that may answer, by the names that the request gives them. */
+  fallbacks: readonly string[];
   /** A field with unknown cost: another model may answer, or something without a price may be charged. */
   unknown: string | undefined;
 }
@@ -30,12 +34,20 @@ const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 };
 
 /**
- * Fields with unknown cost: fallback models (OpenRouter, Anthropic); OpenRouter's presets, which may set another model,
+ * Fields with unknown cost: OpenRouter's presets, which may set another model,
  * tools and limits (https://openrouter.ai/docs/guides/features/presets); its option to exceed the limit of tool calls;
  * and OpenAI's multi-agent mode, where a model starts agents with contexts of their own
  * (https://developers.openai.com/api/docs/guides/responses-multi-agent).
  */
-const UNPRICED = ['models', 'fallbacks', 'preset', 'stop_server_tools_when', 'multi_agent'];
+const UNPRICED = ['preset', 'stop_server_tools_when', 'multi_agent'];
+
+/**
+ * Lists of models that answer if the requested one doesn't: https://openrouter.ai/docs/guides/routing/model-fallbacks,
+ * https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback
+ */
+const FALLBACKS = ['models', 'fallbacks'];
+/** Options of a fallback that leave its price and its output limit alone. */
+const FREE_OPTIONS: ReadonlySet<string> = new Set(['model', 'thinking', 'output_config']);
 
 /** Factor of the listed prices, in tenths. */
 const LISTED = 10;
@@ -44,12 +56,15 @@ const PRICED = Object.keys(FACTORS);
 const ACCOUNT_DEFAULT = 'auto';
 
 /** All fields that affect surcharges. */
-export const SURCHARGE_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
+export const SURCHARGE_FIELDS: readonly string[] = [...PRICED, ...UNPRICED, ...FALLBACKS];
 
-/** Undefined when the request leaves everything to the account. */
-export function surchargesOf(request: Fields): Surcharges | undefined {
+/** Undefined when the request leaves everything to the account. `named`: by the fields that gw doesn't know. */
+export function surchargesOf(request: Fields, named: NamedModels): Surcharges | undefined {
   let byField: Record<string, number> | undefined;
-  let unknown = UNPRICED.find((field) => !isEmpty(field, request.read(field)));
+  let unknown =
+    UNPRICED.find((field) => !isEmpty(field, request.read(field))) ??
+    FALLBACKS.find((field) => !isListOfModels(request.read(field))) ??
+    named.hidden;
   for (const field of PRICED) {
     const value = request.read(field);
     if (value === undefined) continue;
@@ -57,8 +72,36 @@ export function surchargesOf(request: Fields): Surcharges | undefined {
     if (factor === undefined) unknown ??= field;
     else if (value !== ACCOUNT_DEFAULT) byField = { ...byField, [field]: factor };
   }
-  if (!byField && unknown === undefined) return undefined;
-  return { priceTenths: productOf(Object.values(byField ?? {})), byField: byField ?? {}, unknown };
+  if (!byField && unknown === undefined && named.names.length === 0) return undefined;
+  return {
+    priceTenths: productOf(Object.values(byField ?? {})),
+    byField: byField ?? {},
+    fallbacks: named.names,
+    unknown,
+  };
+}
+
+/** Whether another model than the requested one may answer, as far as the request tells. */
+export function mayAnswerOther(surcharges: Surcharges | undefined): boolean {
+  return surcharges !== undefined && (surcharges.unknown !== undefined || surcharges.fallbacks.length > 0);
+}
+
+/** A list of names, or of objects that name a model and change nothing of its price; or nothing. */
+function isListOfModels(value: unknown): boolean {
+  if (value === undefined) return true;
+  return (
+    Array.isArray(value) &&
+    value.every((each) => typeof each === 'string' || (isObject(each) && isPlainFallback(each)))
+  );
+}
+
+function isPlainFallback(fallback: Record<string, unknown>): boolean {
+  return (
+    typeof fallback.model === 'string' &&
+    Object.entries(fallback).every(
+      ([key, value]) => FREE_OPTIONS.has(key) || value === null || (key === 'speed' && value === 'standard'),
+    )
+  );
 }
 
 /** The fields that answers report. */

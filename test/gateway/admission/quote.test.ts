@@ -141,7 +141,7 @@ describe('quote()', () => {
     ['no amount without a price', {}, { card: undefined }, { amount: 0, least: 0, unpriced: true }],
     [
       'no worst case with an unknown surcharge',
-      { surcharges: { priceTenths: 10, byField: {}, unknown: 'preset' } },
+      { surcharges: { priceTenths: 10, byField: {}, fallbacks: [], unknown: 'preset' } },
       {},
       { unpriced: true },
     ],

@@ -101,6 +101,8 @@ async function start() {
         lastByteAt: moment(seen.lastByteAt),
         receivedText: () => [seen.text],
         unended: '',
+        firstEvents: Buffer.alloc(0),
+        unsent: undefined,
       };
       const request = isStream ? streamed : plain;
       const provider = { ...target.provider, stopsOnHangUp: !goesOn };

@@ -19,6 +19,8 @@ const ANSWER: MeteredAnswer = {
   lastByteAt: 100,
   receivedText: () => ['Hello there'],
   unended: '',
+  firstEvents: Buffer.alloc(0),
+  unsent: undefined,
 };
 
 interface StartOptions {

@@ -27,6 +27,7 @@ function target(name: string, { model = 'm', key = 'a' } = {}): Target {
 const asking = (byField: Record<string, number>): Surcharges => ({
   priceTenths: Object.values(byField).reduce((product, tenths) => (product * tenths) / 10, 10),
   byField,
+  fallbacks: [],
   unknown: undefined,
 });
 const GLOBAL = { inference_geo: 'global' };

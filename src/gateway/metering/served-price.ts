@@ -1,0 +1,91 @@
+import { costOf } from '../../pricing/cost.ts';
+import { findInLibrary } from '../../pricing/library.ts';
+import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
+import { regionalCard } from '../../pricing/regional.ts';
+import { usageByModel } from '../../pricing/usage-payload.ts';
+import { makerOf } from '../../providers/makers.ts';
+import { FLAGS } from '../../store/ledger/record.ts';
+import type { TokenUsage } from '../../usage.ts';
+import { answerHead, isSameModel } from '../../wire/answer/served-model.ts';
+import { billedTenths } from '../../wire/request/surcharges.ts';
+import { isOwnHost } from '../admission/price-profile.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { Metered, Metering } from './metered.ts';
+
+type PriceParts = Pick<Gateway, 'catalog' | 'clock'>;
+
+/**
+ * Prices reported usage by the models that served it. Where an answer names another model than the request, its provider
+ * bills that one; a relay's word is only taken if it costs more. Flags the answer `other_model`.
+ */
+export function priceServed(
+  gateway: PriceParts,
+  metering: Metering,
+  usage: TokenUsage,
+  own: PriceCard | undefined,
+): Metered {
+  const parts = usageByModel(metering.relay.usage) ?? [];
+  const served = servedModel(metering);
+  const names = parts.map(({ model }) => model ?? served);
+  const cards = names.map((name) => otherCard(gateway, metering, name));
+  const at = cards.findIndex((card) => card !== undefined);
+  if (at < 0) return priceAt(usage, own, 0);
+  const priced = parts.map((part, i) =>
+    priceAt(part.usage, chooseCard(metering, part.usage, own, cards[i]), 0),
+  );
+  const sum = (total: number, { costNanoUsd }: Metered) => total + costNanoUsd;
+  const all = (total: number, { flags }: Metered) => total | flags;
+  return {
+    usage,
+    costNanoUsd: priced.reduce(sum, 0),
+    flags: priced.reduce(all, FLAGS.other_model),
+    servedModel: names[at],
+  };
+}
+
+/** The model that an answer names, if it is another than the requested one. */
+function servedModel({ relay, target }: Metering): string | undefined {
+  const answer = relay.isStream ? relay.firstEvents : relay.unsent;
+  const model = answer && answerHead(answer, relay.isStream)?.model;
+  return model === undefined || isSameModel(target.model, model) ? undefined : model;
+}
+
+/**
+ * The prices of a model that the request did not ask for; undefined if they are unknown, or the request's. A name that is
+ * no model's own, such as that of a deployment, stands for whatever the owner has priced it as.
+ */
+function otherCard(
+  { catalog, clock }: PriceParts,
+  { context, target, admitted, relay }: Metering,
+  name: string | undefined,
+): PriceCard | undefined {
+  const { provider, model } = target;
+  if (name === undefined || isSameModel(model, name)) return undefined;
+  const { listed } = admitted.quote;
+  const now = clock.now();
+  const isAlias = makerOf(model) === undefined && findInLibrary(provider.name, model, now) === undefined;
+  const maker = makerOf(name);
+  const card = catalog().find(provider.name, name, now) ?? (maker && catalog().find(maker, name, now));
+  if (!card || card.source === listed?.source) return undefined;
+  if (listed && isAlias && !card.source.startsWith('override ')) return undefined;
+  const tenths = billedTenths(context.request.surcharges, relay.usage, provider);
+  const regional = regionalCard(card, provider, name);
+  return regional && tenths !== 10 ? scaleCard(regional, tenths) : regional;
+}
+
+function chooseCard(
+  { target: { provider } }: Metering,
+  usage: TokenUsage,
+  own: PriceCard | undefined,
+  other: PriceCard | undefined,
+): PriceCard | undefined {
+  if (!own || !other || isOwnHost(provider) || provider.name === 'azure') return other ?? own;
+  return costOf(usage, other) > costOf(usage, own) ? other : own;
+}
+
+export function priceAt(usage: TokenUsage, card: PriceCard | undefined, flags: number): Metered {
+  const used = usage.inputTokens > 0 || usage.outputTokens > 0;
+  if (!used) return { usage, costNanoUsd: 0, flags };
+  if (card) return { usage, costNanoUsd: costOf(usage, card), flags };
+  return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
+}
