@@ -7,6 +7,7 @@ import {
   fromOneTokenLess,
   type Rate,
   scaleRate,
+  timesFactor,
 } from './rate.ts';
 
 /** A model's prices by kind of token. Reasoning is output. completePrices() fills in missing kinds. */
@@ -149,15 +150,15 @@ export function withFallbacks(
 /** By card, then factor. */
 const scaledCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
 
-/** The card with all prices times `tenths` / 10. */
-export function scaleCard(card: PriceCard, tenths: number): PriceCard {
+/** The card with all prices times a factor. */
+export function scaleCard(card: PriceCard, factor: number): PriceCard {
   const cards = scaledCards.get(card) ?? new Map<number, PriceCard>();
   scaledCards.set(card, cards);
-  const found = cards.get(tenths);
+  const found = cards.get(factor);
   if (found) return found;
-  const by = (rate: Rate) => scaleRate(rate, BigInt(tenths), 10n);
+  const by = (rate: Rate) => timesFactor(rate, factor);
   const scaled = {
-    source: `${card.source} x ${tenths / 10}`,
+    source: `${card.source} x ${Number(factor.toPrecision(4))}`,
     ...mapPrices(card, by),
     bounds: mapPrices(card.bounds, by),
     dearest: {
@@ -166,19 +167,19 @@ export function scaleCard(card: PriceCard, tenths: number): PriceCard {
       perRequestPicoUsd: by(flatRate(card.dearest.perRequestPicoUsd)).picoUsd,
     },
   };
-  cards.set(tenths, scaled);
+  cards.set(factor, scaled);
   return scaled;
 }
 
 /** By card, then factor. */
 const raisedCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
 
-/** The same prices, with `dearest` times `tenths` / 10: for a model that costs more than is listed. */
-export function raiseHolds(card: PriceCard, tenths: number): PriceCard {
+/** The same prices, with `dearest` times a factor: for a model that costs more than is listed. */
+export function raiseHolds(card: PriceCard, factor: number): PriceCard {
   const cards = raisedCards.get(card) ?? new Map<number, PriceCard>();
   raisedCards.set(card, cards);
-  const raised = cards.get(tenths) ?? { ...card, dearest: scaleCard(card, tenths).dearest };
-  cards.set(tenths, raised);
+  const raised = cards.get(factor) ?? { ...card, dearest: scaleCard(card, factor).dearest };
+  cards.set(factor, raised);
   return raised;
 }
 

@@ -39,6 +39,12 @@ export function scaleRate(rate: Rate, numerator: bigint, denominator: bigint): R
   };
 }
 
+/** The rate times a factor, rounded up. The product of two doubles is off by less than a trillionth. */
+export function timesFactor({ picoUsd, tiers }: Rate, factor: number): Rate {
+  const scale = (price: bigint) => BigInt(Math.ceil(Number(price) * factor * (1 - 1e-12)));
+  return { picoUsd: scale(picoUsd), tiers: tiers.map((tier) => ({ ...tier, picoUsd: scale(tier.picoUsd) })) };
+}
+
 /** What a token costs that is charged at both rates. */
 export function addRates(a: Rate, b: Rate): Rate {
   const thresholds = [...new Set([...a.tiers, ...b.tiers].map(({ overTokens }) => overTokens))];

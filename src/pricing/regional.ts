@@ -15,7 +15,7 @@ const REGIONS: ReadonlyMap<string, Region> = new Map([
   ['xai', { origin: /^https:\/\/[a-z]+\.api\.x\.ai$/, models: /./ }],
 ]);
 
-const TENTHS = 11;
+const FACTOR = 1.1;
 
 /** The prices of a model at a regional endpoint. The user's own prices are not changed. */
 export function regionalCard(
@@ -25,5 +25,5 @@ export function regionalCard(
 ): PriceCard | undefined {
   const region = REGIONS.get(name);
   if (!card || !region?.origin.test(origin) || !region.models.test(model)) return card;
-  return card.source.startsWith('override ') ? card : scaleCard(card, TENTHS);
+  return card.source.startsWith('override ') ? card : scaleCard(card, FACTOR);
 }

@@ -142,15 +142,15 @@ describe('cardFor()', () => {
   });
 
   test('scales with its dearest prices', () => {
-    expect(scaleCard(cardFor(card, PLAIN_TEXT), 11).dearest.input).toEqual(flatRate(1_100n));
-    expect(scaleCard(card, 11).cacheWrite1h).toEqual(flatRate(2_200n));
+    expect(scaleCard(cardFor(card, PLAIN_TEXT), 1.1).dearest.input).toEqual(flatRate(1_100n));
+    expect(scaleCard(card, 1.1).cacheWrite1h).toEqual(flatRate(2_200n));
   });
 
   test('gives the same card for the same profile', () => {
     expect(cardFor(card, { ...PLAIN_TEXT })).toBe(cardFor(card, { ...PLAIN_TEXT }));
     expect(cardFor(card, ANY_PRICE)).not.toBe(cardFor(card, PLAIN_TEXT));
-    expect(scaleCard(card, 11)).toBe(scaleCard(card, 11));
-    expect(scaleCard(card, 11)).not.toBe(scaleCard(card, 25));
+    expect(scaleCard(card, 1.1)).toBe(scaleCard(card, 1.1));
+    expect(scaleCard(card, 1.1)).not.toBe(scaleCard(card, 2.5));
   });
 });
 

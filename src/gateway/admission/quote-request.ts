@@ -27,13 +27,13 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   const others = (surcharges?.fallbacks ?? NO_NAMES).map((name) => ({ provider, model: name }));
   const fallbacks = others.flatMap((other) => fallbackCard(gateway, other) ?? []);
   const unpriced = listed ? others.find((other) => !fallbackCard(gateway, other)) : target;
-  const priceTenths = Math.max(
+  const priceFactor = Math.max(
     ...[target, ...others].map((each) => gateway.accountSurcharges.of(each, surcharges)),
   );
   // Holds at the prices that can apply to this request, and settles at the same prices as `listed`.
   const billed = provider.name === 'openrouter' ? 'answering' : 'each';
   const own = listed && withFallbacks(holdCard(gateway, context, target, listed), fallbacks, billed);
-  const card = own && priceTenths !== 10 ? scaleCard(own, priceTenths) : own;
+  const card = own && priceFactor !== 1 ? scaleCard(own, priceFactor) : own;
   const settings = gateway.settings();
   const serverTools = toolsFor(context.request, target);
   const tools =
@@ -54,7 +54,7 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
       fallbackNames: surcharges?.fallbacks,
       ...(fallbacks.length > 0 && { fallbacks }),
       unpricedModel: unpriced?.model,
-      priceTenths,
+      priceFactor,
       inputTokens,
       inputBound,
       minOutputTokens: settings['admission.min_output_tokens'],
@@ -75,7 +75,7 @@ function fallbackCard(gateway: QuoteParts, target: Target): PriceCard | undefine
   if (toolsFor(NO_TOOLS, target)) return undefined;
   const listed = listedCard(gateway, target);
   const tenths = gateway.boundTrust.priceTenths(target);
-  return listed && (tenths === undefined ? listed : raiseHolds(listed, tenths));
+  return listed && (tenths === undefined ? listed : raiseHolds(listed, tenths / 10));
 }
 
 const NO_TOOLS = { serverTools: undefined, nonText: TEXT_ONLY, bytes: Buffer.alloc(0) };
@@ -90,7 +90,7 @@ function holdCard(
   const tenths = boundTrust.priceTenths(target);
   return tenths === undefined
     ? cardFor(listed, priceProfile(context, target, listed))
-    : raiseHolds(listed, tenths);
+    : raiseHolds(listed, tenths / 10);
 }
 
 /** A provider whose tokens and tools are both free. A public host may charge for tools although a model is free. */

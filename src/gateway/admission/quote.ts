@@ -19,8 +19,8 @@ export interface Quote {
   listed: PriceCard | undefined;
   /** The listed prices of the other models that may answer. */
   fallbacks?: readonly PriceCard[];
-  /** `card` in tenths of `listed`. */
-  priceTenths: number;
+  /** `card` as a factor of `listed`. */
+  priceFactor: number;
   /** Upper bound of the input tokens, without those that the provider's tools add. */
   inputTokens: number;
   /** How `inputTokens` was found. */
@@ -88,7 +88,7 @@ export interface QuoteOptions {
   fallbackNames?: readonly string[] | undefined;
   fallbacks?: readonly PriceCard[];
   unpricedModel?: string | undefined;
-  priceTenths: number;
+  priceFactor: number;
   /** Upper bound of the input tokens. */
   inputTokens: number;
   inputBound: InputBound;
@@ -123,7 +123,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     card,
     listed: options.listed,
     ...(options.fallbacks && { fallbacks: options.fallbacks }),
-    priceTenths: options.priceTenths,
+    priceFactor: options.priceFactor,
     inputTokens: options.inputTokens,
     inputBound: options.inputBound,
     outputTokens,

@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import { worstCase } from '../../pricing/cost.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
-import { billedTenths } from '../../wire/request/surcharges.ts';
+import { billedFactor } from '../../wire/request/surcharges.ts';
 import { callsOf, limitOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -52,19 +52,19 @@ function exceededPrice(
   reported: unknown,
   { usage, costNanoUsd, flags }: Metered,
 ): number | undefined {
-  const { card, listed, priceTenths } = admitted.quote;
+  const { card, listed, priceFactor } = admitted.quote;
   if (!card || !listed || flags & FLAGS.unpriced) return undefined;
   const { inputTokens, outputTokens } = usage;
   const tokens = { inputTokens, outputTokens, choices: 1 };
   // A surcharge that an answer reports is known to the account's surcharges.
   const surcharge = Math.max(
-    billedTenths(context.request.surcharges, reported, target.provider),
-    priceTenths,
+    billedFactor(context.request.surcharges, reported, target.provider, target.model).factor,
+    priceFactor,
   );
   const fees = feesWith(admitted.quote, callsOf(admitted)) + (FEES_NOT_HELD[target.provider.name] ?? 0);
   const cost = costNanoUsd - fees;
-  if (cost <= ((worstCase(tokens, card) * surcharge) / priceTenths) * ROUNDING + ROUNDING_NANO_USD)
+  if (cost <= ((worstCase(tokens, card) * surcharge) / priceFactor) * ROUNDING + ROUNDING_NANO_USD)
     return undefined;
-  const dearest = (worstCase(tokens, listed) * surcharge) / 10;
+  const dearest = worstCase(tokens, listed) * surcharge;
   return dearest === 0 ? MAX_TENTHS : Math.min(Math.max(Math.ceil((10 * cost) / dearest), 10), MAX_TENTHS);
 }

@@ -91,8 +91,8 @@ function recordFor(
   const fate = leftOut?.length ? { ...cause, left_out: leftOut } : cause;
   const work = context.optimized?.work;
   const worked = work ? { ...fate, optimizer: work } : fate;
-  const served = last.servedModel === undefined ? worked : { ...worked, served_model: last.servedModel };
-  const told = missed?.place ? { ...served, cache_miss: missed.place } : served;
+  const known = withMetered(worked, last);
+  const told = missed?.place ? { ...known, cache_miss: missed.place } : known;
   const detail = before ? historyDetail(gateway, attempt, result, last, told) : told;
   return recordOf(
     context,
@@ -123,6 +123,18 @@ function withTier(
   detail: Record<string, unknown> | undefined,
 ): Record<string, unknown> {
   return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
+}
+
+function withMetered(
+  detail: Record<string, unknown> | undefined,
+  { servedModel, assumed }: Metered,
+): Record<string, unknown> | undefined {
+  if (servedModel === undefined && assumed === undefined) return detail;
+  return {
+    ...detail,
+    ...(servedModel !== undefined && { served_model: servedModel }),
+    ...(assumed && { assumed }),
+  };
 }
 
 /** Whether it cost more than a budget held for it. What is passed through has no worst case to be held. */

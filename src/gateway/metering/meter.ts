@@ -5,7 +5,7 @@ import { readReportedCost } from '../../pricing/reported-cost.ts';
 import { readUsage } from '../../pricing/usage-payload.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
-import { billedTenths } from '../../wire/request/surcharges.ts';
+import { type BilledFactor, billedFactor } from '../../wire/request/surcharges.ts';
 import type { RequestWire } from '../../wire/wire.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import { callsOf, limitOf, worstCaseOf } from '../admission/admitted.ts';
@@ -67,19 +67,32 @@ function meterReported(
     return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
   }
   gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
-  return addReportedFees(priceServed(gateway, metering, usage, billedCard(metering)), metering);
+  const priced = priceServed(gateway, metering, usage, billedCard(metering));
+  return addReportedFees(billedAt(metering).isKnown ? priced : assuming(priced, SERVICE_PRICE), metering);
 }
 
 /** The prices with the surcharges that an answer reports. */
-export function billedCard({
-  context,
-  target,
-  admitted,
-  relay,
-}: Pick<Metering, 'context' | 'target' | 'admitted' | 'relay'>): PriceCard | undefined {
-  const { card, listed, priceTenths } = admitted.quote;
-  const tenths = billedTenths(context.request.surcharges, relay.usage, target.provider);
-  return tenths === priceTenths || !listed ? card : scaleCard(listed, tenths);
+export function billedCard(metering: Priced): PriceCard | undefined {
+  const { card, listed, priceFactor } = metering.admitted.quote;
+  const { factor } = billedAt(metering);
+  return factor === priceFactor || !listed ? card : scaleCard(listed, factor);
+}
+
+type Priced = Pick<Metering, 'context' | 'target' | 'admitted' | 'relay'>;
+
+function billedAt({ context, target, relay }: Priced): BilledFactor {
+  return billedFactor(context.request.surcharges, relay.usage, target.provider, target.model);
+}
+
+const SERVICE_PRICE = 'the price of the service tier, speed or region for this model';
+
+/** The same, with a figure that had to be assumed. */
+function assuming(metered: Metered, what: string): Metered {
+  return {
+    ...metered,
+    flags: metered.flags | FLAGS.estimated,
+    assumed: [...(metered.assumed ?? []), what],
+  };
 }
 
 function flagImpossible(gateway: Pick<Gateway, 'warn'>, metered: Metered): Metered {

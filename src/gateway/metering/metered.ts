@@ -13,6 +13,8 @@ export interface Metered {
   flags: number;
   /** The model that answered, where its price is known and it is another than the requested one. */
   servedModel?: string | undefined;
+  /** Figures that no report and no price page states, and that were assumed. */
+  assumed?: readonly string[] | undefined;
 }
 
 /** An attempt that has ended, to be metered. */

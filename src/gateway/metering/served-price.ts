@@ -7,7 +7,7 @@ import { makerOf } from '../../providers/makers.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { answerHead, isSameModel } from '../../wire/answer/served-model.ts';
-import { billedTenths } from '../../wire/request/surcharges.ts';
+import { billedFactor } from '../../wire/request/surcharges.ts';
 import { isOwnHost } from '../admission/price-profile.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Metered, Metering } from './metered.ts';
@@ -68,9 +68,9 @@ function otherCard(
   const card = catalog().find(provider.name, name, now) ?? (maker && catalog().find(maker, name, now));
   if (!card || card.source === listed?.source) return undefined;
   if (listed && isAlias && !card.source.startsWith('override ')) return undefined;
-  const tenths = billedTenths(context.request.surcharges, relay.usage, provider);
+  const { factor } = billedFactor(context.request.surcharges, relay.usage, provider, name);
   const regional = regionalCard(card, provider, name);
-  return regional && tenths !== 10 ? scaleCard(regional, tenths) : regional;
+  return regional && factor !== 1 ? scaleCard(regional, factor) : regional;
 }
 
 function chooseCard(

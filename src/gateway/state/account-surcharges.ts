@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { fields } from '../../pricing/payload-fields.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { reportedFactor, type Surcharges } from '../../wire/request/surcharges.ts';
+import { heldFactor, reportedFactor, type Surcharges } from '../../wire/request/surcharges.ts';
 import type { Target } from './resolver.ts';
 
-/** The price of a target in tenths of the listed price, with the surcharges that the provider account has by default. */
+/** The price of a target as a factor of the listed price, with the surcharges that the provider account has by default. */
 export interface AccountSurcharges {
   /** The price of a request. The account's default applies on top of the request's own surcharges. */
   of(target: Target, surcharges?: Surcharges): number;
@@ -12,9 +12,9 @@ export interface AccountSurcharges {
   learn(target: Target, surcharges: Surcharges | undefined, usage: unknown): void;
 }
 
-const LISTED_TENTHS = 10;
+const LISTED = 1;
 /** An Anthropic workspace may default to inference in one country, at 1.1 times the price. */
-const ANTHROPIC_TENTHS = 11;
+const ANTHROPIC_FACTOR = 1.1;
 /** The field with which a request overrides the account's default. */
 const OVERRIDE_FIELD: Readonly<Record<Provider['wire'], string>> = {
   openai: 'service_tier',
@@ -37,13 +37,13 @@ export function createAccountSurcharges(now: () => number): AccountSurcharges {
   return {
     of(target, surcharges) {
       const { provider, model } = target;
-      const accountTenths = isAnthropic(provider)
-        ? regions.tenthsOf(target)
-        : ((tiers.size > 0 ? tiers.get(`${credentialOf(provider)} ${model}`) : undefined) ?? LISTED_TENTHS);
-      if (!surcharges) return accountTenths;
+      const accountFactor = isAnthropic(provider)
+        ? regions.factorOf(target)
+        : ((tiers.size > 0 ? tiers.get(`${credentialOf(provider)} ${model}`) : undefined) ?? LISTED);
+      if (!surcharges) return accountFactor;
       return isOverridden(provider, surcharges)
-        ? surcharges.priceTenths
-        : Math.ceil((surcharges.priceTenths * accountTenths) / LISTED_TENTHS);
+        ? heldFactor(surcharges, model)
+        : heldFactor(surcharges, model) * accountFactor;
     },
     learn(target, surcharges, usage) {
       const { provider, model } = target;
@@ -52,10 +52,10 @@ export function createAccountSurcharges(now: () => number): AccountSurcharges {
         regions.learn(target, fields(usage).inference_geo);
         return;
       }
-      const tenths = reportedFactor(OVERRIDE_FIELD[provider.wire], usage) ?? LISTED_TENTHS;
+      const factor = reportedFactor(OVERRIDE_FIELD[provider.wire], usage, model) ?? LISTED;
       const key = `${credentialOf(provider)} ${model}`;
       // A discount is no reason to hold less than the listed price.
-      if (tenths > LISTED_TENTHS) remember(tiers, key, tenths);
+      if (factor > LISTED) remember(tiers, key, factor);
       else tiers.delete(key);
     },
   };
@@ -66,7 +66,7 @@ function isAnthropic({ name }: Provider): boolean {
 }
 
 function isOverridden({ wire }: Provider, surcharges: Surcharges | undefined): boolean {
-  return surcharges !== undefined && Object.hasOwn(surcharges.byField, OVERRIDE_FIELD[wire]);
+  return surcharges !== undefined && Object.hasOwn(surcharges.terms, OVERRIDE_FIELD[wire]);
 }
 
 /** What is known of Anthropic's workspaces: until when their region is taken for `global`. */
@@ -75,14 +75,14 @@ function createRegions(now: () => number) {
   /** The models that have no regions. */
   const noneUntil = new Map<string, number>();
   return {
-    tenthsOf({ provider, model }: Target): number {
-      if (globalUntil.size === 0 && noneUntil.size === 0) return ANTHROPIC_TENTHS;
+    factorOf({ provider, model }: Target): number {
+      if (globalUntil.size === 0 && noneUntil.size === 0) return ANTHROPIC_FACTOR;
       const credential = credentialOf(provider);
       const untilMs = Math.max(
         globalUntil.get(credential) ?? 0,
         noneUntil.get(`${credential} ${model}`) ?? 0,
       );
-      return now() < untilMs ? LISTED_TENTHS : ANTHROPIC_TENTHS;
+      return now() < untilMs ? LISTED : ANTHROPIC_FACTOR;
     },
     learn({ provider, model }: Target, region: unknown): void {
       if (typeof region !== 'string') return;

@@ -18,7 +18,7 @@ export function unboundedQuote(
   return {
     card,
     listed: card,
-    priceTenths: 10,
+    priceFactor: 1,
     inputTokens: 0,
     inputBound: 'bytes',
     outputTokens: Number.MAX_SAFE_INTEGER,

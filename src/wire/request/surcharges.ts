@@ -1,5 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { fields } from '../../pricing/payload-fields.ts';
+import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
@@ -7,31 +8,13 @@ import type { NamedModels } from './named-models.ts';
 
 /** Options of a request that change its price from the model's listed prices. */
 export interface Surcharges {
-  /** Price factor in tenths: 10 is the listed price. */
-  priceTenths: number;
-  /** The factor of each field that states its terms, in tenths; those that leave them to the account are left out. */
-  byField: Readonly<Record<string, number>>;
+  /** The value of each field that states its terms; those that leave them to the account are left out. */
+  terms: Readonly<Record<string, string>>;
   /** Other models that may answer, by the names that the request gives them. */
   fallbacks: readonly string[];
   /** A field with unknown cost: another model may answer, or something without a price may be charged. */
   unknown: string | undefined;
 }
-
-/**
- * The highest price factors in use, in tenths. OpenAI's priority or fast tier costs up to 2.5 times the listed price,
- * ultrafast 6 times: https://developers.openai.com/api/docs/guides/fast-mode. Anthropic's fast mode costs up to 6
- * times, inference in one country 1.1 times: https://platform.claude.com/docs/en/build-with-claude/fast-mode
- */
-const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  // biome-ignore format: equal factors share a line
-  service_tier: {
-    auto: 10, default: 10, flex: 10, standard: 10, standard_only: 10, on_demand: 10,
-    priority: 25, fast: 25,
-    ultrafast: 60,
-  },
-  speed: { standard: 10, fast: 60 },
-  inference_geo: { global: 10, us: 11 },
-};
 
 /**
  * Fields with unknown cost: OpenRouter's presets, which may set another model,
@@ -49,36 +32,35 @@ const FALLBACKS = ['models', 'fallbacks'];
 /** Options of a fallback that leave its price and its output limit alone. */
 const FREE_OPTIONS: ReadonlySet<string> = new Set(['model', 'thinking', 'output_config']);
 
-/** Factor of the listed prices, in tenths. */
-const LISTED = 10;
-const PRICED = Object.keys(FACTORS);
 /** The value that leaves a service tier to the account. */
 const ACCOUNT_DEFAULT = 'auto';
 
 /** All fields that affect surcharges. */
-export const SURCHARGE_FIELDS: readonly string[] = [...PRICED, ...UNPRICED, ...FALLBACKS];
+export const SURCHARGE_FIELDS: readonly string[] = [...SERVICE_FIELDS, ...UNPRICED, ...FALLBACKS];
 
 /** Undefined when the request leaves everything to the account. `named`: by the fields that gw doesn't know. */
 export function surchargesOf(request: Fields, named: NamedModels): Surcharges | undefined {
-  let byField: Record<string, number> | undefined;
+  let terms: Record<string, string> | undefined;
   let unknown =
     UNPRICED.find((field) => !isEmpty(field, request.read(field))) ??
     FALLBACKS.find((field) => !isListOfModels(request.read(field))) ??
     named.hidden;
-  for (const field of PRICED) {
+  for (const field of SERVICE_FIELDS) {
     const value = request.read(field);
     if (value === undefined) continue;
-    const factor = factorOf(field, value);
-    if (factor === undefined) unknown ??= field;
-    else if (value !== ACCOUNT_DEFAULT) byField = { ...byField, [field]: factor };
+    if (serviceFactor(field, value, '') === undefined) unknown ??= field;
+    else if (value !== ACCOUNT_DEFAULT) terms = { ...terms, [field]: String(value) };
   }
-  if (!byField && unknown === undefined && named.names.length === 0) return undefined;
-  return {
-    priceTenths: productOf(Object.values(byField ?? {})),
-    byField: byField ?? {},
-    fallbacks: named.names,
-    unknown,
-  };
+  if (!terms && unknown === undefined && named.names.length === 0) return undefined;
+  return { terms: terms ?? NO_TERMS, fallbacks: named.names, unknown };
+}
+
+/** The most that the request's own terms can cost at a model, as a factor of its listed prices. */
+export function heldFactor({ terms }: Surcharges, model: string): number {
+  return Object.entries(terms).reduce(
+    (product, [field, value]) => product * (serviceFactor(field, value, model)?.most ?? LISTED),
+    LISTED,
+  );
 }
 
 /** Whether another model than the requested one may answer, as far as the request tells. */
@@ -112,46 +94,53 @@ const REPORTED: Readonly<Record<Preset['wire'], readonly string[]>> = {
 /** Providers whose reports are final. Others may offer the same option without a surcharge. */
 const MAKERS: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic']);
 
+/** What an answer is billed at, as a factor of the listed prices; not known where no page names the model's. */
+export interface BilledFactor {
+  factor: number;
+  isKnown: boolean;
+}
+
 /**
- * Price factor that an answer is billed at, in tenths of the listed prices. It can differ from the request's: a service
- * tier may be the account's default, and a provider may serve a lower tier than requested. The report of the model's
- * maker is taken as it is; for other providers the higher of both factors applies.
+ * The factor of an answer. It can differ from the request's: a service tier may be the account's default, and a provider
+ * may serve a lower tier than requested. The report of the model's maker is taken as it is; for other providers the
+ * higher of both factors applies.
  */
-export function billedTenths(surcharges: Surcharges | undefined, usage: unknown, provider: Provider): number {
-  const requested = surcharges?.byField ?? NO_FACTORS;
+export function billedFactor(
+  surcharges: Surcharges | undefined,
+  usage: unknown,
+  { wire, name }: Provider,
+  model: string,
+): BilledFactor {
+  const terms = surcharges?.terms ?? NO_TERMS;
   const reported = fields(usage);
-  let tenths = surcharges?.priceTenths ?? LISTED;
-  for (const field of REPORTED[provider.wire]) {
-    const before = requested[field] ?? LISTED;
-    const after = factorOf(field, reported[field]) ?? before;
-    const factor = MAKERS.has(provider.name)
-      ? discounted(field, reported[field], after)
-      : Math.max(after, before);
-    if (factor !== before) tenths = Math.ceil((tenths * factor) / before);
+  let factor = LISTED;
+  let isKnown = true;
+  const apply = (option: BilledFactor | undefined) => {
+    factor *= option?.factor ?? LISTED;
+    isKnown &&= option?.isKnown ?? true;
+  };
+  for (const field of SERVICE_FIELDS) {
+    const asked = serviceFactor(field, terms[field], model);
+    const served = REPORTED[wire].includes(field) ? serviceFactor(field, reported[field], model) : undefined;
+    if (MAKERS.has(name)) apply(served ? discounted(reported[field], served) : asked);
+    else apply(served && served.factor > (asked?.factor ?? LISTED) ? served : asked);
   }
-  return tenths;
+  return { factor, isKnown };
 }
 
 /** OpenAI's flex tier costs half. The hold is for the full price. */
-function discounted(field: string, value: unknown, tenths: number): number {
-  return field === 'service_tier' && value === 'flex' ? LISTED / 2 : tenths;
+function discounted(value: unknown, option: BilledFactor): BilledFactor {
+  return value === 'flex' ? { ...option, factor: LISTED / 2 } : option;
 }
 
-/** The price factor of a field as an answer's usage reports it, in tenths; undefined if it reports none. */
-export function reportedFactor(field: string, usage: unknown): number | undefined {
-  return factorOf(field, fields(usage)[field]);
+/** The most that a field's value can cost as an answer's usage reports it; undefined if it reports none. */
+export function reportedFactor(field: string, usage: unknown, model: string): number | undefined {
+  return serviceFactor(field, fields(usage)[field], model)?.most;
 }
 
-const NO_FACTORS: Surcharges['byField'] = {};
-
-function factorOf(field: string, value: unknown): number | undefined {
-  const factors = FACTORS[field];
-  return factors && typeof value === 'string' && Object.hasOwn(factors, value) ? factors[value] : undefined;
-}
-
-function productOf(tenths: readonly number[]): number {
-  return tenths.reduce((product, each) => Math.ceil((product * each) / LISTED), LISTED);
-}
+/** The listed price. */
+const LISTED = 1;
+const NO_TERMS: Surcharges['terms'] = {};
 
 function isEmpty(field: string, value: unknown): boolean {
   const isOff = field === 'multi_agent' && fields(value).enabled === false;

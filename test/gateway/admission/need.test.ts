@@ -20,7 +20,7 @@ function quoteOf(body: object): Quote {
     model: 'm',
     card: CARD,
     listed: CARD,
-    priceTenths: 10,
+    priceFactor: 1,
     inputTokens: 1_000,
     inputBound: 'exact',
     minOutputTokens: 50,

@@ -41,7 +41,7 @@ function quoteOf(fields: Partial<WireRequest> = {}, options: Partial<QuoteOption
     model: 'test-model',
     card: CARD,
     listed: CARD,
-    priceTenths: 10,
+    priceFactor: 1,
     inputTokens: 100,
     inputBound: 'bytes',
     minOutputTokens: 50,
@@ -141,7 +141,7 @@ describe('quote()', () => {
     ['no amount without a price', {}, { card: undefined }, { amount: 0, least: 0, unpriced: true }],
     [
       'no worst case with an unknown surcharge',
-      { surcharges: { priceTenths: 10, byField: {}, fallbacks: [], unknown: 'preset' } },
+      { surcharges: { terms: {}, fallbacks: [], unknown: 'preset' } },
       {},
       { unpriced: true },
     ],
@@ -213,7 +213,7 @@ describe('the least output', () => {
     ['compaction, which has no limit', compactWire.parse(body({ input: 'Hi' })), 256, 32_000],
     ['embeddings, which have no output', embeddingsWire.parse(body({ input: 'Hi' })), 256, 0],
   ])('of %s', (_, request, minOutputTokens, expected) => {
-    const prices = { provider: 'mock', model: 'test-model', card: CARD, listed: CARD, priceTenths: 10 };
+    const prices = { provider: 'mock', model: 'test-model', card: CARD, listed: CARD, priceFactor: 1 };
     const result = quote(request, { ...prices, inputTokens: 100, inputBound: 'bytes', minOutputTokens });
     expect(result.leastOutputTokens).toBe(expected);
     expect(result.least).toBe(100 * IN + (expected + result.beyondLimit) * OUT);
@@ -226,7 +226,7 @@ describe('the least output', () => {
 
 test('the shortest quote gives tools and JSON no more than a text, and reasoning what it asks for', () => {
   const options = { provider: 'anthropic', minOutputTokens: 256 };
-  const prices = { ...options, model: 'test-model', card: CARD, listed: CARD, priceTenths: 10 };
+  const prices = { ...options, model: 'test-model', card: CARD, listed: CARD, priceFactor: 1 };
   const shortest = (fields: object) => {
     const body = { model: 'm', max_tokens: 9_000, messages: [{ role: 'user', content: 'Hi' }], ...fields };
     const request = messagesWire.parse(Buffer.from(JSON.stringify(body)));

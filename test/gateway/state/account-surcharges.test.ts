@@ -24,9 +24,8 @@ function target(name: string, { model = 'm', key = 'a' } = {}): Target {
   };
 }
 
-const asking = (byField: Record<string, number>): Surcharges => ({
-  priceTenths: Object.values(byField).reduce((product, tenths) => (product * tenths) / 10, 10),
-  byField,
+const asking = (terms: Record<string, string>): Surcharges => ({
+  terms,
   fallbacks: [],
   unknown: undefined,
 });
@@ -49,74 +48,74 @@ describe("an Anthropic workspace's region", () => {
 
   test('costs a tenth more until an answer says that it is global', () => {
     const { of, learn } = start();
-    expect(of(claude)).toBe(11);
+    expect(of(claude)).toBe(1.1);
     learn(claude, undefined, GLOBAL);
-    expect(of(claude)).toBe(10);
+    expect(of(claude)).toBe(1);
   });
 
   test('is the same for all models of a credential, and for no other credential', () => {
     const { of, learn } = start();
     learn(claude, undefined, GLOBAL);
-    expect(of(target('anthropic', { model: 'another' }))).toBe(10);
-    expect(of(target('anthropic', { key: 'b' }))).toBe(11);
+    expect(of(target('anthropic', { model: 'another' }))).toBe(1);
+    expect(of(target('anthropic', { key: 'b' }))).toBe(1.1);
   });
 
   test('is forgotten after a day', () => {
     const { of, learn, later } = start();
     learn(claude, undefined, GLOBAL);
     later(24 * HOUR_MS - 1);
-    expect(of(claude)).toBe(10);
+    expect(of(claude)).toBe(1);
     later(1);
-    expect(of(claude)).toBe(11);
+    expect(of(claude)).toBe(1.1);
     learn(claude, undefined, GLOBAL);
-    expect(of(claude)).toBe(10);
+    expect(of(claude)).toBe(1);
   });
 
   test.each(['us', 'eu', ''])('is forgotten when an answer of any model says %j', (inference_geo) => {
     const { of, learn } = start();
     learn(claude, undefined, GLOBAL);
     learn(target('anthropic', { model: 'another' }), undefined, { inference_geo });
-    expect(of(claude)).toBe(11);
+    expect(of(claude)).toBe(1.1);
   });
 
   test('is not learnt from an answer that does not report it', () => {
     const { of, learn } = start();
     for (const usage of [undefined, {}, { inference_geo: null }, { input_tokens: 1 }])
       learn(claude, undefined, usage);
-    expect(of(claude)).toBe(11);
+    expect(of(claude)).toBe(1.1);
   });
 
   test('is not learnt from a request that named a region itself', () => {
     const { of, learn } = start();
-    learn(claude, asking({ inference_geo: 10 }), GLOBAL);
-    expect(of(claude)).toBe(11);
+    learn(claude, asking({ inference_geo: 'global' }), GLOBAL);
+    expect(of(claude)).toBe(1.1);
     learn(claude, undefined, GLOBAL);
-    learn(claude, asking({ inference_geo: 11 }), US);
-    expect(of(claude)).toBe(10);
+    learn(claude, asking({ inference_geo: 'us' }), US);
+    expect(of(claude)).toBe(1);
   });
 
   test('is learnt from a request with other surcharges', () => {
     const { of, learn } = start();
-    learn(claude, asking({ speed: 60 }), GLOBAL);
-    expect(of(claude)).toBe(10);
+    learn(claude, asking({ speed: 'fast' }), GLOBAL);
+    expect(of(claude)).toBe(1);
   });
 
   test('does not count for a request that names its own, and counts on top of other surcharges', () => {
     const { of, learn } = start();
-    expect(of(claude, asking({ inference_geo: 10 }))).toBe(10);
-    expect(of(claude, asking({ inference_geo: 11 }))).toBe(11);
-    expect(of(claude, asking({ speed: 60 }))).toBe(66);
+    expect(of(claude, asking({ inference_geo: 'global' }))).toBe(1);
+    expect(of(claude, asking({ inference_geo: 'us' }))).toBe(1.1);
+    expect(of(claude, asking({ speed: 'fast' }))).toBeCloseTo(6.6);
     learn(claude, undefined, GLOBAL);
-    expect(of(claude, asking({ speed: 60 }))).toBe(60);
+    expect(of(claude, asking({ speed: 'fast' }))).toBe(6);
   });
 
   test('counts for no model that has no regions', () => {
     const { of, learn, later } = start();
     learn(claude, undefined, { inference_geo: 'not_available' });
-    expect(of(claude)).toBe(10);
-    expect(of(target('anthropic', { model: 'another' }))).toBe(11);
+    expect(of(claude)).toBe(1);
+    expect(of(target('anthropic', { model: 'another' }))).toBe(1.1);
     later(24 * HOUR_MS);
-    expect(of(claude)).toBe(11);
+    expect(of(claude)).toBe(1.1);
   });
 });
 
@@ -125,26 +124,26 @@ describe("an OpenAI project's service tier", () => {
 
   test('is the listed one until an answer reports a dearer one, for that model', () => {
     const { of, learn } = start();
-    expect(of(gpt)).toBe(10);
+    expect(of(gpt)).toBe(1);
     learn(gpt, undefined, { service_tier: 'priority' });
-    expect(of(gpt)).toBe(25);
-    expect(of(target('openai', { model: 'another' }))).toBe(10);
-    expect(of(target('openai', { key: 'b' }))).toBe(10);
+    expect(of(gpt)).toBe(2.5);
+    expect(of(target('openai', { model: 'another' }))).toBe(1);
+    expect(of(target('openai', { key: 'b' }))).toBe(1);
     learn(gpt, undefined, { service_tier: 'default' });
-    expect(of(gpt)).toBe(10);
+    expect(of(gpt)).toBe(1);
   });
 
   test('never lowers a hold below the listed price', () => {
     const { of, learn } = start();
     learn(gpt, undefined, { service_tier: 'flex' });
-    expect(of(gpt)).toBe(10);
+    expect(of(gpt)).toBe(1);
   });
 
   test('is not learnt from a request that named its own, nor counts for it', () => {
     const { of, learn } = start();
     learn(gpt, undefined, { service_tier: 'priority' });
-    learn(gpt, asking({ service_tier: 10 }), { service_tier: 'default' });
-    expect(of(gpt)).toBe(25);
-    expect(of(gpt, asking({ service_tier: 10 }))).toBe(10);
+    learn(gpt, asking({ service_tier: 'default' }), { service_tier: 'default' });
+    expect(of(gpt)).toBe(2.5);
+    expect(of(gpt, asking({ service_tier: 'default' }))).toBe(1);
   });
 });

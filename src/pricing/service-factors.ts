@@ -1,0 +1,95 @@
+/** A service option's price, as a factor of the listed prices. */
+export interface ServiceFactor {
+  /** What the option costs; where no page names the model, what it costs for the latest models. */
+  factor: number;
+  /** The most that it can cost: more than `factor` where no page names the model. */
+  most: number;
+  isKnown: boolean;
+}
+
+type ByModel = readonly (readonly [models: RegExp, factor: number])[];
+
+/** For all models. */
+const ANY = /./;
+const LISTED: ByModel = [[ANY, 1]];
+
+/** https://openai.com/api-priority-processing/ and developers.openai.com/api/docs/pricing, November 2026. */
+const PRIORITY: ByModel = [
+  [/^gpt-5\.5(-\d{4}|$)/, 2.5],
+  [/^gpt-5(\.[1245])?(-codex|-chat-latest)?(-\d{4}-\d\d-\d\d)?$/, 2],
+  [/^gpt-5\.4-mini/, 2],
+  [/^gpt-5-mini/, 1.8],
+  [/^gpt-4\.1-nano/, 2],
+  [/^(gpt-4\.1|o3)(-mini)?(-\d{4}-\d\d-\d\d)?$/, 1.75],
+  [/^gpt-4o-2024-05-13$/, 1.75],
+  [/^gpt-4o(-2024-(08-06|11-20))?$/, 1.7],
+  [/^gpt-4o-mini(-\d{4}-\d\d-\d\d)?$/, 5 / 3],
+  [/^o4-mini(-\d{4}-\d\d-\d\d)?$/, 20 / 11],
+];
+
+/** https://platform.claude.com/docs/en/build-with-claude/fast-mode, November 2026. */
+const CLAUDE_FAST: ByModel = [
+  [/^claude-opus-(4-8|5)(-\d{8})?$/, 2],
+  [/^claude-opus-4-[67](-\d{8})?$/, 6],
+];
+
+/** `most` and `likeliest`: for models that the list lacks. */
+interface Option {
+  models: ByModel;
+  most: number;
+  likeliest: number;
+}
+
+/**
+ * Factors by field and value. OpenAI's ultrafast costs up to 6 times the
+ * listed price (https://developers.openai.com/api/docs/guides/fast-mode), Anthropic's inference in one country 1.1 times
+ * (https://platform.claude.com/docs/en/about-claude/pricing).
+ */
+const FACTORS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
+  service_tier: {
+    ...each(['auto', 'default', 'flex', 'standard', 'standard_only', 'on_demand'], LISTED, 1, 1),
+    ...each(['priority', 'fast'], PRIORITY, 2.5, 2),
+    ultrafast: { models: [], most: 6, likeliest: 6 },
+  },
+  speed: {
+    standard: { models: LISTED, most: 1, likeliest: 1 },
+    fast: { models: CLAUDE_FAST, most: 6, likeliest: 2 },
+  },
+  inference_geo: {
+    ...each(['global', 'not_available'], LISTED, 1, 1),
+    us: { models: [[ANY, 1.1]], most: 1.1, likeliest: 1.1 },
+  },
+};
+
+function each(
+  values: readonly string[],
+  models: ByModel,
+  most: number,
+  likeliest: number,
+): Record<string, Option> {
+  return Object.fromEntries(values.map((value) => [value, { models, most, likeliest }]));
+}
+
+/** The fields of requests and answers that state a service option. */
+export const SERVICE_FIELDS: readonly string[] = Object.keys(FACTORS);
+
+/** The factor of an option for a model, whose name may have a provider in front; undefined for an unknown option. */
+export function serviceFactor(field: string, value: unknown, model: string): ServiceFactor | undefined {
+  const values = FACTORS[field];
+  const option =
+    values && typeof value === 'string' && Object.hasOwn(values, value) ? values[value] : undefined;
+  if (!option) return undefined;
+  const name = model.slice(model.lastIndexOf('/') + 1);
+  const found = option.models.find(([models]) => models.test(name))?.[1];
+  return { factor: found ?? option.likeliest, most: found ?? option.most, isKnown: found !== undefined };
+}
+
+/** The options that change a model's price, with their factors. */
+export function servicePrices(model: string): { field: string; value: string; factor: number }[] {
+  return SERVICE_FIELDS.flatMap((field) =>
+    Object.keys(FACTORS[field] ?? {}).flatMap((value) => {
+      const found = serviceFactor(field, value, model);
+      return found?.isKnown && found.factor !== 1 ? [{ field, value, factor: found.factor }] : [];
+    }),
+  );
+}
