@@ -2,6 +2,7 @@ import { type PeerCertificate, type SecureContext, TLSSocket } from 'node:tls';
 import type { Dispatcher, Pool as PoolClass, ProxyAgent } from 'undici';
 import { proxyAuthorization } from '../proxy-address.ts';
 import { describeConnectError } from './connect-error.ts';
+import { resumeAtEnd } from './paused-parser.ts';
 import { skipContinue } from './skip-continue.ts';
 import { buildConnector, type Connector, loadProxyAgent, Pool } from './undici.ts';
 import type { WayOut } from './way-out.ts';
@@ -67,6 +68,7 @@ function prepare(
         return callback(new Error('the connection was for its certificate'), null);
       }
       skipContinue(socket);
+      resumeAtEnd(socket);
       callback(null, socket);
     });
 }

@@ -15,6 +15,9 @@ export type Connector = BuildConnector.connector;
 export const errors: typeof Errors = require('undici/lib/core/errors.js');
 export const buildConnector: typeof BuildConnector = require('undici/lib/core/connect.js');
 
+/** Where a socket has its parser. */
+export const parserKey: symbol = require('undici/lib/core/symbols.js').kParser;
+
 /**
  * Loads the whole package when the first tunnel is opened, as most machines have no proxy: it is what gives the class
  * its method `connect`.
