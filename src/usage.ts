@@ -15,10 +15,16 @@ export interface TokenUsage {
   audioInputTokens: number;
   /** Audio in `cachedInputTokens`. */
   cachedAudioInputTokens: number;
+  /** Images that were not read from the cache. */
+  imageInputTokens: number;
+  /** Images in `cachedInputTokens`. */
+  cachedImageInputTokens: number;
   /** All output, reasoning included. */
   outputTokens: number;
   reasoningTokens: number;
   audioOutputTokens: number;
+  /** Output that is images, or may be: where the provider names no kinds, all but reasoning and audio. */
+  imageOutputTokens: number;
 }
 
 export const NO_USAGE: TokenUsage = Object.freeze({
@@ -28,7 +34,10 @@ export const NO_USAGE: TokenUsage = Object.freeze({
   cacheWrite1hTokens: 0,
   audioInputTokens: 0,
   cachedAudioInputTokens: 0,
+  imageInputTokens: 0,
+  cachedImageInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
   audioOutputTokens: 0,
+  imageOutputTokens: 0,
 });

@@ -12,6 +12,7 @@ import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticator.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createBoundTrust } from '../gateway/state/bound-trust.ts';
+import { createContainerSessions } from '../gateway/state/container-sessions.ts';
 import { createContinuedResponses } from '../gateway/state/continued-responses.ts';
 import { createLabels } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learners.ts';
@@ -123,6 +124,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     queue: createAdmissionQueue(ledger, clock),
     approvals: createApprovals(clock),
     accountSurcharges: createAccountSurcharges(clock.now),
+    containers: createContainerSessions(clock.now),
     boundTrust,
     inputCounter: createInputCounter({ clock, upstreams, boundTrust, promptBases }),
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),

@@ -23,17 +23,23 @@ export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
     usage.cachedInputTokens -
     usage.cacheWriteTokens -
     usage.cacheWrite1hTokens -
-    usage.audioInputTokens;
+    usage.audioInputTokens -
+    usage.imageInputTokens;
+  const cachedText = usage.cachedInputTokens - usage.cachedAudioInputTokens - usage.cachedImageInputTokens;
+  const textOutput = usage.outputTokens - usage.audioOutputTokens - usage.imageOutputTokens;
   return nanoFromPico(
     card.perRequestPicoUsd +
       price(freshText, card.input) +
       price(usage.audioInputTokens, card.audioInput) +
-      price(usage.cachedInputTokens - usage.cachedAudioInputTokens, card.cachedInput) +
+      price(usage.imageInputTokens, card.imageInput) +
+      price(cachedText, card.cachedInput) +
+      price(usage.cachedImageInputTokens, card.cachedImageInput) +
       price(usage.cachedAudioInputTokens, card.cachedAudioInput) +
       price(usage.cacheWriteTokens, card.cacheWrite) +
       price(usage.cacheWrite1hTokens, card.cacheWrite1h) +
-      price(usage.outputTokens - usage.audioOutputTokens, card.output) +
-      price(usage.audioOutputTokens, card.audioOutput),
+      price(textOutput, card.output) +
+      price(usage.audioOutputTokens, card.audioOutput) +
+      price(usage.imageOutputTokens, card.imageOutput),
   );
 }
 
@@ -61,11 +67,13 @@ export function affordableOutputTokens(
 }
 
 /** Whether no request can cost anything. Free models pass an exhausted budget. */
-export function isFree({ dearest }: PriceCard): boolean {
-  const rates = [dearest.input, dearest.output];
-  return (
-    dearest.perRequestPicoUsd === 0n && rates.every((rate) => rate.picoUsd === 0n && rate.tiers.length === 0)
-  );
+export function isFree(card: PriceCard): boolean {
+  return card.dearest.perRequestPicoUsd === 0n && hasNoTokenPrice(card);
+}
+
+/** Whether tokens cost nothing, so that a request costs no more than the price for each request. */
+export function hasNoTokenPrice({ dearest }: PriceCard): boolean {
+  return [dearest.input, dearest.output].every((rate) => rate.picoUsd === 0n && rate.tiers.length === 0);
 }
 
 function worstInputPico(inputTokens: number, { dearest }: PriceCard): bigint {

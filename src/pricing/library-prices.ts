@@ -33,7 +33,10 @@ export function pricesFromLibrary(modelId: string, price: ModelPrice): Prices | 
       cacheWrite1h: rateOf(price.cache_write_1h_mtok),
       audioInput: rateOf(price.input_audio_mtok),
       cachedAudioInput: rateOf(price.cache_audio_read_mtok),
+      imageInput: rateOf(price.input_image_mtok),
+      cachedImageInput: rateOf(price.cache_image_read_mtok),
       audioOutput: rateOf(price.output_audio_mtok),
+      imageOutput: rateOf(price.output_image_mtok),
       perRequestPicoUsd: amount(price.requests_kcount, PER_THOUSAND_PLACES),
     },
     modelId,
@@ -46,11 +49,12 @@ function isFreeVariant(modelId: string, price: ModelPrice): boolean {
 }
 
 /**
- * Usage doesn't distinguish text from images, so all output of an image model is priced as images. A model without an
- * output price is for embeddings, or so old that output costs as much as input.
+ * Usage doesn't distinguish text from video, so the dearer price applies. A model without an output price is for
+ * embeddings, or so old that output costs as much as input.
  */
 function outputRate(price: ModelPrice): Rate | undefined {
-  const rates = [price.output_mtok, price.output_image_mtok, price.output_video_mtok].map(rateOf);
+  const image = price.output_mtok === undefined ? price.output_image_mtok : undefined;
+  const rates = [price.output_mtok, image, price.output_video_mtok].map(rateOf);
   const priced = rates.filter((rate) => rate !== undefined);
   return priced.length > 0 ? dearestRate(priced) : undefined;
 }

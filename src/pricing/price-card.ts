@@ -10,19 +10,25 @@ import {
   timesFactor,
 } from './rate.ts';
 
-/** A model's prices by kind of token. Reasoning is output. completePrices() fills in missing kinds. */
-export interface Prices {
-  readonly input: Rate;
-  readonly cachedInput: Rate;
+/** Kinds of token that have a price of their own. Reasoning is output. */
+export const TOKEN_KINDS = [
+  'input',
+  'cachedInput',
   /** Written to the provider's prompt cache for its default lifetime. */
-  readonly cacheWrite: Rate;
-  readonly cacheWrite1h: Rate;
-  readonly audioInput: Rate;
-  readonly cachedAudioInput: Rate;
-  readonly output: Rate;
-  readonly audioOutput: Rate;
-  readonly perRequestPicoUsd: bigint;
-}
+  'cacheWrite',
+  'cacheWrite1h',
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+  'cachedImageInput',
+  'output',
+  'audioOutput',
+  'imageOutput',
+] as const;
+export type TokenKind = (typeof TOKEN_KINDS)[number];
+
+/** A model's prices. completePrices() fills in missing kinds. */
+export type Prices = Readonly<Record<TokenKind, Rate>> & { readonly perRequestPicoUsd: bigint };
 
 /** The prices that a hold is for: every token is held at the dearest price that can apply to it. */
 export interface HoldPrices {
@@ -35,26 +41,20 @@ export interface HoldPrices {
  * A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. The prices settle a
  * request, `dearest` holds it.
  */
-export interface PriceCard extends Prices {
+export type PriceCard = Prices & {
   readonly source: string;
   /** Upper bound of each price, over all that may take effect before a request is settled. */
   readonly bounds: Prices;
   /** Over all kinds of token, or over those that can occur in a request (cardFor). */
   readonly dearest: HoldPrices;
-}
+};
 
 /** Prices as a source lists them; all but input and output are optional. */
-export interface StatedPrices {
+export type StatedPrices = { [kind in TokenKind]?: Rate | undefined } & {
   input: Rate;
   output: Rate;
-  cachedInput?: Rate | undefined;
-  cacheWrite?: Rate | undefined;
-  cacheWrite1h?: Rate | undefined;
-  audioInput?: Rate | undefined;
-  cachedAudioInput?: Rate | undefined;
-  audioOutput?: Rate | undefined;
   perRequestPicoUsd?: bigint | undefined;
-}
+};
 
 /** OpenAI's models that charge for cache writes, which happen without any mark in the request. */
 const GPT_WITH_WRITE_PRICE = /\bgpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)/i;
@@ -62,7 +62,7 @@ const GPT_WITH_WRITE_PRICE = /\bgpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)/i;
 /**
  * Fills in the prices that a source leaves out, never with 0. Cache reads and writes cost as much as input, except for
  * Claude and for GPT-5.6 and later, where writes cost 1.25 times the input price, and twice for Claude's 1-hour lifetime.
- * Audio costs as much as text, as it does for Gemini Pro; audio models without an audio price get no card
+ * Audio and images cost as much as text, as they do for Gemini Pro; audio models without an audio price get no card
  * (library-prices.ts).
  */
 export function completePrices(stated: StatedPrices, model: string): Prices {
@@ -78,8 +78,11 @@ export function completePrices(stated: StatedPrices, model: string): Prices {
     cacheWrite1h: stated.cacheWrite1h ?? (isClaude ? scaleRate(input, 2n, 1n) : cacheWrite),
     audioInput: stated.audioInput ?? input,
     cachedAudioInput: stated.cachedAudioInput ?? stated.audioInput ?? cachedInput,
+    imageInput: stated.imageInput ?? input,
+    cachedImageInput: stated.cachedImageInput ?? stated.imageInput ?? cachedInput,
     output,
     audioOutput: stated.audioOutput ?? output,
+    imageOutput: stated.imageOutput ?? output,
     perRequestPicoUsd: stated.perRequestPicoUsd ?? 0n,
   };
 }
@@ -184,43 +187,30 @@ export function raiseHolds(card: PriceCard, factor: number): PriceCard {
 }
 
 function mapPrices(prices: Prices, change: (rate: Rate) => Rate): Prices {
-  return {
-    input: change(prices.input),
-    cachedInput: change(prices.cachedInput),
-    cacheWrite: change(prices.cacheWrite),
-    cacheWrite1h: change(prices.cacheWrite1h),
-    audioInput: change(prices.audioInput),
-    cachedAudioInput: change(prices.cachedAudioInput),
-    output: change(prices.output),
-    audioOutput: change(prices.audioOutput),
-    perRequestPicoUsd: change(flatRate(prices.perRequestPicoUsd)).picoUsd,
-  };
+  return ratesBy((kind) => change(prices[kind]), change(flatRate(prices.perRequestPicoUsd)).picoUsd);
 }
 
 function boundsOf(all: readonly Prices[]): Prices {
-  const over = (read: (prices: Prices) => Rate) => dearestRate(all.map(read));
-  return {
-    input: over(({ input }) => input),
-    cachedInput: over(({ cachedInput }) => cachedInput),
-    cacheWrite: over(({ cacheWrite }) => cacheWrite),
-    cacheWrite1h: over(({ cacheWrite1h }) => cacheWrite1h),
-    audioInput: over(({ audioInput }) => audioInput),
-    cachedAudioInput: over(({ cachedAudioInput }) => cachedAudioInput),
-    output: over(({ output }) => output),
-    audioOutput: over(({ audioOutput }) => audioOutput),
-    perRequestPicoUsd: over(({ perRequestPicoUsd }) => flatRate(perRequestPicoUsd)).picoUsd,
-  };
+  const perRequest = all.map(({ perRequestPicoUsd }) => flatRate(perRequestPicoUsd));
+  return ratesBy((kind) => dearestRate(all.map((prices) => prices[kind])), dearestRate(perRequest).picoUsd);
+}
+
+function ratesBy(rateOf: (kind: TokenKind) => Rate, perRequestPicoUsd: bigint): Prices {
+  const rates = Object.fromEntries(TOKEN_KINDS.map((kind) => [kind, rateOf(kind)]));
+  // One rate for each kind.
+  return { ...(rates as Record<TokenKind, Rate>), perRequestPicoUsd };
 }
 
 function dearestOf(
   bounds: Prices,
   { cacheWrites, audioInput, audioOutput, longInput }: PriceProfile,
 ): HoldPrices {
-  const input = [bounds.input, bounds.cachedInput];
+  const input = [bounds.input, bounds.cachedInput, bounds.imageInput, bounds.cachedImageInput];
   if (cacheWrites !== 'none') input.push(writeRate(bounds));
   if (cacheWrites === '1h') input.push(bounds.cacheWrite1h);
   if (audioInput) input.push(bounds.audioInput, bounds.cachedAudioInput);
-  const output = audioOutput ? [bounds.output, bounds.audioOutput] : [bounds.output];
+  const output = [bounds.output, bounds.imageOutput];
+  if (audioOutput) output.push(bounds.audioOutput);
   const dearest = (rates: readonly Rate[]) =>
     longInput ? fromOneTokenLess(dearestRate(rates)) : flatRate(dearestRate(rates).picoUsd);
   return { input: dearest(input), output: dearest(output), perRequestPicoUsd: bounds.perRequestPicoUsd };

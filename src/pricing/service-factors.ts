@@ -1,3 +1,5 @@
+import { type PriceCard, scaleCard } from './price-card.ts';
+
 /** A service option's price, as a factor of the listed prices. */
 export interface ServiceFactor {
   /** What the option costs; where no page names the model, what it costs for the latest models. */
@@ -92,4 +94,32 @@ export function servicePrices(model: string): { field: string; value: string; fa
       return found?.isKnown && found.factor !== 1 ? [{ field, value, factor: found.factor }] : [];
     }),
   );
+}
+
+/** A provider's regional endpoints, which cost a tenth more. */
+interface Region {
+  origin: RegExp;
+  models: RegExp;
+}
+
+/**
+ * https://developers.openai.com/api/docs/guides/data-residency (models since March 2026) and
+ * https://docs.x.ai/developers/advanced-api-usage/regions
+ */
+const REGIONS: ReadonlyMap<string, Region> = new Map([
+  ['openai', { origin: /^https:\/\/[a-z]+\.api\.openai\.com$/, models: /gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/ }],
+  ['xai', { origin: /^https:\/\/[a-z]+\.api\.x\.ai$/, models: /./ }],
+]);
+
+const REGION_FACTOR = 1.1;
+
+/** The prices of a model at a regional endpoint. The user's own prices are not changed. */
+export function regionalCard(
+  card: PriceCard | undefined,
+  { name, origin }: { name: string; origin: string },
+  model: string,
+): PriceCard | undefined {
+  const region = REGIONS.get(name);
+  if (!card || !region?.origin.test(origin) || !region.models.test(model)) return card;
+  return card.source.startsWith('override ') ? card : scaleCard(card, REGION_FACTOR);
 }

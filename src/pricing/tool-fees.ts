@@ -10,12 +10,20 @@ import { type NanoUsd, parseUsd } from '../money.ts';
 export interface ToolFee {
   nanoUsd: NanoUsd;
   per: 'call' | 'request';
+  /** The tool runs in a container, which is billed by the minute; the fee is for the longest time. */
+  perMinute?: NanoUsd;
+  /** The owner has set it. */
+  isOwn?: boolean;
 }
 
 type Fees = Readonly<Record<string, ToolFee>>;
 
 const perCall = (usd: string): ToolFee => ({ nanoUsd: parseUsd(usd) ?? 0, per: 'call' });
 const perRequest = (usd: string): ToolFee => ({ nanoUsd: parseUsd(usd) ?? 0, per: 'request' });
+const forMinutes = (minutes: number, usd: string): ToolFee => {
+  const fee = perRequest(usd);
+  return { ...fee, perMinute: fee.nanoUsd / minutes };
+};
 
 /** Fees of OpenAI and Anthropic, which agree on the tools that both have. Assumed for all other providers. */
 const COMMON: Fees = {
@@ -29,13 +37,12 @@ const COMMON: Fees = {
   mcp: perCall('0'),
   // A chat model that searches once per answer.
   chat_search: perRequest('0.025'),
-  // A 20-minute session, by memory size. It is charged even if nothing runs in it.
-  container: perRequest('0.03'),
-  container_4g: perRequest('0.12'),
-  container_16g: perRequest('0.48'),
-  container_64g: perRequest('1.92'),
-  // One hour.
-  code_execution: perRequest('0.05'),
+  // A 20-minute session, by memory size.
+  container: forMinutes(20, '0.03'),
+  container_4g: forMinutes(20, '0.12'),
+  container_16g: forMinutes(20, '0.48'),
+  container_64g: forMinutes(20, '1.92'),
+  code_execution: forMinutes(60, '0.05'),
 };
 
 const BY_PROVIDER: Readonly<Record<string, Fees>> = {
@@ -62,7 +69,8 @@ export function toolFee(
   const listed = ownEntry(ownEntry(BY_PROVIDER, provider) ?? {}, tool) ?? ownEntry(COMMON, tool);
   const set = ownEntry(own, tool);
   if (set === undefined) return listed;
-  return { nanoUsd: set.nanoUsd, per: listed?.per ?? 'request' };
+  // The owner's fee is for a request, however long its container runs.
+  return { nanoUsd: set.nanoUsd, per: listed?.per ?? 'request', isOwn: true };
 }
 
 function ownEntry<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {

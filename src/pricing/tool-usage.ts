@@ -2,8 +2,9 @@
  * The number of calls of server-side tools, from the parsed `usage`: OpenAI's `tool_usage`, Anthropic's and
  * OpenRouter's `server_tool_use`, and `server_tool_calls`, which gw counts from a response's items.
  */
-import { NANO_PER_USD, type NanoUsd } from '../money.ts';
+import type { TokenUsage } from '../usage.ts';
 import { fields, first, isStated } from './payload-fields.ts';
+import { readUsage } from './usage-payload.ts';
 
 /** Number of calls, by fee name. */
 export type ToolCalls = Readonly<Record<string, number>>;
@@ -15,10 +16,11 @@ export function readToolCalls(raw: unknown): ToolCalls {
   const used = fields(usage.server_tool_use);
   const calls: Record<string, number> = {};
   for (const [name, value] of Object.entries(counted)) calls[name] = first(value);
-  const searches = Math.max(
-    first(counted.web_search),
-    first(fields(reported.web_search).num_requests),
-    first(used.web_search_requests),
+  // The provider's own number; the queries of a call are what it may have been.
+  const searches = first(
+    fields(reported.web_search).num_requests,
+    used.web_search_requests,
+    counted.web_search,
   );
   if (searches > 0) calls.web_search = searches;
   return calls;
@@ -30,15 +32,14 @@ export function tellsToolCalls(raw: unknown): boolean {
   return isStated(usage.server_tool_calls) || isStated(usage.tool_usage);
 }
 
-/** Per million tokens, of the dearest image model: the answer doesn't say which one was used. */
-const IMAGE_INPUT_USD = 10;
-const IMAGE_OUTPUT_USD = 40;
+/** The tokens of a response's pictures, which are billed apart from its own; undefined if none are reported. */
+export function readImageUsage(raw: unknown): TokenUsage | undefined {
+  const usage = readUsage(fields(fields(raw).tool_usage).image_gen);
+  return usage && usage.outputTokens > 0 ? usage : undefined;
+}
 
-/** The cost of a response's images, which are billed apart from its tokens; undefined if none are reported. */
-export function readImageCost(raw: unknown): NanoUsd | undefined {
-  const images = fields(fields(fields(raw).tool_usage).image_gen);
-  const output = first(images.output_tokens);
-  if (output === 0) return undefined;
-  const perToken = (usd: number) => (usd * NANO_PER_USD) / 1_000_000;
-  return first(images.input_tokens) * perToken(IMAGE_INPUT_USD) + output * perToken(IMAGE_OUTPUT_USD);
+/** The containers that the provider's tools ran in, by id. */
+export function readToolRuns(raw: unknown): readonly string[] {
+  const { containers } = fields(raw);
+  return Array.isArray(containers) ? containers.filter((id) => typeof id === 'string') : [];
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { NANO_PER_USD } from '../../src/money.ts';
 import { type GatewayOptions, PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
-import { json, reset } from '../support/scripts.ts';
+import { json, reset, respond } from '../support/scripts.ts';
 import { events } from '../wire/support/event-scripts.ts';
 import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { sentBody } from '../wire/support/send.ts';
@@ -33,6 +34,8 @@ async function bookedFor(tools: object[], output: object[], rest: object = {}, m
   return oneRecord(gateway);
 }
 
+const ran = (container_id: string) => ({ type: 'code_interpreter_call', container_id });
+
 describe('the fees of tools that a provider runs are booked', () => {
   test.each([
     ['no call', [{ type: 'web_search' }], [], 0],
@@ -47,16 +50,38 @@ describe('the fees of tools that a provider runs are booked', () => {
     ['the dearer search', [{ type: 'web_search_preview' }], [search()], 0.025],
     ['its dated name', [{ type: 'web_search_preview_2025_03_11' }], [search()], 0.025],
     ['files', [{ type: 'file_search', vector_store_ids: ['v'] }], [{ type: 'file_search_call' }], 0.0025],
-    ['a session, used or not', [{ type: 'code_interpreter', container: { type: 'auto' } }], [], 0.03],
+    ['no code', [{ type: 'code_interpreter', container: { type: 'auto' } }], [], 0],
     [
-      'a large session',
-      [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }],
-      [],
-      1.92,
+      'five minutes of a session',
+      [{ type: 'code_interpreter', container: { type: 'auto' } }],
+      [ran('cntr_1'), ran('cntr_1')],
+      0.0075,
     ],
-    ['a hosted shell', [{ type: 'shell', environment: { type: 'container_auto' } }], [], 0.03],
+    [
+      'those of two sessions',
+      [{ type: 'code_interpreter', container: { type: 'auto' } }],
+      [ran('cntr_1'), ran('cntr_2')],
+      0.015,
+    ],
+    [
+      'those of a large session',
+      [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }],
+      [ran('cntr_1')],
+      0.48,
+    ],
+    [
+      'those of a hosted shell',
+      [{ type: 'shell', environment: { type: 'container_auto' } }],
+      [{ type: 'shell_call' }],
+      0.0075,
+    ],
     ["the client's shell", [{ type: 'shell', environment: { type: 'local' } }], [], 0],
-    ['a picture', [{ type: 'image_generation' }], [{ type: 'image_generation_call', result: 'AAAA' }], 0.4],
+    [
+      'an assumed picture',
+      [{ type: 'image_generation' }],
+      [{ type: 'image_generation_call', result: 'AAAA' }],
+      0.1664,
+    ],
     [
       'an MCP server',
       [{ type: 'mcp', server_label: 'a', server_url: 'https://a.example' }],
@@ -72,7 +97,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   ])('%s', async (_what, tools, output, usd) => {
     const record = await bookedFor(tools, output);
     expect(record.usd).toBeCloseTo(TOKENS_USD + usd, 9);
-    expect(record.flags).toEqual(/session|hosted/.test(_what) ? ['estimated'] : []);
+    expect(record.flags).toEqual(/session|hosted|assumed/.test(_what) ? ['estimated'] : []);
     expect(record.heldUsd).toBeGreaterThanOrEqual(record.usd);
   });
 
@@ -83,7 +108,35 @@ describe('the fees of tools that a provider runs are booked', () => {
     };
     const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
     const record = await bookedFor(tools, [search(), { type: 'image_generation_call' }], { tool_usage });
-    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.03 + 0.01 + 0.2, 9);
+    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.03 + 0.005 + 0.2, 9);
+  });
+
+  test.each([
+    ['gpt-image-2', 0.008 * 0.7 + 0.005 * 0.3 + 0.15],
+    ['gpt-image-1-mini', 0.0025 * 0.7 + 0.002 * 0.3 + 0.04],
+  ])('at the price of the image model that the request names: %s', async (model, usd) => {
+    const image_gen = {
+      input_tokens: 1_000,
+      input_tokens_details: { image_tokens: 700, text_tokens: 300 },
+      output_tokens: 5_000,
+    };
+    const record = await bookedFor([{ type: 'image_generation', model }], [], { tool_usage: { image_gen } });
+    expect(record.usd).toBeCloseTo(TOKENS_USD + usd, 9);
+    expect(record.flags).toEqual([]);
+  });
+
+  test('once for a container that several requests use, and by the minute', async () => {
+    let nowMs = Date.parse('2026-11-20T12:00:00Z');
+    const gateway = await startGateway({ alone: true, clock: { ...systemClock, now: () => nowMs } });
+    gateway.upstream.script(json(200, responseBody([ran('cntr_1'), messageItem('Hello')])));
+    const tools = [{ type: 'code_interpreter', container: 'cntr_1' }];
+    for (const minutes of [0, 1, 3, 1, 6, 30]) {
+      nowMs += minutes * 60_000;
+      await gateway.post({ ...ASK, tools }, { path: '/v1/responses' });
+    }
+    const records = await gateway.settled(6);
+    const fees = records.map(({ costNanoUsd }) => Math.round(costNanoUsd / 1e3) / 1e6 - TOKENS_USD);
+    expect(fees.map((fee) => Math.round(fee / 0.0015))).toEqual([5, 0, 0, 0, 6, 5]);
   });
 
   test.each([
@@ -367,13 +420,15 @@ describe("Anthropic's messages", () => {
   const ask = (tools: object[]) => ({ model: 'claude/test-model', max_tokens: 50, messages, tools });
   const usage = { input_tokens: 20, output_tokens: 5, server_tool_use: { web_search_requests: 2 } };
 
-  async function answered(body: object, answerUsage: object = usage) {
+  async function answered(body: object, answerUsage: object = usage, more: object = {}) {
     const gateway = await startGateway(CAP);
     gateway.configure({ providers: { claude: { baseUrl: gateway.upstream.url, wire: 'anthropic' } } });
     const price = { inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 };
     await gateway.setPrice({ provider: 'claude', model: 'test-model', ...price });
     const content = [{ type: 'text', text: 'Hello' }];
-    gateway.upstream.queue(json(200, { type: 'message', role: 'assistant', content, usage: answerUsage }));
+    gateway.upstream.queue(
+      json(200, { type: 'message', role: 'assistant', content, usage: answerUsage, ...more }),
+    );
     const answer = await gateway.post(body, { path: '/v1/messages' });
     return { answer, gateway };
   }
@@ -401,15 +456,43 @@ describe("Anthropic's messages", () => {
     expect(record.heldUsd).toBeLessThan(3.2);
   });
 
-  test('are booked with an hour of code execution', async () => {
+  describe('are booked with the minutes of code execution', () => {
     const plain = { input_tokens: 20, output_tokens: 5 };
-    const { gateway } = await answered(
-      ask([{ type: 'code_execution_20250825', name: 'code_execution' }]),
-      plain,
-    );
-    const record = await oneRecord(gateway);
-    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.05, 9);
-    expect(record.flags).toEqual(['estimated']);
+    const CODE = { type: 'code_execution_20260120', name: 'code_execution' };
+    const container = { id: 'container_1', expires_at: '2026-11-20T12:00:00Z' };
+
+    test.each([
+      ['that ran', [CODE], { container }, 0.05 / 12, ['estimated']],
+      ['that did not run', [CODE], { container: null }, 0, []],
+      ['that is free', [CODE, { type: 'web_search_20260209', name: 'web_search' }], { container }, 0, []],
+      [
+        'beside a search of old',
+        [CODE, { type: 'web_search_20250305', name: 'web_search' }],
+        { container },
+        0.05 / 12,
+        ['estimated'],
+      ],
+    ])('%s', async (_, tools, more, usd, flags) => {
+      const { gateway } = await answered(ask(tools), plain, more);
+      const record = await oneRecord(gateway);
+      expect(record.usd).toBeCloseTo(TOKENS_USD + usd, 8);
+      expect(record.flags).toEqual(flags);
+    });
+
+    test('in a stream', async () => {
+      const { gateway } = await answered(ask([]), plain);
+      const events = [
+        { type: 'message_start', message: { usage: plain } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'x' } },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn', container }, usage: plain },
+        { type: 'message_stop' },
+      ];
+      const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+      gateway.upstream.queue(respond(200, { 'content-type': 'text/event-stream' }, text));
+      await gateway.post({ ...ask([CODE]), stream: true }, { path: '/v1/messages' });
+      const [, record] = await gateway.settled(2);
+      expect(record?.costNanoUsd).toBe(30_000 + Math.ceil(50_000_000 / 12));
+    });
   });
 
   test('are refused with an advisor, which is billed at the price of another model', async () => {

@@ -38,6 +38,9 @@ function pricesOf(rate: fc.Arbitrary<Rate>) {
       cacheWrite1h: optional,
       audioInput: optional,
       cachedAudioInput: optional,
+      imageInput: optional,
+      cachedImageInput: optional,
+      imageOutput: optional,
       audioOutput: optional,
       perRequestPicoUsd: fc.option(fc.bigInt({ min: 0n, max: 20_000_000_000n }), { nil: undefined }),
     })
@@ -59,26 +62,32 @@ export function usageWithin(inputMost: number, outputMost: number): fc.Arbitrary
     .record({
       input: fc.integer({ min: 0, max: inputMost }),
       output: fc.integer({ min: 0, max: outputMost }),
-      shares: fc.tuple(share, share, share, share, share, share, share),
+      shares: fc.array(share, { minLength: 10, maxLength: 10 }),
     })
     .map(({ input, output, shares }) => {
       let left = input;
-      const take = (part: number) => {
+      const take = (part = 0) => {
         const taken = Math.floor(left * part);
         left -= taken;
         return taken;
       };
       const cachedInputTokens = take(shares[0]);
+      const part = (of: number, at: number) => Math.floor(of * (shares[at] ?? 0));
+      const cachedAudioInputTokens = part(cachedInputTokens, 4);
+      const audioOutputTokens = part(output, 6);
       return {
         inputTokens: input,
         cachedInputTokens,
         cacheWriteTokens: take(shares[1]),
         cacheWrite1hTokens: take(shares[2]),
         audioInputTokens: take(shares[3]),
-        cachedAudioInputTokens: Math.floor(cachedInputTokens * shares[4]),
+        cachedAudioInputTokens,
+        imageInputTokens: take(shares[7]),
+        cachedImageInputTokens: part(cachedInputTokens - cachedAudioInputTokens, 8),
         outputTokens: output,
-        reasoningTokens: Math.floor(output * shares[5]),
-        audioOutputTokens: Math.floor(output * shares[6]),
+        reasoningTokens: part(output, 5),
+        audioOutputTokens,
+        imageOutputTokens: part(output - audioOutputTokens, 9),
       };
     });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCatalog } from '../../src/pricing/catalog.ts';
 import { costOf } from '../../src/pricing/cost.ts';
-import { readUsage } from '../../src/pricing/usage-payload.ts';
+import { readUsage, usageRules } from '../../src/pricing/usage-payload.ts';
 import { GOLDEN } from './golden-usage.ts';
 
 const NOON = '2026-11-20T12:00:00Z';
@@ -21,7 +21,7 @@ describe('costOf() agrees with the bill worked out by hand', () => {
   test.each(GOLDEN)('$provider $model: $name', ({ provider, model, usage, bill, nanoUsd, at = NOON }) => {
     expect(nanoOfBill(bill)).toBe(nanoUsd);
     const card = catalog.find(provider, model, Date.parse(at));
-    const read = readUsage(usage);
+    const read = readUsage(usage, usageRules(provider, model));
     expect(card && read && costOf(read, card)).toBe(nanoUsd);
   });
 });

@@ -34,7 +34,7 @@ describe('pricesFromLibrary()', () => {
       output_mtok: 2.5,
       output_image_mtok: 30,
     });
-    expect(prices?.output).toEqual(flatRate(30_000_000n));
+    expect([prices?.output, prices?.imageOutput]).toEqual([flatRate(2_500_000n), flatRate(30_000_000n)]);
   });
 
   test('does not charge pictures as text in a model that makes them', () => {

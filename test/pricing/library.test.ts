@@ -100,7 +100,10 @@ describe('the bundled data', () => {
             cacheWrite1hTokens: only('cache_write_1h_mtok', used.cacheWrite1hTokens),
             audioInputTokens: only('input_audio_mtok', used.audioInputTokens),
             cachedAudioInputTokens: only('cache_audio_read_mtok', used.cachedAudioInputTokens),
+            imageInputTokens: only('input_image_mtok', used.imageInputTokens),
+            cachedImageInputTokens: only('cache_image_read_mtok', used.cachedImageInputTokens),
             audioOutputTokens: only('output_audio_mtok', used.audioOutputTokens),
+            imageOutputTokens: only('output_image_mtok', used.imageOutputTokens),
           };
           const ours = costOf(usage, createPriceCard('test', prices));
           const theirs = calcPrice(
@@ -111,7 +114,10 @@ describe('the bundled data', () => {
               cache_write_1h_tokens: usage.cacheWrite1hTokens,
               input_audio_tokens: usage.audioInputTokens + usage.cachedAudioInputTokens,
               cache_audio_read_tokens: usage.cachedAudioInputTokens,
+              input_image_tokens: usage.imageInputTokens + usage.cachedImageInputTokens,
+              cache_image_read_tokens: usage.cachedImageInputTokens,
               output_tokens: usage.outputTokens,
+              output_image_tokens: usage.imageOutputTokens,
               output_audio_tokens: usage.audioOutputTokens,
             },
             modelId,

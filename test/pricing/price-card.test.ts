@@ -23,8 +23,11 @@ describe('completePrices()', () => {
       cacheWrite1h: input,
       audioInput: input,
       cachedAudioInput: input,
+      imageInput: input,
+      cachedImageInput: input,
       output,
       audioOutput: output,
+      imageOutput: output,
       perRequestPicoUsd: 0n,
     });
   });

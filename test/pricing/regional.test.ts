@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCatalog } from '../../src/pricing/catalog.ts';
-import { regionalCard } from '../../src/pricing/regional.ts';
+import { regionalCard } from '../../src/pricing/service-factors.ts';
 
 const EU = 'https://eu.api.openai.com';
 

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readUsage } from '../../src/pricing/usage-payload.ts';
+import { readReport, readUsage, usageRules } from '../../src/pricing/usage-payload.ts';
 import { NO_USAGE, type TokenUsage } from '../../src/usage.ts';
 
+/** Output of no stated kind may be images. */
 function usage(counts: Partial<TokenUsage>): TokenUsage {
-  return { ...NO_USAGE, ...counts };
+  const all = { ...NO_USAGE, ...counts };
+  const imageOutputTokens = Math.max(0, all.outputTokens - all.reasoningTokens - all.audioOutputTokens);
+  return { ...all, imageOutputTokens, ...counts };
 }
 
 describe('readUsage() reads the input', () => {
@@ -82,27 +85,79 @@ describe('readUsage() reads the input', () => {
     expect(readUsage({ input_tokens: 0, output_tokens: 0 })).toEqual(NO_USAGE);
   });
 
-  test('cuts parts down to the total', () => {
+  test('counts what was cached and written beside a total that is less, as relays of Anthropic report it', () => {
     const raw = {
       prompt_tokens: 100,
       completion_tokens: 7,
-      prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 50, audio_tokens: 500 },
+      prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 50 },
       cache_creation: { ephemeral_1h_input_tokens: 30 },
-      completion_tokens_details: { audio_tokens: 8 },
+    };
+    const parts = { cachedInputTokens: 90, cacheWriteTokens: 20, cacheWrite1hTokens: 30 };
+    expect(readReport(raw)).toMatchObject({
+      usage: usage({ inputTokens: 240, ...parts, outputTokens: 7 }),
+      conflicts: ['cached 90 and written 50 exceed the input of 100'],
+    });
+  });
+
+  test('cuts other parts down to the total', () => {
+    const raw = {
+      prompt_tokens: 100,
+      completion_tokens: 7,
+      prompt_tokens_details: { cached_tokens: 90, audio_tokens: 500, image_tokens: 500 },
+      completion_tokens_details: { audio_tokens: 8, image_tokens: 9 },
     };
     expect(readUsage(raw)).toEqual(
       usage({
         inputTokens: 100,
         cachedInputTokens: 90,
-        cacheWrite1hTokens: 10,
+        audioInputTokens: 10,
         cachedAudioInputTokens: 90,
         outputTokens: 7,
         audioOutputTokens: 7,
       }),
     );
-    expect(readUsage({ prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 6 } })).toEqual(
-      usage({ inputTokens: 5, cachedInputTokens: 5 }),
+  });
+
+  test('of pictures beside text, with those that were cached', () => {
+    const raw = {
+      input_tokens: 100,
+      output_tokens: 50,
+      input_tokens_details: {
+        text_tokens: 30,
+        image_tokens: 70,
+        cached_tokens: 40,
+        cached_tokens_details: { image_tokens: 25 },
+      },
+      output_tokens_details: { text_tokens: 10, image_tokens: 40 },
+    };
+    expect(readUsage(raw)).toEqual(
+      usage({
+        inputTokens: 100,
+        cachedInputTokens: 40,
+        imageInputTokens: 45,
+        cachedImageInputTokens: 25,
+        outputTokens: 50,
+        imageOutputTokens: 40,
+      }),
     );
+  });
+
+  test("of writes for an hour in LiteLLM's shape", () => {
+    const raw = {
+      prompt_tokens: 100,
+      completion_tokens: 1,
+      prompt_tokens_details: {
+        cache_creation_tokens: 80,
+        cache_creation_token_details: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 60 },
+      },
+    };
+    expect(readUsage(raw)).toMatchObject({ cacheWriteTokens: 20, cacheWrite1hTokens: 60 });
+  });
+
+  test('of embeddings that report a total alone', () => {
+    const rules = usageRules('voyage', 'voyage-3', 'embeddings');
+    expect(readUsage({ total_tokens: 12 }, rules)).toEqual(usage({ inputTokens: 12 }));
+    expect(readUsage({ total_tokens: 12 })).toBeUndefined();
   });
 
   test('takes audio for fresh as far as nothing says that it was cached', () => {
@@ -140,6 +195,28 @@ describe('readUsage() reads the output', () => {
     );
   });
 
+  test('with reasoning that the total has once more as xAI and Gemini count it, and as nobody else does', () => {
+    const raw = {
+      prompt_tokens: 64,
+      completion_tokens: 135,
+      completion_tokens_details: { reasoning_tokens: 78 },
+      total_tokens: 277,
+    };
+    expect(readReport(raw, usageRules('mock', 'gpt-5.4'))).toMatchObject({
+      usage: { outputTokens: 135 },
+      conflicts: ['the total leaves 213 of output, and 135 are stated'],
+    });
+    for (const [provider, model] of [
+      ['xai', 'grok-4'],
+      ['google', 'g'],
+      ['mock', 'gemini-3-pro'],
+    ] as const)
+      expect(readReport(raw, usageRules(provider, model))).toMatchObject({
+        usage: { outputTokens: 213, reasoningTokens: 78 },
+        conflicts: [],
+      });
+  });
+
   test('with reasoning beside it where there is more of it than of the whole', () => {
     const raw = {
       prompt_tokens: 10,
@@ -147,10 +224,10 @@ describe('readUsage() reads the output', () => {
       completion_tokens_details: { reasoning_tokens: 91 },
     };
     expect(readUsage(raw)).toEqual(usage({ inputTokens: 10, outputTokens: 100, reasoningTokens: 91 }));
-    // The total says otherwise, and it has the last word.
-    expect(readUsage({ ...raw, total_tokens: 19 })).toEqual(
-      usage({ inputTokens: 10, outputTokens: 9, reasoningTokens: 9 }),
-    );
+    expect(readReport({ ...raw, total_tokens: 19 })).toMatchObject({
+      usage: usage({ inputTokens: 10, outputTokens: 100, reasoningTokens: 91 }),
+      conflicts: ['reasoning of 91 exceeds the output of 9'],
+    });
   });
 
   test("of Anthropic's thinking", () => {
@@ -251,10 +328,17 @@ describe('whatever a provider sends', () => {
     fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
   const inputDetails = fc.oneof(
     value,
-    some('cached_tokens', 'cache_write_tokens', 'cache_creation_tokens', 'audio_tokens'),
-    fc.record({ cached_tokens: value, audio_tokens: value, cached_tokens_details: some('audio_tokens') }),
+    some('cached_tokens', 'cache_write_tokens', 'cache_creation_tokens', 'audio_tokens', 'image_tokens'),
+    fc.record({
+      cached_tokens: value,
+      audio_tokens: value,
+      cached_tokens_details: some('audio_tokens', 'image_tokens'),
+    }),
   );
-  const outputDetails = fc.oneof(value, some('reasoning_tokens', 'thinking_tokens', 'audio_tokens'));
+  const outputDetails = fc.oneof(
+    value,
+    some('reasoning_tokens', 'thinking_tokens', 'audio_tokens', 'image_tokens', 'text_tokens'),
+  );
   const lifetimes = fc.oneof(value, some('ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'));
   const payload = fc.record(
     {
@@ -289,11 +373,16 @@ describe('whatever a provider sends', () => {
         if (!read) return;
         for (const each of Object.values(read)) expect(Number.isSafeInteger(each) && each >= 0).toBe(true);
         const parts =
-          read.cachedInputTokens + read.cacheWriteTokens + read.cacheWrite1hTokens + read.audioInputTokens;
+          read.cachedInputTokens +
+          read.cacheWriteTokens +
+          read.cacheWrite1hTokens +
+          read.audioInputTokens +
+          read.imageInputTokens;
         expect(parts).toBeLessThanOrEqual(read.inputTokens);
-        expect(read.cachedAudioInputTokens).toBeLessThanOrEqual(read.cachedInputTokens);
+        const cachedMedia = read.cachedAudioInputTokens + read.cachedImageInputTokens;
+        expect(cachedMedia).toBeLessThanOrEqual(read.cachedInputTokens);
         expect(read.reasoningTokens).toBeLessThanOrEqual(read.outputTokens);
-        expect(read.audioOutputTokens).toBeLessThanOrEqual(read.outputTokens);
+        expect(read.audioOutputTokens + read.imageOutputTokens).toBeLessThanOrEqual(read.outputTokens);
       }),
       { numRuns: 3_000 },
     );

@@ -1,7 +1,7 @@
 import { isFree } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { cardFor, raiseHolds, scaleCard, withFallbacks } from '../../pricing/price-card.ts';
-import { regionalCard } from '../../pricing/regional.ts';
+import { regionalCard } from '../../pricing/service-factors.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import { TEXT_ONLY } from '../../wire/request/non-text-input.ts';
 import type { Gateway } from '../context/gateway.ts';

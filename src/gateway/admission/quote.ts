@@ -48,6 +48,8 @@ export interface Quote {
   possibleTokens: number;
   /** Undefined when the provider runs no tools for this request. */
   tools: HeldTools | undefined;
+  /** What a passed-through request costs if no tokens are reported, by the owner's price for each request. */
+  perRequest?: NanoUsd;
 }
 
 /** `possibleTokens` of a model whose context window is unknown: above that of every existing model. */

@@ -1,6 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
 import { type ToolFee, toolFee } from '../../pricing/tool-fees.ts';
-import { readImageCost, readToolCalls, tellsToolCalls } from '../../pricing/tool-usage.ts';
 import type { ServerTool, ServerTools } from '../../wire/request/server-tools.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Target } from '../state/resolver.ts';
@@ -15,10 +14,11 @@ export interface ToolFees {
   feesAt(calls: number): NanoUsd;
   /** How often the model may read its whole context again with this limit. */
   roundsAt(calls: number): number;
-  /** The fees of the calls that an answer reports; undefined when it reports none. */
-  feesOf(usage: unknown): NanoUsd | undefined;
-  /** Some fees depend on run time, which answers don't report. */
-  isEstimate: boolean;
+  /** The tools, whose fees are billed by what the answer reports. */
+  tools: readonly ServerTool[];
+  limit: ServerTools['limit'];
+  /** Undefined if unknown. */
+  feeFor(name: string): ToolFee | undefined;
   /** A tool whose fee is unknown or has no bound. */
   unknown: ServerTool | undefined;
 }
@@ -128,26 +128,11 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
           )
         : MAX_ROUNDS;
     },
-    feesOf(usage) {
-      if (limit === 'all' && !tellsToolCalls(usage)) return undefined;
-      const reported = Object.entries(readToolCalls(usage));
-      const images = readImageCost(usage);
-      const callFees = sum(reported, ([name, count]) => {
-        if (name === 'image_generation' && images !== undefined) return 0;
-        const fee = searchFee(name) ?? feeFor(name);
-        return fee?.per === 'call' ? fee.nanoUsd * count : 0;
-      });
-      return requestFees + callFees + Math.ceil(images ?? 0);
-    },
-    isEstimate: tools.some(({ name }) => /^(container|code_execution)/.test(name)),
+    tools,
+    limit,
+    feeFor,
     unknown: priced.find((each) => !isBounded(each))?.tool,
   };
-
-  /** Answers report both kinds of web search as `web_search`. */
-  function searchFee(name: string): ToolFee | undefined {
-    if (name !== 'web_search') return undefined;
-    return priced.find(({ tool }) => tool.name === 'web_search_preview')?.fee;
-  }
 }
 
 function sum<T>(list: readonly T[], value: (item: T) => number): number {

@@ -127,13 +127,14 @@ function withTier(
 
 function withMetered(
   detail: Record<string, unknown> | undefined,
-  { servedModel, assumed }: Metered,
+  { servedModel, assumed, conflicts }: Metered,
 ): Record<string, unknown> | undefined {
-  if (servedModel === undefined && assumed === undefined) return detail;
+  if (servedModel === undefined && !assumed && !conflicts) return detail;
   return {
     ...detail,
     ...(servedModel !== undefined && { served_model: servedModel }),
     ...(assumed && { assumed }),
+    ...(conflicts && { conflicts: conflicts.slice(0, 8) }),
   };
 }
 

@@ -24,6 +24,7 @@ import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticator.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import type { BoundTrust } from '../state/bound-trust.ts';
+import type { ContainerSessions } from '../state/container-sessions.ts';
 import type { ContinuedResponses } from '../state/continued-responses.ts';
 import type { Labels } from '../state/labels.ts';
 import type { Learners } from '../state/learners.ts';
@@ -73,6 +74,7 @@ export interface Gateway {
   cachedPrompts: CachedPrompts;
   continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;
+  containers: ContainerSessions;
   boundTrust: BoundTrust;
   inputCounter: InputCounter;
   tokens: TokenCounter;

@@ -26,6 +26,7 @@ export function clampUsage(usage: TokenUsage, quote: Quote): Clamped<TokenUsage>
       outputTokens: Math.min(outputTokens, mostOutput),
       reasoningTokens: isOutput ? 0 : usage.reasoningTokens,
       audioOutputTokens: isOutput ? 0 : usage.audioOutputTokens,
+      imageOutputTokens: isOutput ? mostOutput : usage.imageOutputTokens,
     },
     wasCut: true,
   };

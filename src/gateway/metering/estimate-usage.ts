@@ -55,11 +55,13 @@ export async function estimateUsage(
   const promptTokens = Math.min(admitted.quote.inputTokens, inputTokens);
   // Nothing tells how many rounds of tool calls there were, so all that were held for count.
   const toolTokens = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
+  const outputTokens = Math.min(Math.max(visible + undelivered.afterText, undelivered.inAll), most) + beyond;
   return {
     usage: {
       ...NO_USAGE,
       inputTokens: promptTokens + toolTokens,
-      outputTokens: Math.min(Math.max(visible + undelivered.afterText, undelivered.inAll), most) + beyond,
+      outputTokens,
+      imageOutputTokens: outputTokens,
     },
     isBeyondLimit: whole && visible > limit + beyond && (await exceeds(gateway, metering, limit + beyond)),
   };

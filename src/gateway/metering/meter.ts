@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { worstCase } from '../../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
-import { readUsage } from '../../pricing/usage-payload.ts';
+import { readReport, type UsageReport, usageRules } from '../../pricing/usage-payload.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { type BilledFactor, billedFactor } from '../../wire/request/surcharges.ts';
@@ -17,11 +17,12 @@ import { estimateUsage } from './estimate-usage.ts';
 import type { Metered, Metering } from './metered.ts';
 import { NOTHING_USED } from './metered.ts';
 import { priceAt, priceServed } from './served-price.ts';
+import { billTools } from './tool-bill.ts';
 
 /** What this stage uses of the gateway. */
 export type MeterParts = Pick<
   Gateway,
-  'catalog' | 'clock' | 'settings' | 'accountSurcharges' | 'tokens' | 'warn'
+  'catalog' | 'clock' | 'containers' | 'settings' | 'accountSurcharges' | 'tokens' | 'warn'
 >;
 
 /** Meters a call: its usage and cost. Never fails; an answer that can't be read is booked at the quote's bounds. */
@@ -40,26 +41,34 @@ export function meterCall(gateway: MeterParts, metering: Metering, end: CallEnd)
  * estimated.
  */
 function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Metered> {
-  const { relay, admitted } = metering;
-  const reportedUsage = readUsage(relay.usage);
-  const clamped = reportedUsage && clampUsage(reportedUsage, admitted.quote);
+  const { relay, admitted, target, context } = metering;
+  const report = readReport(
+    relay.usage,
+    usageRules(target.provider.name, target.model, context.wire.endpoint),
+  );
+  const clamped = report && clampUsage(report.usage, admitted.quote);
   const usage = clamped?.value;
-  if (usage && isComplete(usage, metering)) {
-    const metered = meterReported(gateway, usage, metering);
+  if (report && usage && isComplete(usage, metering)) {
+    const { conflicts } = report;
+    const parts = clamped.wasCut ? [{ model: undefined, usage }] : report.parts;
+    const metered = flagConflicts(meterReported(gateway, { usage, parts }, metering), conflicts);
     return clamped.wasCut ? flagImpossible(gateway, metered) : metered;
   }
   if (relay.status >= 400) return priceAtQuote(usage ?? NO_USAGE, admitted, 0);
   const { wire } = metering.context;
   if (wire.unreported === undefined) return meterEstimated(gateway, wire, metering, usage);
+  const { perRequest } = admitted.quote;
+  if (perRequest !== undefined) return { usage: NO_USAGE, costNanoUsd: perRequest, flags: 0 };
   return { usage: NO_USAGE, costNanoUsd: 0, flags: wire.unreported === 'unmetered' ? FLAGS.unmetered : 0 };
 }
 
 /** Prices reported usage: at the cost that the provider reports, else at its prices with the surcharges it reports. */
 function meterReported(
-  gateway: Pick<Gateway, 'accountSurcharges' | 'catalog' | 'clock'>,
-  usage: TokenUsage,
+  gateway: Pick<Gateway, 'accountSurcharges' | 'catalog' | 'clock' | 'containers'>,
+  reported: Pick<UsageReport, 'usage' | 'parts'>,
   metering: Metering,
 ): Metered {
+  const { usage } = reported;
   const { relay, target, context } = metering;
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
@@ -67,8 +76,9 @@ function meterReported(
     return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
   }
   gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
-  const priced = priceServed(gateway, metering, usage, billedCard(metering));
-  return addReportedFees(billedAt(metering).isKnown ? priced : assuming(priced, SERVICE_PRICE), metering);
+  const priced = priceServed(gateway, metering, reported, billedCard(metering));
+  const known = billedAt(metering).isKnown ? priced : assuming(priced, SERVICE_PRICE);
+  return billTools(gateway, known, metering, feesWith(metering.admitted.quote, callsOf(metering.admitted)));
 }
 
 /** The prices with the surcharges that an answer reports. */
@@ -93,6 +103,12 @@ function assuming(metered: Metered, what: string): Metered {
     flags: metered.flags | FLAGS.estimated,
     assumed: [...(metered.assumed ?? []), what],
   };
+}
+
+function flagConflicts(metered: Metered, conflicts: readonly string[]): Metered {
+  return conflicts.length === 0
+    ? metered
+    : { ...metered, flags: metered.flags | FLAGS.inconsistent, conflicts };
 }
 
 function flagImpossible(gateway: Pick<Gateway, 'warn'>, metered: Metered): Metered {
@@ -139,7 +155,9 @@ async function meterEstimated(
 /** An early report is final for the input; of the output, more may have come since. */
 function combineUsage(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
   const outputTokens = Math.max(reported.outputTokens, estimate.outputTokens);
-  return { ...(reported.inputTokens > 0 ? reported : estimate), outputTokens };
+  const known = reported.inputTokens > 0 ? reported : estimate;
+  const textTokens = known.reasoningTokens + known.audioOutputTokens;
+  return { ...known, outputTokens, imageOutputTokens: outputTokens - textTokens };
 }
 
 /**
@@ -177,20 +195,6 @@ function priceAtBound(admitted: Admitted, flags: number): Metered {
   };
   if (!card) return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
   return { usage, costNanoUsd: worstCaseOf(admitted), flags };
-}
-
-/** Adds the fees of the tool calls that the answer reports, or of all that were held for if it reports none. */
-function addReportedFees(metered: Metered, { admitted, relay }: Metering): Metered {
-  const { tools } = admitted.quote;
-  if (!tools) return metered;
-  const fees = tools.feesOf(relay.usage);
-  // A broken provider may report any number of calls.
-  const { value: costNanoUsd, wasCut } = clampCost(
-    metered.costNanoUsd + (fees ?? feesWith(admitted.quote, callsOf(admitted))),
-  );
-  const isEstimate = tools.isEstimate || fees === undefined || wasCut;
-  const flags = (isEstimate ? FLAGS.estimated : 0) | (tools.unknown ? FLAGS.unpriced : 0);
-  return { ...metered, costNanoUsd, flags: metered.flags | flags };
 }
 
 /** Adds the fees of all tool calls that were held for: the answer doesn't tell how many there were. */

@@ -15,6 +15,8 @@ export interface Metered {
   servedModel?: string | undefined;
   /** Figures that no report and no price page states, and that were assumed. */
   assumed?: readonly string[] | undefined;
+  /** Figures of the provider's report that contradict each other. */
+  conflicts?: readonly string[] | undefined;
 }
 
 /** An attempt that has ended, to be metered. */

@@ -1,8 +1,8 @@
 import { costOf } from '../../pricing/cost.ts';
 import { findInLibrary } from '../../pricing/library.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
-import { regionalCard } from '../../pricing/regional.ts';
-import { usageByModel } from '../../pricing/usage-payload.ts';
+import { regionalCard } from '../../pricing/service-factors.ts';
+import type { UsageReport } from '../../pricing/usage-payload.ts';
 import { makerOf } from '../../providers/makers.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
@@ -21,10 +21,9 @@ type PriceParts = Pick<Gateway, 'catalog' | 'clock'>;
 export function priceServed(
   gateway: PriceParts,
   metering: Metering,
-  usage: TokenUsage,
+  { usage, parts }: Pick<UsageReport, 'usage' | 'parts'>,
   own: PriceCard | undefined,
 ): Metered {
-  const parts = usageByModel(metering.relay.usage) ?? [];
   const served = servedModel(metering);
   const names = parts.map(({ model }) => model ?? served);
   const cards = names.map((name) => otherCard(gateway, metering, name));

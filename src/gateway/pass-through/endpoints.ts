@@ -134,6 +134,17 @@ export function costsOf(
   );
 }
 
+/** Endpoints whose calls generate once, so that a price for each request is all that they cost. */
+const GENERATE_ONCE: ReadonlySet<string> = new Set([
+  ...['/images/generations', '/images/edits', '/images/variations', '/videos', '/ocr', '/rerank', '/score'],
+  ...['/audio/speech', '/audio/transcriptions', '/audio/translations', '/moderations', '/classifications'],
+]);
+
+/** Whether a price for each request bounds what a call costs. */
+export function generatesOnce(method: string, path: string): boolean {
+  return method === 'POST' && GENERATE_ONCE.has(path);
+}
+
 function isCall(endpoint: string, method: string, path: string): boolean {
   const [methods = '', pattern = ''] = endpoint.split(' ');
   if (!methods.split(',').includes(method)) return false;

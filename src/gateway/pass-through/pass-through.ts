@@ -23,7 +23,7 @@ import { bodyReferences } from './body-references.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { countTokens } from './count-tokens.ts';
 import { endpointOf } from './endpoint-name.ts';
-import { type Costs, costsOf } from './endpoints.ts';
+import { type Costs, costsOf, generatesOnce } from './endpoints.ts';
 import { passThroughWire } from './pass-through-wire.ts';
 import { checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
@@ -67,7 +67,10 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
     });
     const costs = provenCosts(gateway, context, target, path);
     context.wire = passThroughWire(context.wire.endpoint, costs);
-    const quote = unboundedQuote(gateway, target, costs !== 'unknown');
+    const quote = unboundedQuote(gateway, target, {
+      isFree: costs !== 'unknown',
+      pieces: generatesOnce(method ?? 'GET', path) ? context.request.choices : undefined,
+    });
     const admitted = await admitFinally(gateway, { context, target, calendar: gateway.calendar() }, quote);
     const attempt = { context, target, admitted, why: 'passed-through', namesForeign };
     const channel = channelTo(gateway, attempt);

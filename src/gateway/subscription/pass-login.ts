@@ -133,7 +133,7 @@ async function admitUnbilled(
 function unbilled(gateway: QuoteParts, context: AnyRequestContext, target: Target): Admitted {
   const quote = isCompletion(context)
     ? quoteRequest(gateway, context, target)(inputBound(context, target))
-    : unboundedQuote(gateway, target, true);
+    : unboundedQuote(gateway, target, { isFree: true });
   return { quote, heldNanoUsd: 0, remaining: null, limit: undefined, calls: undefined };
 }
 

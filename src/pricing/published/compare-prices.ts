@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog.ts';
 import { libraryModelNames, libraryProviders, type PublishedPrices, setPrices } from '../library.ts';
-import type { PriceCard, Prices } from '../price-card.ts';
+import { type PriceCard, type Prices, TOKEN_KINDS } from '../price-card.ts';
 import { type Rate, rateAt } from '../rate.ts';
 
 /** A model whose price differs between two catalogs. Undefined: no price. */
@@ -53,11 +53,7 @@ function kindOf(before: PriceCard | undefined, after: PriceCard | undefined): Pr
   return pairs.some(([old, fresh]) => fresh > old) ? 'higher' : 'same';
 }
 
-function ratesOf(prices: Prices): Rate[] {
-  const { input, cachedInput, cacheWrite, cacheWrite1h, audioInput, cachedAudioInput, output, audioOutput } =
-    prices;
-  return [input, cachedInput, cacheWrite, cacheWrite1h, audioInput, cachedAudioInput, output, audioOutput];
-}
+const ratesOf = (prices: Prices): Rate[] => TOKEN_KINDS.map((kind) => prices[kind]);
 
 /** Both rates below the first tier and in each one of either. */
 function steps(a: Rate, b: Rate): [bigint, bigint][] {

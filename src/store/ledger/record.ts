@@ -50,6 +50,8 @@ export const FLAGS = {
   not_billed: 2048,
   /** Another model answered than the request asked for: it is booked at that model's price. */
   other_model: 4096,
+  /** The provider's usage contradicts itself: `detail.conflicts` has the figures. */
+  inconsistent: 8192,
 } as const;
 export type Flag = keyof typeof FLAGS;
 

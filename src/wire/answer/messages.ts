@@ -4,6 +4,7 @@ import { collectStrings } from '../request/prompt.ts';
 import { addUsage } from './add-usage.ts';
 import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from './events.ts';
 import type { InspectedEvents, LimitEnding } from './inspected-events.ts';
+import { usageMember } from './usage-member.ts';
 
 /** Matches the few events to inspect. Content deltas have neither. */
 const MARKS = /"message|"error"/;
@@ -16,6 +17,7 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
     const value = parseObject(data);
     const usage = isObject(value?.message) ? value.message.usage : value?.usage;
     if (isObject(usage)) {
+      withContainer(usage, isObject(value?.delta) ? value.delta.container : undefined);
       result.usage = addUsage(result.usage, usage, result.usageIs === 'opening');
       // The first event counts the output of its time. A later one that counts none leaves it at that.
       result.usageIs = value?.type === 'message_start' || !statesOutput(usage) ? 'opening' : undefined;
@@ -26,6 +28,20 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
     result.closing = events.subarray(start);
   }
   return result;
+}
+
+const CONTAINER = Buffer.from('"container"');
+
+/** The usage of a whole message, with the container that its tools ran in. */
+export function messageUsage(answer: Buffer): unknown {
+  const usage = usageMember(answer);
+  if (isObject(usage) && answer.includes(CONTAINER))
+    withContainer(usage, parseObject(answer.toString('utf8'))?.container);
+  return usage;
+}
+
+function withContainer(usage: Record<string, unknown>, container: unknown): void {
+  if (isObject(container) && typeof container.id === 'string') usage.containers = [container.id];
 }
 
 /** Whether there is a content delta or a stop reason. */

@@ -3,7 +3,7 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { collectStrings } from '../request/prompt.ts';
 import { describeError, eventsIn, parseObject, valuesIn } from './events.ts';
 import type { InspectedEvents } from './inspected-events.ts';
-import { countToolCalls } from './tool-items.ts';
+import { containersIn, countToolCalls } from './tool-items.ts';
 import { usageMember, withTier } from './usage-member.ts';
 
 /** The events that end a stream. Each contains the response with its usage. */
@@ -55,7 +55,10 @@ export function responseUsage(answer: Buffer): unknown {
 /** The usage, extended by the server tool calls and the service tier that the response reports elsewhere. */
 function withToolCalls({ usage, tool_usage, output, service_tier }: Record<string, unknown>): unknown {
   if (!isObject(usage)) return usage ?? undefined;
-  if (Array.isArray(output) && output.length > 0) usage.server_tool_calls = countToolCalls(output);
+  if (Array.isArray(output) && output.length > 0) {
+    usage.server_tool_calls = countToolCalls(output);
+    usage.containers = containersIn(output);
+  }
   if (tool_usage) usage.tool_usage = tool_usage;
   return withTier(usage, service_tier);
 }

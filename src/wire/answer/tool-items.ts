@@ -22,6 +22,14 @@ export function countToolCalls(output: readonly unknown[]): Record<string, numbe
   return calls;
 }
 
+/** The containers that tools ran in, among the items of a response; empty for one without an id. */
+export function containersIn(output: readonly unknown[]): string[] {
+  const ids = output.flatMap((item) =>
+    isObject(item) && FEE_NAMES[String(item.type)] === 'container' ? [item] : [],
+  );
+  return [...new Set(ids.map(({ container_id }) => (typeof container_id === 'string' ? container_id : '')))];
+}
+
 /** One call may run several searches. Opening a page and finding text in it are free. */
 function callsOf({ type, action }: Record<string, unknown>): number {
   if (type !== 'web_search_call' || !isObject(action)) return 1;

@@ -5,8 +5,8 @@ import {
   inspectMessageEvents,
   isMessageOver,
   messageText,
+  messageUsage,
 } from '../answer/messages.ts';
-import { usageMember } from '../answer/usage-member.ts';
 import { checkList, type Fields } from '../request/fields.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
@@ -69,7 +69,7 @@ export const messagesWire: Wire = {
         : [],
     ) ?? [],
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
-  usageOf: usageMember,
+  usageOf: messageUsage,
   inspect: inspectMessageEvents,
   hasContent: hasMessageContent,
   isOver: isMessageOver,

@@ -14,7 +14,14 @@ export interface LooseRequest extends WireRequest {
   modelAt?: { start: number; end: number; quoted: boolean };
 }
 
-const FIELD_NAMES = new Set(['model', 'stream', 'service']);
+const FIELD_NAMES = new Set(['model', 'stream', 'service', 'n']);
+const MAX_PICTURES = 1_000;
+
+/** The number of pictures that a field asks for. */
+function pictures(n: unknown): number {
+  const count = Number(n ?? 1);
+  return Number.isInteger(count) ? Math.min(Math.max(count, 1), MAX_PICTURES) : 1;
+}
 
 /** Reads model, `stream` and `service` from any kind of body. Throws GwError 400 for an invalid `service`. */
 export function readLoosely(bytes: Buffer, { headers }: IncomingMessage): LooseRequest {
@@ -47,7 +54,12 @@ function readJson(bytes: Buffer): LooseRequest | undefined {
     return undefined;
   }
   const fields = readFields(bytes, members, FIELD_NAMES);
-  const request: LooseRequest = { ...bareRequest(bytes), members, stream: fields.read('stream') === true };
+  const request: LooseRequest = {
+    ...bareRequest(bytes),
+    members,
+    stream: fields.read('stream') === true,
+    choices: pictures(fields.read('n')),
+  };
   const service = fields.find('service');
   if (service) {
     request.options = readServiceObject(readValue(bytes, service));
@@ -68,11 +80,12 @@ function readFormRequest(bytes: Buffer, type: string): LooseRequest {
     if (!second) return field?.isFile ? undefined : field;
     throw badRequest(`"${name}" appears twice in the form: remove one`, name, 'duplicate_parameter');
   };
-  const [model, stream] = [find('model'), find('stream')];
+  const [model, stream, n] = [find('model'), find('stream'), find('n')];
   const text = (at: FormField) => bytes.toString('utf8', at.start, at.end);
   const request: LooseRequest = {
     ...bareRequest(bytes),
     stream: stream !== undefined && text(stream) === 'true',
+    choices: pictures(n && text(n)),
     named: () => modelsInForm(bytes, fields),
   };
   return model

@@ -11,6 +11,10 @@ export interface ServerTool {
   field: string;
   /** How often its fee per request is charged; once if undefined. */
   times?: number;
+  /** The model that the tool calls, if the request names one. */
+  model?: string | undefined;
+  /** It runs code itself, so that containers are free beside it. */
+  runsCode?: boolean;
   /** The request's own limit of calls to this tool. */
   maxCalls?: number | undefined;
   /** The edit that limits the calls to this tool; undefined when it takes no limit. */
@@ -46,6 +50,12 @@ const FEE_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^(code_interpreter|shell|programmatic_tool_calling)$/, 'container'],
   [/^code_execution(_\d|$)/, 'code_execution'],
 ];
+
+/**
+ * Web tools beside which code execution is free, by the date of their version:
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool
+ */
+const RUNS_CODE = /^web_(?:search|fetch)_(?:2026(?:0[2-9]|1\d)|202[7-9])/;
 
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
@@ -102,7 +112,16 @@ function serverTool(bytes: Buffer, members: Member[], type: string): ServerTool 
   const maxUses = limit && readValue(bytes, limit);
   const limitEdit = (calls: number) =>
     limit ? replaceValue(limit, String(calls)) : insertMember(members, 'max_uses', String(calls));
-  return { name, field: 'tools', maxCalls: isCount(maxUses) ? maxUses : undefined, limitEdit };
+  const named = uniqueMember(members, 'model');
+  const model = named && readValue(bytes, named);
+  return {
+    name,
+    field: 'tools',
+    ...(typeof model === 'string' && { model }),
+    ...(RUNS_CODE.test(type) && { runsCode: true }),
+    maxCalls: isCount(maxUses) ? maxUses : undefined,
+    limitEdit,
+  };
 }
 
 function isCount(value: unknown): value is number {

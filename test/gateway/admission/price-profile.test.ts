@@ -259,6 +259,9 @@ function allOfOneKind({ inputTokens, outputTokens }: { inputTokens: number; outp
     outputTokens,
     reasoningTokens: 0,
     audioOutputTokens: 0,
+    imageInputTokens: 0,
+    cachedImageInputTokens: 0,
+    imageOutputTokens: 0,
   };
   return fc.constantFrom<TokenUsage>(
     none,

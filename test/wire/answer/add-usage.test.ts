@@ -22,6 +22,51 @@ describe('addUsage()', () => {
     expect(addUsage(opening, { output_tokens: 0 }, true)).toEqual({ input_tokens: 12, output_tokens: 0 });
   });
 
+  describe("takes the input of an answer's end for final", () => {
+    const start = {
+      input_tokens: 9,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 58_352,
+      cache_creation: { ephemeral_5m_input_tokens: 8_352, ephemeral_1h_input_tokens: 50_000 },
+      output_tokens: 1,
+    };
+    const merge = (end: object) => addUsage(start, { ...end, output_tokens: 7 }, true);
+
+    test('where a cache changed its mind', () => {
+      const end = { input_tokens: 9, cache_read_input_tokens: 58_352, cache_creation_input_tokens: 0 };
+      const lifetimes = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 };
+      expect(merge(end)).toEqual({
+        ...end,
+        cache_creation: lifetimes,
+        output_tokens: 7,
+        superseded: { input_tokens: 9, cache_read_input_tokens: 0, cache_creation_input_tokens: 58_352 },
+      });
+    });
+
+    test('with the lifetimes of the start, as far as the end has written', () => {
+      const end = { input_tokens: 9, cache_read_input_tokens: 0, cache_creation_input_tokens: 58_352 };
+      expect(merge(end)).toEqual({ ...start, output_tokens: 7 });
+      expect(merge({ ...end, cache_creation_input_tokens: 60_000 })).toMatchObject({
+        cache_creation: { ephemeral_5m_input_tokens: 10_000, ephemeral_1h_input_tokens: 50_000 },
+      });
+    });
+
+    test.each([
+      {},
+      { input_tokens: null },
+      { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+    ])('unless it is empty: %j', (end) => {
+      expect(merge(end)).toMatchObject({ ...start, output_tokens: 7 });
+    });
+
+    test('with a cached part of the prompt that the start has counted', () => {
+      const whole = { input_tokens: 1_000, output_tokens: 0 };
+      const end = { output_tokens: 7, cache_read_input_tokens: 900 };
+      expect(addUsage(whole, end, true)).toEqual({ ...end, input_tokens: 100 });
+      expect(addUsage({ ...whole, input_tokens: 5 }, end, true)).toEqual({ ...end, input_tokens: 5 });
+    });
+  });
+
   test('takes larger counts, new ones, and words', () => {
     const opening = { input_tokens: 12, output_tokens: 1, service_tier: 'standard' };
     const closing = {
