@@ -29,7 +29,7 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
     terminal: ['reading', 'store'],
     tiering: ['config', 'routing'],
     webhooks: ['network', 'store'],
-    agents: ['config'],
+    agents: ['config', 'pricing'],
     backup: ['config', 'store'],
     insight: ['agents', 'config', 'network', 'pricing', 'providers', 'reading', 'store'],
     metrics: ['config', 'providers', 'routing', 'store'],

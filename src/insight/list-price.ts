@@ -3,7 +3,10 @@ import type { NanoUsd } from '../money.ts';
 import { createCatalog } from '../pricing/catalog.ts';
 import { costOf } from '../pricing/cost.ts';
 import type { PriceOverride } from '../pricing/override.ts';
+import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
+import { serviceFactor } from '../pricing/service-factors.ts';
+import { toolFee } from '../pricing/tool-fees.ts';
 import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
 import type { PriceView } from '../reading/schemas.ts';
 
@@ -15,10 +18,13 @@ export interface PricedCall {
   nanoUsd: NanoUsd | undefined;
 }
 
-export type ListPrice = (call: Pick<LoggedCall, 'model' | 'usage' | 'at'>) => PricedCall;
+type Priced = Pick<LoggedCall, 'model' | 'usage' | 'at' | 'parts' | 'terms' | 'searches'>;
+
+export type ListPrice = (call: Priced) => PricedCall;
 
 /**
- * Prices the tokens of calls at the user's prices, else at the list price of the day. Logs don't say which provider an
+ * Prices calls at the user's prices, else at the list price of the day: the tokens by the models and the service options
+ * that the answer reports, and its searches. Logs don't say which provider an
  * address belongs to: it is the one that the model's name points to.
  */
 export function createListPrice(prices: readonly PriceView[], pricesFile: string): ListPrice {
@@ -31,10 +37,25 @@ export function createListPrice(prices: readonly PriceView[], pricesFile: string
     if (!found.has(model)) found.set(model, knownPrices(model, { catalog, configured: [] })[0]);
     return found.get(model);
   };
-  return ({ model, usage, at }) => {
+  const cardOf = (model: string, { at, terms = {} }: Priced): PriceCard | undefined => {
     const seller = sellerOf(model);
     const card = seller && catalog.find(seller.provider, seller.model, at);
-    return { provider: seller?.provider ?? '', nanoUsd: card && costOf(usage, card) };
+    const factor = Object.entries(terms).reduce(
+      (product, [field, value]) => product * (serviceFactor(field, value, model)?.factor ?? 1),
+      1,
+    );
+    return card && factor !== 1 ? scaleCard(card, factor) : card;
+  };
+  return (call) => {
+    const { model, usage, parts = [{ model: undefined, usage }], searches = 0 } = call;
+    const provider = sellerOf(model)?.provider ?? '';
+    let nanoUsd = searches * (toolFee(provider, 'web_search', {})?.nanoUsd ?? 0);
+    for (const part of parts) {
+      const card = (part.model && cardOf(part.model, call)) || cardOf(model, call);
+      if (!card) return { provider, nanoUsd: undefined };
+      nanoUsd += costOf(part.usage, card);
+    }
+    return { provider, nanoUsd };
   };
 }
 

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { NO_USAGE, type TokenUsage } from '../../usage.ts';
-import { countField, field, textField, timeField } from './fields.ts';
+import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
+import { readToolCalls } from '../../pricing/tool-usage.ts';
+import { readReport } from '../../pricing/usage-payload.ts';
+import { field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogPlaces } from './logged-call.ts';
 
 /**
@@ -32,8 +34,10 @@ function parseLine(text: string): LoggedCall | undefined {
   const model = textField(message, 'model');
   const messageId = textField(message, 'id');
   if (textField(line, 'type') !== 'assistant' || at === undefined || model === SYNTHETIC) return undefined;
-  const usage = usageOf(field(message, 'usage'));
-  if (usage.inputTokens + usage.outputTokens === 0) return undefined;
+  const reported = field(message, 'usage');
+  const report = readReport(reported);
+  if (!report || report.usage.inputTokens + report.usage.outputTokens === 0) return undefined;
+  const { usage, parts } = report;
   const requestId = textField(line, 'requestId');
   return {
     key: keyOf({ messageId, requestId, usage }, textField(line, 'uuid')),
@@ -45,6 +49,8 @@ function parseLine(text: string): LoggedCall | undefined {
     model,
     at,
     usage,
+    ...(parts.length > 1 && { parts }),
+    ...billedBeside(reported),
     cwd: textField(line, 'cwd'),
   };
 }
@@ -61,22 +67,13 @@ function keyOf(
   return requestId === '' ? `${messageId} ${usage.inputTokens}` : messageId;
 }
 
-function usageOf(usage: unknown): TokenUsage {
-  const written = countField(usage, 'cache_creation_input_tokens');
-  const cached = countField(usage, 'cache_read_input_tokens');
-  const forAnHour = countField(field(usage, 'cache_creation'), 'ephemeral_1h_input_tokens');
-  const outputTokens = countField(usage, 'output_tokens');
-  const cacheWrite1hTokens = Math.min(written, forAnHour);
+/** What changes the price of the tokens, and what is billed beside them; nothing in most answers. */
+function billedBeside(usage: unknown): Pick<LoggedCall, 'terms' | 'searches'> {
+  const stated = SERVICE_FIELDS.map((name) => [name, textField(usage, name)] as const);
+  const dearer = stated.filter(([name, value]) => (serviceFactor(name, value, '')?.most ?? 1) !== 1);
+  const searches = readToolCalls(usage).web_search;
   return {
-    ...NO_USAGE,
-    inputTokens: countField(usage, 'input_tokens') + cached + written,
-    cachedInputTokens: cached,
-    cacheWriteTokens: written - cacheWrite1hTokens,
-    cacheWrite1hTokens,
-    outputTokens,
-    reasoningTokens: Math.min(
-      outputTokens,
-      countField(field(usage, 'output_tokens_details'), 'thinking_tokens'),
-    ),
+    ...(dearer.length > 0 && { terms: Object.fromEntries(dearer) }),
+    ...(searches !== undefined && { searches }),
   };
 }

@@ -19,7 +19,7 @@ export const CODEX_LOG: AgentLog = {
 };
 
 type Session = Pick<LoggedCall, 'sessionId' | 'agentVersion' | 'provider' | 'cwd'> & {
-  /** The session whose lines this one begins with, else its own id. */
+  /** The first of the sessions whose lines this one begins with, else its own id. */
   origin: string;
 };
 
@@ -51,8 +51,10 @@ function createParser(): LogParser {
       const at = timeField(line, 'timestamp') ?? 0;
       switch (textField(line, 'type')) {
         case 'session_meta':
-          // A fork goes on with the lines of the session that it comes from, the head included.
+          // A fork goes on with the lines of the session that it comes from, the head included; that one may be a fork.
           if (session.sessionId === '') session = sessionOf(payload);
+          else if (textField(payload, 'id') === session.origin)
+            session = { ...session, origin: sessionOf(payload).origin };
           return undefined;
         case 'turn_context':
           model = textField(payload, 'model') || model;

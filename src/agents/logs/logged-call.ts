@@ -1,3 +1,4 @@
+import type { ModelUsage } from '../../pricing/usage-payload.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { LineReader } from './read-lines.ts';
 
@@ -17,6 +18,12 @@ export interface LoggedCall {
   /** When the answer ended, UTC milliseconds. */
   at: number;
   usage: TokenUsage;
+  /** The usage by model, where several worked on the answer. */
+  parts?: readonly ModelUsage[];
+  /** The service options that the answer reports, by field: `speed`, `inference_geo`. */
+  terms?: Readonly<Record<string, string>>;
+  /** Searches of the web, which are billed beside tokens. */
+  searches?: number;
   /** The folder that the agent worked in. */
   cwd: string;
 }
@@ -54,7 +61,15 @@ export interface LogPlaces {
 export function mergeCalls(a: LoggedCall, b: LoggedCall): LoggedCall {
   const fuller = total(b) > total(a) ? b : a;
   const earlier = b.at <= a.at ? b : a;
-  return fuller === earlier ? fuller : { ...earlier, usage: fuller.usage };
+  if (fuller === earlier) return fuller;
+  const { parts, terms, searches, usage } = fuller;
+  return {
+    ...earlier,
+    usage,
+    ...(parts && { parts }),
+    ...(terms && { terms }),
+    ...(searches !== undefined && { searches }),
+  };
 }
 
 function total({ usage }: LoggedCall): number {

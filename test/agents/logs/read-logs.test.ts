@@ -42,9 +42,12 @@ describe("Claude Code's logs", () => {
         cacheWrite1hTokens: 100,
         audioInputTokens: 0,
         cachedAudioInputTokens: 0,
+        imageInputTokens: 0,
+        cachedImageInputTokens: 0,
         outputTokens: 44,
         reasoningTokens: 0,
         audioOutputTokens: 0,
+        imageOutputTokens: 44,
       },
       cwd: '/home/me/shop',
     });
