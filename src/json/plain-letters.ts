@@ -24,13 +24,17 @@ export function withPlainLetters(json: Buffer): Buffer {
   const { length } = json;
   const plain = Buffer.from(new SharedArrayBuffer(length));
   let end = 0;
+  /** Where the digits would end of an escape that is none: what follows must not complete it. */
+  let broken = 0;
   for (let at = 0; at < length; at++) {
     const byte = json[at] as number;
     plain[end++] = byte;
     if (byte !== BACKSLASH || at + 1 === length) continue;
     const next = json[++at] as number;
     plain[end++] = next;
-    if (next !== LETTER_U || json[at + 1] !== ZERO || json[at + 2] !== ZERO || at + 4 >= length) continue;
+    if (next !== LETTER_U) continue;
+    if (!isHex(json, at + 1)) broken = end + 4;
+    if (end - 2 < broken || json[at + 1] !== ZERO || json[at + 2] !== ZERO) continue;
     const code = 16 * (HEX[json[at + 3] as number] as number) + (HEX[json[at + 4] as number] as number);
     if (PLAIN[code] !== 1) continue;
     plain[end - 2] = code;
@@ -38,6 +42,12 @@ export function withPlainLetters(json: Buffer): Buffer {
     at += 4;
   }
   return end === length ? json : plain.subarray(0, end);
+}
+
+/** Whether four hexadecimal digits begin at a byte. */
+function isHex(json: Buffer, at: number): boolean {
+  for (let i = at; i < at + 4; i++) if ((HEX[json[i] ?? 0] as number) > 0xf) return false;
+  return true;
 }
 
 const BEGINNING = Buffer.from('u00');

@@ -36,6 +36,10 @@ describe('withPlainLetters()', () => {
     ['{"a":"\\u004', '{"a":"\\u004'],
     ['{"a":"\\u0041\\', '{"a":"A\\'],
     ['u0041', 'u0041'],
+    ['{"\\u00\\u0036dodel":1}', '{"\\u00\\u0036dodel":1}'],
+    ['{"\\u006\\u0064odel":1}', '{"\\u006\\u0064odel":1}'],
+    ['{"\\u\\u0030064odel":1}', '{"\\u\\u0030064odel":1}'],
+    ['{"\\u00xx\\u0061":1}', '{"\\u00xxa":1}'],
   ])('%s', (json, expected) => {
     expect(plain(json)).toBe(expected);
   });
@@ -48,6 +52,31 @@ describe('withPlainLetters()', () => {
         expect(text).not.toMatch(/(?<!\\)(?:\\\\)*\\u00(?:[46][1-9a-f]|[57][0-9a]|3[0-9])/i);
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  test('makes no escape of what was none', () => {
+    const pieces = fc.constantFrom(
+      '\\',
+      'u',
+      '0',
+      '3',
+      '6',
+      'd',
+      '\\u',
+      '\\u00',
+      '\\u0030',
+      '\\u0036',
+      '\\u0064',
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const json = parts.join('');
+        const rest = (text: string) => text.replace(/\\u[\da-f]{4}|\\[^u]/gi, '').match(/\\u/g)?.length ?? 0;
+        expect(rest(plain(json))).toBe(rest(json));
+        expect(plain(plain(json))).toBe(plain(json));
+      }),
+      { numRuns: 20_000 },
     );
   });
 
