@@ -7,22 +7,23 @@ export interface FormField {
 }
 
 const HEADERS_END = Buffer.from('\r\n\r\n');
-/** `form-data` and its parameters, each a token or a quoted string without escapes, which servers read differently. */
-const DISPOSITION =
-  /^content-disposition:[ \t]*form-data((?:[ \t]*;[ \t]*[\w*-]+=(?:"[^"\\]*"|[^\s";\\]+))+)[ \t]*$/i;
+/** Parameters of a header, each a token or a quoted string without escapes, which servers read differently. */
+const PARAMETERS = /^(?:[ \t]*;[ \t]*[\w*-]+=(?:"[^"\\]*"|[^\s";\\]+))+[ \t]*$/;
 const PARAMETER = /;[ \t]*([\w*-]{1,40})=(?:"([^"\\]*)"|([^\s";\\]+))/g;
+const TYPE = /^multipart\/form-data/i;
+const DISPOSITION = /^content-disposition:[ \t]*form-data/i;
 
 /**
  * The fields of a `multipart/form-data` body (RFC 7578; RFC 2046, 5.1), in their order. Undefined for one that servers
- * could read differently: text before the first field or behind the last, escapes in names, a header twice.
+ * could read differently: text before the first field or behind the last, escapes in names, a header or a parameter twice,
+ * a field in an encoding or a charset of its own.
  */
 export function readForm(bytes: Buffer, contentType: string): FormField[] | undefined {
-  const [, quoted, plain] =
-    /;[ \t]*boundary=(?:"([^"\\]+)"|([^\s";]+))[ \t]*(?:;|$)/i.exec(contentType) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) return undefined;
-  const first = Buffer.from(`--${boundary}\r\n`);
-  const next = Buffer.from(`\r\n--${boundary}`);
+  const type = parametersOf(contentType.replace(TYPE, ''));
+  const boundary = type?.get('boundary');
+  if (boundary === undefined || !isPlainCharset(type?.get('charset'), UTF_8)) return undefined;
+  const first = Buffer.from(`--${boundary}\r\n`, 'latin1');
+  const next = Buffer.from(`\r\n--${boundary}`, 'latin1');
   if (!bytes.subarray(0, first.length).equals(first)) return undefined;
   const fields: FormField[] = [];
   for (let at = first.length; ; ) {
@@ -40,18 +41,42 @@ export function readForm(bytes: Buffer, contentType: string): FormField[] | unde
   }
 }
 
-function nameIn(headers: string): Pick<FormField, 'name' | 'isFile'> | undefined {
-  const dispositions = headers.split('\r\n').filter((line) => /^content-disposition/i.test(line));
-  const [, parameters = ''] = DISPOSITION.exec(dispositions[0] ?? '') ?? [];
+/** The parameters of a header by their names in small letters; undefined for those that servers read differently. */
+function parametersOf(text: string): Map<string, string> | undefined {
+  if (!PARAMETERS.test(text)) return undefined;
   const found = new Map<string, string>();
-  for (const [, key = '', quoted, plain] of parameters.matchAll(PARAMETER)) {
-    if (found.has(key.toLowerCase())) return undefined;
-    found.set(key.toLowerCase(), quoted ?? plain ?? '');
+  for (const [, key = '', quoted, plain] of text.matchAll(PARAMETER)) {
+    const name = key.toLowerCase();
+    if (found.has(name) || name === 'name*' || name.startsWith('boundary*')) return undefined;
+    found.set(name, quoted ?? plain ?? '');
   }
-  const name = found.get('name');
-  if (dispositions.length !== 1 || name === undefined || found.has('name*')) return undefined;
+  return found;
+}
+
+function nameIn(headers: string): Pick<FormField, 'name' | 'isFile'> | undefined {
+  const lines = headers.split('\r\n');
+  const dispositions = lines.filter((line) => /^content-disposition/i.test(line));
+  const [disposition = ''] = dispositions;
+  if (dispositions.length !== 1 || !DISPOSITION.test(disposition) || lines.some(isEncoded)) return undefined;
+  const parameters = parametersOf(disposition.replace(DISPOSITION, ''));
+  const name = parameters?.get('name');
+  if (!parameters || name === undefined) return undefined;
   return {
     name: Buffer.from(name, 'latin1').toString('utf8'),
-    isFile: found.has('filename') || found.has('filename*'),
+    isFile: parameters.has('filename') || parameters.has('filename*'),
   };
+}
+
+const UTF_8 = /^utf-?8$/i;
+/** Charsets in which the name of a model has the same bytes. */
+const LIKE_UTF_8 = /^(?:utf-?8|us-ascii|iso-8859-1)$/i;
+const isPlainCharset = (charset: string | undefined, plain: RegExp) =>
+  charset === undefined || plain.test(charset);
+
+/** Whether a header says that the value is encoded: Go decodes `quoted-printable`, other servers decode charsets. */
+function isEncoded(line: string): boolean {
+  const [, name = '', value = ''] = /^(content-[\w-]+)[ \t]*:(.*)$/i.exec(line) ?? [];
+  if (/^content-transfer-encoding$/i.test(name)) return !/^[ \t]*(?:7bit|8bit|binary)[ \t]*$/i.test(value);
+  const charset = /charset[^=]*=[ \t]*"?([^";]*)/i.exec(value)?.[1]?.trim();
+  return /^content-type$/i.test(name) && !isPlainCharset(charset, LIKE_UTF_8);
 }

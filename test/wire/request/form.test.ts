@@ -52,9 +52,38 @@ describe('readForm()', () => {
     ['a folded header', `${part('form-data;\r\n name="a"', '1')}${END}`],
     ['bare line feeds', `${part('form-data; name="a"', '1')}${END}`.replaceAll('\r\n', '\n')],
     ['blanks behind a boundary', `${part('form-data; name="a"', '1').replace('--b', '--b ')}${END}`],
+    [
+      'quoted-printable',
+      `${part('form-data; name="model"', 'dea=72', 'content-transfer-encoding: quoted-printable\r\n')}${END}`,
+    ],
+    ['base64', `${part('form-data; name="a"', 'ZGVhcg==', 'Content-Transfer-Encoding: base64\r\n')}${END}`],
+    [
+      'a charset of its own',
+      `${part('form-data; name="a"', '1', 'content-type: text/plain; charset=utf-16le\r\n')}${END}`,
+    ],
+    [
+      'a charset with another spelling',
+      `${part('form-data; name="a"', '1', 'content-type: text/plain; charset*=utf-7\r\n')}${END}`,
+    ],
     ['nothing', ''],
   ])('leaves alone what servers could read differently: %s', (_, text) => {
     expect(read(text)).toBeUndefined();
+  });
+
+  test.each([
+    'multipart/form-data; boundary=b; boundary=c',
+    'multipart/form-data; boundary=c; boundary=b',
+    'multipart/form-data; x="; boundary=b;"; boundary=c',
+    "multipart/form-data; boundary=b; boundary*=utf-8''c",
+    'multipart/form-data; boundary=b; charset=cp037',
+    'multipart/form-data; boundary=b, multipart/form-data; boundary=c',
+  ])('leaves alone a form whose type servers could read differently: %s', (type) => {
+    expect(read(`${part('form-data; name="model"', 'cheap')}${END}`, type)).toBeUndefined();
+  });
+
+  test('reads parts with the headers that HTTP libraries add', () => {
+    const more = 'Content-Type: text/plain; charset=ISO-8859-1\r\nContent-Transfer-Encoding: 8bit\r\n';
+    expect(read(`${part('form-data; name="model"', 'm', more)}${END}`)).toEqual([['model', false, 'm']]);
   });
 
   test('leaves a form without a boundary alone', () => {
