@@ -28,7 +28,12 @@ import { createRecentTexts } from '../json/recent-texts.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import { SUBSCRIPTIONS } from '../providers/subscriptions.ts';
-import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
+import {
+  createAnyBudgetLookup,
+  createBudgetLookup,
+  createCallerLookup,
+  createProjectLookup,
+} from '../store/accounts/callers.ts';
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
@@ -109,6 +114,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     keyRates: createKeyRates(() => clock.monotonic()),
     findProject: createProjectLookup(db),
     hasBudget: createBudgetLookup(db),
+    hasBudgets: createAnyBudgetLookup(db),
     attribution: createAttribution({ enabled: () => settings().attribution === 'on', clock }),
     budgetScopes: () => current().budgetScopes,
     providers,

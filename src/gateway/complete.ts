@@ -13,6 +13,7 @@ import type { Exchange } from './context/exchange.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 import { explain } from './explain.ts';
+import { checkBody } from './intake/check-body.ts';
 import { claimRepository } from './intake/claim-repository.ts';
 import { ClientGone } from './intake/client-gone.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
@@ -46,6 +47,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     await claimRepository(gateway, context);
     const targets = await resolveTargets(gateway, context);
     checkReferences(gateway, context, targets);
+    checkBody(gateway, context);
     if (!context.conversation && needsConversation(context, targets))
       context.conversation = identifyConversation(context);
     context = await optimize(gateway, context);

@@ -1,3 +1,5 @@
+import type { KeyWatch } from './key-watch.ts';
+
 /**
  * Finds the byte ranges of an object's members without parsing values, so that single members can be read or edited and
  * all other bytes stay the same. The structure is validated in full; escapes and UTF-8 within strings are not.
@@ -75,6 +77,8 @@ export interface ScanStart {
 
 export interface ScanOptions {
   onString?: SeeString | undefined;
+  /** Sees the keys of the objects within the object. */
+  keys?: KeyWatch | undefined;
   limits?: ScanLimits | undefined;
   from?: ScanStart | undefined;
   /** Called at points that are at least 4 kB apart. */
@@ -85,6 +89,7 @@ const POINT_BYTES = 4 * 1024;
 
 /** State of the running scan; scans are not re-entrant. */
 let see: SeeString | undefined;
+let keys: KeyWatch | undefined;
 let limits: ScanLimits | undefined;
 let containers = 0;
 let values = 0;
@@ -98,6 +103,7 @@ let place = 0;
 export function scanObject(bytes: Buffer, options: ScanOptions = {}): Member[] {
   const { from, onPoint } = options;
   see = options.onString;
+  keys = options.keys;
   limits = options.limits;
   containers = from?.point.containers ?? 0;
   values = from?.point.values ?? 0;
@@ -107,6 +113,7 @@ export function scanObject(bytes: Buffer, options: ScanOptions = {}): Member[] {
     return scanMembers(bytes, from);
   } finally {
     see = undefined;
+    keys = undefined;
     limits = undefined;
     notePoint = undefined;
     nextPoint = Number.POSITIVE_INFINITY;
@@ -277,7 +284,10 @@ export function skipValue(bytes: Buffer, start: number, open: 0 | 1 = 0): number
       position = skipSpace(bytes, position + 1);
       if (bytes[position] !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
         stack[depth++] = isObject ? 1 : 0;
-        if (isObject) position = skipKey(bytes, position);
+        if (isObject) {
+          keys?.open(depth);
+          position = skipKey(bytes, position, depth);
+        }
         continue;
       }
       position++;
@@ -292,7 +302,7 @@ export function skipValue(bytes: Buffer, start: number, open: 0 | 1 = 0): number
       const next = bytes[position];
       if (next === COMMA) {
         position = skipSpace(bytes, position + 1);
-        if (isObject) position = skipKey(bytes, position);
+        if (isObject) position = skipKey(bytes, position, depth);
         else if (position >= nextPoint && depth === 1) addPoint(position);
         break;
       }
@@ -314,8 +324,10 @@ function tooMany(limit: number, what: string, position: number): JsonSyntaxError
   return new JsonSyntaxError(`more than ${limit} ${what}`, position);
 }
 
-function skipKey(bytes: Buffer, start: number): number {
-  const position = skipSpace(bytes, skipString(bytes, start));
+function skipKey(bytes: Buffer, start: number, depth: number): number {
+  const end = skipString(bytes, start);
+  keys?.see(bytes, start, end, depth);
+  const position = skipSpace(bytes, end);
   if (bytes[position] !== COLON) throw new JsonSyntaxError('a colon was expected', position);
   return skipSpace(bytes, position + 1);
 }

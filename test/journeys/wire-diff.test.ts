@@ -25,7 +25,6 @@ describe('a body that needs no edit reaches the upstream byte for byte', () => {
       'unknown fields',
       `{"model":"test-model","x_new":{"a":[1,{}]},${MESSAGES},"service_tier":"flex","user":null}`,
     ],
-    ['a duplicate of a field that gw does not read', `{"seed":1,"model":"test-model","seed":2,${MESSAGES}}`],
     [
       '__proto__ and constructor',
       `{"__proto__":{"model":"x"},"model":"test-model","constructor":1,${MESSAGES}}`,
@@ -62,6 +61,12 @@ describe('a body that needs no edit reaches the upstream byte for byte', () => {
     ],
   ])('%s', async (_name, body) => {
     const gateway = await startGateway();
+    expect((await forwarded(gateway, body)).toString()).toBe(body);
+  });
+
+  test('a duplicate of a field that gw does not read, for the owner of one project', async () => {
+    const gateway = await startGateway({ alone: true });
+    const body = `{"seed":1,"model":"test-model","seed":2,${MESSAGES}}`;
     expect((await forwarded(gateway, body)).toString()).toBe(body);
   });
 
@@ -151,7 +156,7 @@ describe('the edits', () => {
       `{"model":"test-model","stream":true,"stream_options":{"include_usage":true},${MESSAGES}}`,
     ],
   ])('%s', async (_name, body, expected) => {
-    const gateway = await startGateway();
+    const gateway = await startGateway({ alone: true });
     await gateway.get('/v1/models');
     expect((await forwarded(gateway, body)).toString()).toBe(expected);
   });

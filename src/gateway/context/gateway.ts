@@ -48,6 +48,8 @@ export interface Gateway {
   keyRates: KeyRates;
   findProject: FindProject;
   hasBudget: HasBudget;
+  /** Whether there is a budget of any kind. */
+  hasBudgets: () => boolean;
   attribution: Attribution;
   /** By what else than the project requests are counted. */
   budgetScopes: () => BudgetScopes;

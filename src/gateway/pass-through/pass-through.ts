@@ -12,6 +12,7 @@ import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { isUnmistakable } from '../context/request-target.ts';
+import { checkBody } from '../intake/check-body.ts';
 import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { authenticate, receive } from '../intake/receive.ts';
@@ -65,6 +66,7 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
       body: () => bodyReferences(context.request.bytes, exchange.request.headers),
       provider: target.provider.name,
     });
+    checkBody(gateway, context);
     const costs = provenCosts(gateway, context, target, path);
     context.wire = passThroughWire(context.wire.endpoint, costs);
     const quote = unboundedQuote(gateway, target, {

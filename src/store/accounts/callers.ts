@@ -84,3 +84,9 @@ export function createBudgetLookup(db: Db): (projectId: number, period: string, 
   );
   return (projectId, period, repo) => select.get(projectId, period, repo) !== undefined;
 }
+
+/** Whether there is a budget of any kind. */
+export function createAnyBudgetLookup(db: Db): () => boolean {
+  const select = db.prepare('SELECT 1 FROM budgets WHERE removed_at IS NULL LIMIT 1');
+  return () => select.get() !== undefined;
+}

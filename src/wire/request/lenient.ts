@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../../errors.ts';
 import { removeMember } from '../../json/edit.ts';
-import { readValue, scanObject } from '../../json/scan.ts';
+import { foldKey, KeyWatch } from '../../json/key-watch.ts';
+import { readValue, scanObject, skipSpace } from '../../json/scan.ts';
 import { readFields } from './fields.ts';
 import { type FormField, readForm } from './form.ts';
 import { modelsInForm } from './named-models.ts';
 import { TEXT_ONLY } from './non-text-input.ts';
+import { KNOWN_KEYS } from './scan/misleading-key.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -27,7 +29,8 @@ function pictures(n: unknown): number {
 export function readLoosely(bytes: Buffer, { headers }: IncomingMessage): LooseRequest {
   const type = headers['content-type'] ?? '';
   if (/^multipart\/form-data/i.test(type)) return readFormRequest(bytes, type);
-  return /json\b/i.test(type) ? (readJson(bytes) ?? bareRequest(bytes)) : bareRequest(bytes);
+  if (!/json\b/i.test(type)) return bareRequest(bytes);
+  return readJson(bytes) ?? { ...bareRequest(bytes), isBroken: isBroken(bytes, type) };
 }
 
 /** A request of which gw knows only the bytes. */
@@ -46,10 +49,19 @@ export function bareRequest(bytes: Buffer): WireRequest {
   };
 }
 
+/** Not the object that a type of one JSON text announces. In a list, and in an empty body, nobody finds a field. */
+function isBroken(bytes: Buffer, type: string): boolean {
+  const first = bytes[skipSpace(bytes, 0)];
+  return first !== undefined && first !== OPEN_BRACKET && /^[\w.-]+\/(?:[\w.-]+\+)?json\b/i.test(type);
+}
+
+const OPEN_BRACKET = 0x5b;
+
 function readJson(bytes: Buffer): LooseRequest | undefined {
   let members: ReturnType<typeof scanObject>;
+  const keys = new KeyWatch(KNOWN_KEYS);
   try {
-    members = scanObject(bytes);
+    members = scanObject(bytes, { keys });
   } catch {
     return undefined;
   }
@@ -57,6 +69,7 @@ function readJson(bytes: Buffer): LooseRequest | undefined {
   const request: LooseRequest = {
     ...bareRequest(bytes),
     members,
+    mayMislead: keys.found,
     stream: fields.read('stream') === true,
     choices: pictures(fields.read('n')),
   };
@@ -71,10 +84,22 @@ function readJson(bytes: Buffer): LooseRequest | undefined {
   return { ...request, model: name, modelAt: { start: model.start, end: model.end, quoted: true } };
 }
 
-/** A form that servers could read differently names no model. Throws GwError 400 for a field that stands twice. */
+/**
+ * A form that servers could read differently names no model. Throws GwError 400 for a field that stands twice, or that
+ * some servers take for one that gw reads: of another case, or of a list.
+ */
 function readFormRequest(bytes: Buffer, type: string): LooseRequest {
   const fields = readForm(bytes, type);
   if (!fields) return bareRequest(bytes);
+  for (const { name } of fields) {
+    const plain = foldKey(name.replace(/\[.*/, '').trim());
+    if (plain !== name && FIELD_NAMES.has(plain))
+      throw badRequest(
+        `"${name}" could be read as "${plain}": write "${plain}"`,
+        plain,
+        'ambiguous_parameter',
+      );
+  }
   const find = (name: string) => {
     const [field, second] = fields.filter((each) => each.name === name);
     if (!second) return field?.isFile ? undefined : field;

@@ -81,6 +81,7 @@ export function createParser(shape: RequestShape): RequestParser {
       bytes,
       members,
       scan,
+      mayMislead: scan.mayMislead,
       model,
       stream,
       options: readServiceObject(fields.read('service')),

@@ -15,6 +15,10 @@ export interface WireRequest {
   members: Member[];
   /** Undefined for a body that no parser of an API has read. */
   scan?: BodyScan;
+  /** An object within the body may have a key twice, or a misspelt one. */
+  mayMislead?: boolean;
+  /** The body is announced as JSON, and is none. */
+  isBroken?: boolean;
   model: string;
   stream: boolean;
   options: ServiceOptions;

@@ -71,10 +71,6 @@ describe('the price ceiling for hosts at OpenRouter', () => {
   });
 
   test.each([
-    [
-      'stand twice',
-      '"provider":{"max_price":{"prompt":9}},"provider":{"max_price":{"prompt":9,"prompt":8},"max_price":{}}',
-    ],
     ['are spelled with escapes', '"pr\\u006fvider":{"max\\u005fprice":{"pr\\u006fmpt":9}}'],
     ['contain an invalid string', '"provider":{"max_price":{"prompt":"\\x"}}'],
   ])('holds where fields %s', async (_what, fields) => {
@@ -86,6 +82,18 @@ describe('the price ceiling for hosts at OpenRouter', () => {
     const text = gateway.upstream.requests[0]?.body.toString() ?? '';
     expect(text).not.toMatch(/:\s*"?[89]/);
     expect(JSON.parse(text).provider.max_price).toEqual(LISTED);
+  });
+
+  test.each([
+    ['provider', '"provider":{"max_price":{"prompt":9}},"provider":{}'],
+    ['provider.max_price.prompt', '"provider":{"max_price":{"prompt":9,"prompt":8}}'],
+  ])('is put into no request in which fields stand twice: %s', async (param, fields) => {
+    const gateway = await market();
+    const answer = await gateway.post(
+      `{"model":"openrouter/test-model","messages":[{"role":"user","content":"Hi"}],${fields}}`,
+    );
+    expect(answer.json()).toMatchObject({ error: { code: 'duplicate_parameter', param } });
+    expect(gateway.upstream.requests).toEqual([]);
   });
 
   test.each([

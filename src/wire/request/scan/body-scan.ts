@@ -1,4 +1,5 @@
 import { GwError } from '../../../errors.ts';
+import { KeyWatch } from '../../../json/key-watch.ts';
 import type { Earlier } from '../../../json/recent-texts.ts';
 import {
   JsonSyntaxError,
@@ -8,12 +9,15 @@ import {
   scanObject,
 } from '../../../json/scan.ts';
 import type { NewStringReader, StringsSeen } from '../non-text-input.ts';
+import { KNOWN_KEYS } from './misleading-key.ts';
 
 /** What one pass over a body finds out. */
 export interface BodyScan {
   members: Member[];
   /** What the strings tell; undefined where the API's are not looked at. */
   strings: StringsSeen | undefined;
+  /** An object within the body may have a key twice, or a misspelt one. */
+  mayMislead: boolean;
   /** Where the scan of a longer body can go on. */
   points: readonly BodyPoint[];
   newReader: NewStringReader | undefined;
@@ -21,6 +25,7 @@ export interface BodyScan {
 
 interface BodyPoint extends ScanPoint {
   strings: StringsSeen | undefined;
+  mayMislead: boolean;
 }
 
 /** A body that was scanned. */
@@ -45,14 +50,16 @@ export function scanBody(
   const points = before ? sharedPoints(before) : [];
   const point = points.at(-1);
   const reader = newReader?.(point?.strings);
+  const keys = new KeyWatch(KNOWN_KEYS, point?.mayMislead);
   try {
     const members = scanObject(bytes, {
       onString: reader?.see,
+      keys,
       limits: LIMITS,
       from: point && before && { point, members: before.entry.scan.members },
-      onPoint: (found) => points.push({ ...found, strings: reader?.seen() }),
+      onPoint: (found) => points.push({ ...found, strings: reader?.seen(), mayMislead: keys.found }),
     });
-    return { members, strings: reader?.seen(), points, newReader };
+    return { members, strings: reader?.seen(), mayMislead: keys.found, points, newReader };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new GwError(`the body is not a JSON object: ${error.message}`, {
