@@ -133,7 +133,9 @@ export class RawConnection {
 
   /** Breaks the connection off (RST), as a client that is killed does. */
   hangUp(): void {
-    this.#socket.resetAndDestroy();
+    // Node can't reset a connection that the peer has ended, and would keep its descriptor.
+    if (this.#socket.readableEnded) this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
   }
 
   /** Ends the sending side in order (FIN). */
