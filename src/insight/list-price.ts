@@ -70,6 +70,7 @@ function overrideOf(price: PriceView): PriceOverride {
     outputPicoUsd: pico(price.output_usd_per_million) ?? 0,
     cachedInputPicoUsd: pico(price.cached_input_usd_per_million),
     cacheWritePicoUsd: pico(price.cache_write_usd_per_million),
+    cacheWrite1hPicoUsd: pico(price.cache_write_1h_usd_per_million),
     requestPicoUsd: price.usd_per_request === null ? null : Math.round(price.usd_per_request * 1e12),
   };
 }

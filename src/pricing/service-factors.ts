@@ -91,7 +91,10 @@ export function servicePrices(model: string): { field: string; value: string; fa
   return SERVICE_FIELDS.flatMap((field) =>
     Object.keys(FACTORS[field] ?? {}).flatMap((value) => {
       const found = serviceFactor(field, value, model);
-      return found?.isKnown && found.factor !== 1 ? [{ field, value, factor: found.factor }] : [];
+      const isOffered = field !== 'inference_geo' || /claude/.test(model);
+      return isOffered && found?.isKnown && found.factor !== 1
+        ? [{ field, value, factor: found.factor }]
+        : [];
     }),
   );
 }

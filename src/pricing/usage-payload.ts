@@ -257,10 +257,12 @@ function outputOf(
     if (left > 0) conflicts.push(`reasoning of ${reasoning} exceeds the output of ${stated}`);
     return stated + reasoning;
   }
-  if (stated === 0 || reasoningBeside) return left;
+  const isSum = left === stated + reasoning;
+  // A part that is more than the whole lies beside it.
+  if (stated === 0 || reasoningBeside || (isSum && reasoning > stated)) return left;
   conflicts.push(`the total leaves ${left} of output, and ${stated} are stated`);
   // A relay that adds up reasoning although the completion includes it.
-  return left === stated + reasoning && reasoning <= stated ? stated : left;
+  return isSum ? stated : left;
 }
 
 const NAMES = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // NO_USAGE has exactly these keys.

@@ -1,5 +1,6 @@
 import { usdNumber } from '../money.ts';
 import type { Rate } from '../pricing/rate.ts';
+import { servicePrices } from '../pricing/service-factors.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import type { KnownPrice } from './known-prices.ts';
 import type { PriceInForceView, PriceView } from './schemas.ts';
@@ -16,6 +17,7 @@ export function viewPrice(price: StoredPrice): PriceView {
     output_usd_per_million: usdPerMillion(price.outputPicoUsd),
     cached_input_usd_per_million: usdPerMillion(price.cachedInputPicoUsd),
     cache_write_usd_per_million: usdPerMillion(price.cacheWritePicoUsd),
+    cache_write_1h_usd_per_million: usdPerMillion(price.cacheWrite1hPicoUsd),
     usd_per_request: feeUsd(price.requestPicoUsd),
   };
 }
@@ -33,6 +35,7 @@ export function viewPriceInForce({ provider, model, card }: KnownPrice): PriceIn
     output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
     cached_input_usd_per_million: usdPerMillion(Number(card.cachedInput.picoUsd)),
     cache_write_usd_per_million: usdPerMillion(Number(card.cacheWrite.picoUsd)),
+    cache_write_1h_usd_per_million: usdPerMillion(Number(card.cacheWrite1h.picoUsd)),
     usd_per_request: feeUsd(Number(card.perRequestPicoUsd)),
     tiers: card.input.tiers.map(({ overTokens }) => ({
       over_tokens: overTokens,
@@ -41,6 +44,7 @@ export function viewPriceInForce({ provider, model, card }: KnownPrice): PriceIn
       cached_input_usd_per_million: over(card.cachedInput, overTokens),
       cache_write_usd_per_million: over(card.cacheWrite, overTokens),
     })),
+    service_prices: servicePrices(model),
     source: card.source,
   };
 }

@@ -147,6 +147,7 @@ const rates = {
   output_usd_per_million: usd.nullable(),
   cached_input_usd_per_million: usd.nullable(),
   cache_write_usd_per_million: usd.nullable(),
+  cache_write_1h_usd_per_million: usd.nullable(),
   usd_per_request: usd.nullable(),
 };
 
@@ -167,6 +168,9 @@ export const PriceInForce = z.object({
       cache_write_usd_per_million: usd.nullable(),
     }),
   ),
+  service_prices: z
+    .array(z.object({ field: z.string(), value: z.string(), factor: z.number() }))
+    .describe('service options of the request, with the factor of the listed prices'),
   source: z.string(),
 });
 

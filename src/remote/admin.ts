@@ -76,7 +76,9 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
       return deleted;
     },
     async setPrice(price) {
-      await ask({ method: 'PUT', path: '/v1/gw/prices', body: viewPrice(price) });
+      // An older gw refuses prices that it doesn't know.
+      const stated = Object.entries(viewPrice(price)).filter(([, value]) => value !== null);
+      await ask({ method: 'PUT', path: '/v1/gw/prices', body: Object.fromEntries(stated) });
     },
     async removePrice(provider, model) {
       const query = { provider: provider || undefined, model };

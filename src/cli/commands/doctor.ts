@@ -11,7 +11,7 @@ import { checkDaemon } from '../doctor/daemon.ts';
 import { checkDatabase, checkDatabaseFile, longCheckMessage } from '../doctor/database.ts';
 import { checkDatabaseSize } from '../doctor/database-size.ts';
 import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
-import { checkHolds, switchBoundsOn } from '../doctor/holds.ts';
+import { checkHolds, checkReports, switchBoundsOn } from '../doctor/holds.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
 import { checkOptimizer } from '../doctor/optimizer.ts';
 import { checkPrices } from '../doctor/prices.ts';
@@ -80,6 +80,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
           await checkClock(context),
           ...(await checkOptimizer(context)),
           ...(await checkHolds(context)),
+          ...(await checkReports(context)),
           ...(await checkAgents(context)),
         ]
       : []),

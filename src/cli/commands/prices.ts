@@ -17,6 +17,7 @@ interface SetOptions {
   output: string;
   cachedInput?: string;
   cacheWrite?: string;
+  cacheWrite1h?: string;
   perRequest?: string;
 }
 
@@ -39,6 +40,7 @@ export const prices: SetUp = (command, context) => {
     .requiredOption('--output <usd>', 'dollars per million output tokens')
     .option('--cached-input <usd>', 'dollars per million tokens read from the prompt cache')
     .option('--cache-write <usd>', 'dollars per million tokens written to the prompt cache')
+    .option('--cache-write-1h <usd>', 'the same, with a lifetime of an hour')
     .option('--per-request <usd>', 'dollars per request, on top of its tokens')
     .action((model: string, options: SetOptions) => set(context, model, options));
   command
@@ -110,6 +112,9 @@ async function set(context: Context, text: string, options: SetOptions): Promise
     ...(options.cacheWrite === undefined
       ? {}
       : { cacheWritePicoUsd: readPrice(options.cacheWrite, '--cache-write') }),
+    ...(options.cacheWrite1h === undefined
+      ? {}
+      : { cacheWrite1hPicoUsd: readPrice(options.cacheWrite1h, '--cache-write-1h') }),
     ...(options.perRequest === undefined
       ? {}
       : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),

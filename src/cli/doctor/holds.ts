@@ -1,5 +1,7 @@
 import { formatRequestId } from '../../ids.ts';
 import { describeExcess, readDistrustedBounds, trustBounds } from '../../store/budgets/distrusted-bounds.ts';
+import { countContradictions } from '../../store/reports/contradictions.ts';
+import { plural } from '../../terminal/numbers.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
@@ -16,6 +18,21 @@ export async function checkHolds(context: Context): Promise<Finding[]> {
       'holds',
       `${provider}/${model} ${describeExcess(bound)} (${formatRequestId(requestId)}, ${times.dateTime(at)}). Holds are larger for 30 days`,
       'gw doctor --trust-bounds, to end that now',
+    ),
+  );
+}
+
+const DAYS = 30;
+
+/** Counts the reports of usage that contradict themselves, by provider. */
+export async function checkReports(context: Context): Promise<Finding[]> {
+  const sinceMs = context.clock.now() - DAYS * 86_400_000;
+  const found = await withStore(context, async (db) => countContradictions(db, sinceMs));
+  return found.map(({ provider, requests }) =>
+    warning(
+      'usage',
+      `${provider} reported usage that contradicts itself for ${plural(requests, 'request')} in ${DAYS} days; the figures are on the records`,
+      'gw requests, for those flagged "inconsistent"; and tell the provider',
     ),
   );
 }

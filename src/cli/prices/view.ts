@@ -5,7 +5,7 @@ import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
 /** The names of the rates, in dollars per million tokens. */
-type RateName = Extract<keyof PriceView, `${string}_per_million`>;
+type RateName = Extract<keyof PriceInForceView['tiers'][number], `${string}_per_million`>;
 
 /** The prices that the user set. */
 export function priceTable(prices: PriceView[], terminal: Terminal): string {
@@ -31,7 +31,13 @@ export function knownTable(prices: PriceInForceView[], terminal: Terminal): stri
   ];
   const [first] = prices;
   const title = terminal.palette.bold(`Price of ${first?.model}, in dollars per million tokens`);
-  return [title, '', ...table(prices, columns, { terminal }), ...tierLines(prices)].join('\n');
+  return [
+    title,
+    '',
+    ...table(prices, columns, { terminal }),
+    ...tierLines(prices),
+    ...serviceLines(prices),
+  ].join('\n');
 }
 
 function rateColumns<T>(text: (price: T, name: RateName) => string): Column<T>[] {
@@ -64,6 +70,13 @@ function tierLines(prices: PriceInForceView[]): string[] {
       const rest = output === null ? '' : `, output ${usdText(output)}`;
       return `* ${provider}, over ${tokens(over_tokens)} input tokens: input ${usdText(input)}${rest}`;
     }),
+  );
+  return lines.length > 0 ? ['', ...lines] : [];
+}
+
+function serviceLines([price]: PriceInForceView[]): string[] {
+  const lines = (price?.service_prices ?? []).map(
+    ({ field, value, factor }) => `${field} ${value}: ${Number(factor.toFixed(3))} times these prices`,
   );
   return lines.length > 0 ? ['', ...lines] : [];
 }

@@ -204,12 +204,14 @@ export const CHANGE_OPERATIONS = {
       output_usd_per_million: z.number().min(0).max(1_000_000),
       cached_input_usd_per_million: z.number().min(0).max(1_000_000).nullable().default(null),
       cache_write_usd_per_million: z.number().min(0).max(1_000_000).nullable().default(null),
+      cache_write_1h_usd_per_million: z.number().min(0).max(1_000_000).nullable().default(null),
       usd_per_request: z.number().min(0).max(1_000).nullable().default(null),
     }),
     response: Price,
     run: async ({ admin, body }) => {
       const cachedInput = picoUsd(body.cached_input_usd_per_million, PICO_PER_USD_PER_MILLION);
       const cacheWrite = picoUsd(body.cache_write_usd_per_million, PICO_PER_USD_PER_MILLION);
+      const cacheWrite1h = picoUsd(body.cache_write_1h_usd_per_million, PICO_PER_USD_PER_MILLION);
       const fee = picoUsd(body.usd_per_request, PICO_PER_USD);
       await (await admin()).setPrice({
         provider: body.provider ?? '',
@@ -218,6 +220,7 @@ export const CHANGE_OPERATIONS = {
         outputPicoUsd: Math.round(body.output_usd_per_million * PICO_PER_USD_PER_MILLION),
         ...(cachedInput === undefined ? {} : { cachedInputPicoUsd: cachedInput }),
         ...(cacheWrite === undefined ? {} : { cacheWritePicoUsd: cacheWrite }),
+        ...(cacheWrite1h === undefined ? {} : { cacheWrite1hPicoUsd: cacheWrite1h }),
         ...(fee === undefined ? {} : { requestPicoUsd: fee }),
       });
       return body;

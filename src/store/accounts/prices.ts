@@ -10,6 +10,8 @@ export interface StoredPrice {
   outputPicoUsd: number;
   cachedInputPicoUsd?: number;
   cacheWritePicoUsd?: number;
+  /** Written with a lifetime of an hour. */
+  cacheWrite1hPicoUsd?: number;
   /** For each request, in addition to its tokens. */
   requestPicoUsd?: number;
 }

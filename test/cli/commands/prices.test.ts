@@ -18,6 +18,7 @@ describe('gw prices', () => {
         output_usd_per_million: 12.5,
         cached_input_usd_per_million: 0.3,
         cache_write_usd_per_million: null,
+        cache_write_1h_usd_per_million: null,
         usd_per_request: null,
       },
     ]);
@@ -36,6 +37,20 @@ describe('gw prices', () => {
     for (const args of [['list'], ['list', 'openai/searcher']]) {
       expect((await cli.run(['prices', ...args])).stdout).toMatch(/per request[\s\S]+\$0\.0050/);
     }
+  });
+
+  test('set accepts what is written for an hour, and list shows what service options cost', async () => {
+    const cli = cliHome();
+    const rates = ['--input', '1', '--output', '2', '--cache-write', '1.25', '--cache-write-1h', '2'];
+    await cli.run(['prices', 'set', 'claude-opus-5', ...rates]);
+    const written = { cache_write_usd_per_million: 1.25, cache_write_1h_usd_per_million: 2 };
+    expect(await cli.json(['prices', 'list'])).toMatchObject([written]);
+    expect(await cli.json(['prices', 'list', 'anthropic/claude-opus-5'])).toMatchObject([
+      { ...written, service_prices: expect.arrayContaining([{ field: 'speed', value: 'fast', factor: 2 }]) },
+    ]);
+    expect((await cli.run(['prices', 'list', 'anthropic/claude-opus-5'])).stdout).toContain(
+      'speed fast: 2 times these prices',
+    );
   });
 
   test('a name whose part before the slash is not a provider is the name of a model', async () => {
