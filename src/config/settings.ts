@@ -11,23 +11,32 @@ import {
   dollars,
   type Fee,
   file,
+  HOST_PRICE_RULES,
+  type HostPriceRule,
   modelNames,
   oneOf,
   onOrOff,
   ownProxyAddress,
+  PASS_RULES,
+  type PassRule,
   proxyAddress,
+  SERVICE_TIER_RULES,
+  type ServiceTierRule,
   type Share,
   type Switch,
   share,
   text,
   tiers,
   timezone,
+  UNLISTED_RULES,
+  type UnlistedRule,
   webAddress,
   whole,
 } from './values.ts';
 import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
+export type { HostPriceRule, PassRule, ServiceTierRule, UnlistedRule } from './values.ts';
 export { ownProxyAddress };
 
 /** Where a setting's value came from. Earlier ones win. */
@@ -85,6 +94,7 @@ export interface Settings {
   'prices.url': string;
   'requests.keep_bodies': Switch;
   'retention.requests': Retention;
+  'retention.max_bytes': number;
   attribution: Switch;
   'log.level': LogLevel;
   /** Alias -> model names, each of which may be another alias. */
@@ -105,22 +115,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
 export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
-
-/** Whether what is refused by default passes. */
-const PASS_RULES = ['refuse', 'allow'] as const;
-export type PassRule = (typeof PASS_RULES)[number];
-
-/** Who may reach endpoints that no document known to gw describes. */
-const UNLISTED_RULES = ['refuse', 'admin', 'allow'] as const;
-export type UnlistedRule = (typeof UNLISTED_RULES)[number];
-
-/** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
-const SERVICE_TIER_RULES = ['default', 'account'] as const;
-export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
-
-/** Which hosts OpenRouter may choose for requests under a budget, by their price. */
-const HOST_PRICE_RULES = ['listed', 'any'] as const;
-export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
 
 export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
@@ -346,6 +340,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => parseRetention('90d'),
     parse: parseRetention,
     about: 'how long request records are kept: days, such as 90d, or forever; reports keep their figures',
+  },
+  'retention.max_bytes': {
+    default: () => 2 * 1024 ** 3,
+    parse: whole(1024 ** 2, 1024 ** 4),
+    about: 'database size above which refusals, then other records without cost and events are deleted',
   },
   attribution: {
     default: () => 'on',

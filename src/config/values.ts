@@ -13,6 +13,22 @@ import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
 import type { Written } from './written.ts';
 
+/** Whether what is refused by default passes. */
+export const PASS_RULES = ['refuse', 'allow'] as const;
+export type PassRule = (typeof PASS_RULES)[number];
+
+/** Who may reach endpoints that no document known to gw describes. */
+export const UNLISTED_RULES = ['refuse', 'admin', 'allow'] as const;
+export type UnlistedRule = (typeof UNLISTED_RULES)[number];
+
+/** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
+export const SERVICE_TIER_RULES = ['default', 'account'] as const;
+export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
+
+/** Which hosts OpenRouter may choose for requests under a budget, by their price. */
+export const HOST_PRICE_RULES = ['listed', 'any'] as const;
+export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
+
 /** A share of requests, in [0,1]. */
 export interface Share extends Written {
   share: number;

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { messageOf } from '../errors.ts';
 import { startArchiver } from '../store/archive/archiver.ts';
+import { createSizeLimit } from '../store/archive/size-limit.ts';
 import { type ClockJump, recordClockJump } from '../store/database/clock-jumps.ts';
 import { confirmedTime, createPruning } from '../store/database/retention.ts';
 import { createClockWatch } from './clock-watch.ts';
@@ -83,6 +84,7 @@ function maintenanceSteps({
   keptBodies,
 }: Core): MaintenanceStep[] {
   const pruning = createPruning(db);
+  const limitSize = createSizeLimit(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
     const { ms: keepMs } = configuration.current().settings['retention.requests'];
     return keepMs !== undefined && ledger.write(() => pruning[kind](confirmedTime(db, clock.now()), keepMs));
@@ -92,6 +94,7 @@ function maintenanceSteps({
     prune('requests'),
     prune('deliveries'),
     prune('events'),
+    () => ledger.write(() => limitSize(configuration.current().settings['retention.max_bytes'])),
     () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
     () => keptBodies.sweep().then(() => false),
   ];

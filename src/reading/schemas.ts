@@ -93,6 +93,10 @@ const request = {
   asked_model: z.string(),
   status: z.number().int(),
   outcome: z.enum(Object.keys(OUTCOMES) as [Outcome]),
+  count: count
+    .optional()
+    .describe('how many refusals of the key in that minute the record stands for, if several'),
+  last_at: time.optional().describe('when the last of them was refused'),
   flags: z.array(z.enum(Object.keys(FLAGS) as [Flag])),
   input_tokens: count,
   cached_input_tokens: count,

@@ -20,6 +20,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
     ['from', originText(request)],
     ['route', routeText(request)],
     ['outcome', outcomeText(request)],
+    ...foldFact(request, times),
     ['input', inputText(request)],
     ['output', `${plural(request.output_tokens, 'token')}${part(request.reasoning_tokens, 'of reasoning')}`],
     ['cost', costLine(request)],
@@ -65,6 +66,13 @@ function outcomeText({ outcome, status, flags, detail }: RequestView): string {
   const error = typeof detail.error === 'string' ? `: ${detail.error}` : '';
   const shown = flags.filter((flag) => flag !== 'noRoute').join(', ');
   return `${outcome.replaceAll('_', ' ')}${error}${status === 0 ? '' : `, HTTP ${status}`}${shown && `  (${shown})`}`;
+}
+
+/** The refusals that share the record. */
+function foldFact({ count: refusals, last_at }: RequestView, times: TimeFormat): Fact[] {
+  if (refusals === undefined || last_at === undefined) return [];
+  const last = times.dateTime(Date.parse(last_at));
+  return [['count', `${count(refusals)} refusals of this key share the record, the last ${last}`]];
 }
 
 function inputText({ input_tokens, cached_input_tokens, cache_write_tokens }: RequestView): string {

@@ -63,3 +63,25 @@ test('two daemons on one database prune it together', async () => {
   });
   expect((await first.get(WHOLE)).json()).toEqual(before);
 });
+
+test('a database above retention.max_bytes drops refusals, and reports keep their totals', async () => {
+  const clock = createVirtualClock();
+  const gateway = await startGateway({ clock, settings: { 'retention.max_bytes': 1024 ** 2 } });
+  await gateway.post(PLAIN);
+  for (let i = 0; i < 3; i++) await gateway.post({ ...PLAIN, model: 'nobody/knows' });
+  await gateway.post(PLAIN);
+  await gateway.settled(5);
+  await until(async () => {
+    await clock.advance(2_000);
+    return gateway.db.prepare('SELECT count(*) FROM requests').pluck().get() === 5;
+  });
+  const before = (await gateway.get(WHOLE)).json();
+  await clock.advance(MINUTE + 1_000);
+  expect(await gateway.records()).toHaveLength(5);
+  gateway.db.prepare("UPDATE request_details SET detail = json_object('error', hex(zeroblob(500000)))").run();
+  await until(async () => {
+    await clock.advance(MINUTE);
+    return (await gateway.records()).length === 2;
+  });
+  expect((await gateway.get(WHOLE)).json()).toEqual(before);
+});

@@ -15,11 +15,11 @@ import {
   request,
   requestBytes,
 } from './client.ts';
-import { type HomeOptions, prepareHome, type TestHome, until } from './home.ts';
+import { type HomeOptions, prepareHome, requestsIn, type TestHome, until } from './home.ts';
 import { tmpHome } from './tmp-home.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-export { until };
+export { requestsIn, until };
 
 export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'> {
   upstream?: Upstream;
@@ -171,7 +171,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     async settled(requests) {
       await until(async () => {
         await committed();
-        return home.holds() === 0 && (await home.records()).length >= requests;
+        return home.holds() === 0 && requestsIn(await home.records()) >= requests;
       });
       return home.records();
     },

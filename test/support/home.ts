@@ -122,7 +122,7 @@ export async function prepareHome(home: string, options: HomeOptions): Promise<T
     records,
     holds,
     async settled(requests) {
-      await until(async () => holds() === 0 && (await records()).length >= requests);
+      await until(async () => holds() === 0 && requestsIn(await records()) >= requests);
       return records();
     },
   };
@@ -144,6 +144,10 @@ function nested(settings: Record<string, unknown>): Record<string, unknown> {
   }
   return result;
 }
+
+/** How many requests the records stand for: many refusals share one. */
+export const requestsIn = (records: readonly LoggedRequest[]): number =>
+  records.reduce((sum, { folded }) => sum + (folded?.count ?? 1), 0);
 
 /** Polls a condition where nothing else tells that it has come about. */
 export async function until(condition: () => boolean | Promise<boolean>, deadlineMs = 60_000): Promise<void> {

@@ -20,7 +20,7 @@ const RULES: Record<string, string> = {
   'the rollups agree with the records': `
     WITH u AS (SELECT project_id, provider_id, model_id, sum(requests) n, sum(blocked_requests) b,
         sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM usage GROUP BY 1, 2, 3),
-      r AS (SELECT project_id, provider_id, model_id, count(*) n, sum(outcome = 1) b,
+      r AS (SELECT project_id, provider_id, model_id, sum(1 + folded) n, sum(iif(outcome = 1, 1 + folded, 0)) b,
         sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM request_log GROUP BY 1, 2, 3)
     SELECT * FROM (SELECT * FROM u EXCEPT SELECT * FROM r)
     UNION ALL SELECT * FROM (SELECT * FROM r EXCEPT SELECT * FROM u)`,
@@ -41,8 +41,8 @@ const RULES: Record<string, string> = {
     'SELECT j.id FROM journal j JOIN requests r ON r.id = j.id',
   'the sessions agree with the archived records': `
     SELECT * FROM (SELECT id, requests, input_tokens, cost_nano_usd FROM sessions WHERE requests > 0
-      EXCEPT SELECT session_id, count(*), sum(input_tokens), sum(cost_nano_usd) FROM requests GROUP BY 1)`,
-  'each refusal has its event': `
+      EXCEPT SELECT session_id, sum(1 + folded), sum(input_tokens), sum(cost_nano_usd) FROM requests GROUP BY 1)`,
+  'each record of a refusal has its event': `
     SELECT * FROM (SELECT (SELECT count(*) FROM request_log WHERE outcome = 1) AS refused,
       (SELECT count(*) FROM events WHERE type = 'request.blocked') AS told) WHERE refused <> told`,
   'a stored window is the sum of its minutes': `

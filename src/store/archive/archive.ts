@@ -14,7 +14,7 @@ export interface Archive extends Pick<UsageSums, 'sumNextHour'> {
 
 /** Rows taken over at once: about 3 ms. */
 const ROWS = 256;
-/** Longer searches for a caller are not waited for; their daemon may be dead. */
+/** Longer searches for a caller, and rows that count refusals, are not waited for; their daemon may be dead. */
 export const SEARCH_MS = 60_000;
 
 /** The columns of both tables. */
@@ -23,7 +23,8 @@ const COLUMNS = `id, ahead_ms, project_id, key_id, endpoint_id, provider_id, mod
   miss_cause, cost_nano_usd, saved_nano_usd, missed_nano_usd, hold_nano_usd, need_input_tokens, need_input_bound,
   need_output_tokens, output_asked_tokens, need_input_nano_usd, need_output_nano_usd, need_fees_nano_usd,
   limit_asked_tokens, output_sent_tokens, body_us, compressed_us, held_us, sent_us, first_byte_ms, duration_ms,
-  settled_ms, process_id, repo_id, agent_id, agent_version_id, session_id, admitted_us, settled_us`;
+  settled_ms, process_id, repo_id, agent_id, agent_version_id, session_id, admitted_us, settled_us,
+  folded, folded_ms`;
 const DETAILS = 'upstream_message_id, upstream_request_id, detail';
 
 const ENDED = '(state = 1 OR (state = 2 AND at < @searchedUntil))';

@@ -18,11 +18,14 @@ export const DIMS = [
 
 const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
 
-/** SQL for the figures of one request. */
+/** SQL for the requests of a record that a budget blocked. */
+export const BLOCKED = `iif(outcome = ${OUTCOMES.blocked}, 1 + folded, 0)`;
+
+/** SQL for the figures of one record. */
 const FIGURES: Partial<Record<Counter, string>> = {
-  requests: '1',
-  blocked_requests: `outcome = ${OUTCOMES.blocked}`,
-  failed_requests: `outcome IN (${FAILURES.join(', ')})`,
+  requests: '1 + folded',
+  blocked_requests: BLOCKED,
+  failed_requests: `iif(outcome IN (${FAILURES.join(', ')}), 1 + folded, 0)`,
   unpriced_requests: `(flags & ${FLAGS.unpriced}) <> 0`,
   cost_nano_usd: BILLED_NANO_USD,
 };
@@ -90,7 +93,7 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
      cache_write_tokens = cache_write_tokens + j.written, output_tokens = output_tokens + j.output,
      cost_nano_usd = cost_nano_usd + j.cost,
      first_at = iif(first_at = 0, j.first, first_at), last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
-     FROM (SELECT session_id AS session, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
+     FROM (SELECT session_id AS session, sum(1 + folded) AS n, sum(${BLOCKED}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
        sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, min(at) AS first, max(at) AS last,
        max(repo_id) AS repo

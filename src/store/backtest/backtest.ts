@@ -87,9 +87,9 @@ export async function backtest(
 
   function block(request: PastRequest): void {
     if (!current) return;
-    const { keyId, agentId, sessionId, costNanoUsd } = request;
+    const { keyId, agentId, sessionId, costNanoUsd, count } = request;
     current.stoppedAt ??= now;
-    current.blockedRequests++;
+    current.blockedRequests += count;
     current.savedNanoUsd += costNanoUsd;
     const name = `${keyId} ${agentId} ${sessionId}`;
     let client = clients.get(name);
@@ -98,7 +98,7 @@ export async function backtest(
       clients.set(name, client);
       current.stopped.push(client);
     }
-    client.blockedRequests++;
+    client.blockedRequests += count;
     client.savedNanoUsd += costNanoUsd;
     onBlocked(request);
   }
@@ -114,7 +114,7 @@ export async function backtest(
         for (const request of asking) ask(request);
       }
       if (event.kind === 'ask' && current) {
-        current.requests++;
+        current.requests += event.request.count;
         ask(event.request);
       }
     }
@@ -122,7 +122,8 @@ export async function backtest(
 
   for await (const page of pages) {
     for (const request of page) {
-      if (!request.isNeedKnown) exact = false;
+      // Of refusals that share a record, only the need of the first is known.
+      if (!request.isNeedKnown || request.count > 1) exact = false;
       // Without a need, nothing tells whether a refused request would have fitted.
       if (request.wasBlocked && !request.isNeedKnown) continue;
       timeline.add({ kind: 'ask', timeUs: request.askedUs, request });

@@ -23,6 +23,8 @@ export interface PastRequest {
   costNanoUsd: NanoUsd;
   /** A budget refused it: what it would have cost isn't known. */
   wasBlocked: boolean;
+  /** The refusals that the record stands for; 1 for any other. */
+  count: number;
 }
 
 /** As an array: named columns of a million rows take seconds. */
@@ -39,13 +41,14 @@ type Row = [
   cost: NanoUsd,
   admittedUs: number,
   settledUs: number,
+  folded: number,
 ];
 
 const PAGE = 2_000;
 /** Records of gw 0.1 don't say in which order the ledger wrote them: whole milliseconds are near. */
 const COLUMNS = `id, at, key_id, agent_id, session_id, outcome,
   need_input_nano_usd + need_output_nano_usd + need_fees_nano_usd, need_input_bound, hold_nano_usd, cost_nano_usd,
-  coalesce(admitted_us, (held_us + 500) / 1000 * 1000, 0), coalesce(settled_us, 1000 * coalesce(settled_ms, duration_ms))`;
+  coalesce(admitted_us, (held_us + 500) / 1000 * 1000, 0), coalesce(settled_us, 1000 * coalesce(settled_ms, duration_ms)), folded`;
 
 /**
  * A project's requests that came in from `since` on and before `until`, in that order, a page at a time: in between,
@@ -92,6 +95,7 @@ function pastRequest(row: Row): PastRequest {
     costNanoUsd,
     admittedUs,
     endedUs,
+    folded,
   ] = row;
   const startedUs = startedAt * 1_000;
   const settledUs = startedUs + endedUs;
@@ -109,5 +113,6 @@ function pastRequest(row: Row): PastRequest {
     isNeedKnown,
     costNanoUsd,
     wasBlocked,
+    count: 1 + folded,
   };
 }

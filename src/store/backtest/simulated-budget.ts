@@ -62,8 +62,8 @@ export function createSimulatedBudget(
       exceed: () => account.emitExceeded(),
     },
     journal: { open: (_slot, { id }, hold) => holds.set(id, hold), reopen: unused, holdOf: unused },
-    emit,
-    writeRecord() {},
+    emitBlocked() {},
+    writeRecord: () => undefined,
   });
 
   const head = { id: 0, projectId, keyId: 0, endpoint: '', provider: '', model: '', askedModel: '' };

@@ -84,12 +84,12 @@ export interface RunUsage {
   running: number;
 }
 
-const FIGURES = `outcome, input_tokens, cached_input_tokens, output_tokens, ${BILLED_NANO_USD} AS cost_nano_usd`;
+const FIGURES = `outcome, 1 + folded AS requests, input_tokens, cached_input_tokens, output_tokens, ${BILLED_NANO_USD} AS cost_nano_usd`;
 
 export function readRunUsage(db: Db, { keyId, since }: { keyId: number; since: number }): RunUsage {
   const usage = db
     .prepare<[{ since: number; keyId: number; blocked: number }], Omit<RunUsage, 'running'>>(
-      `SELECT count(*) AS requests, coalesce(sum(outcome = @blocked), 0) AS refused,
+      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(iif(outcome = @blocked, requests, 0)), 0) AS refused,
        coalesce(sum(input_tokens), 0) AS inputTokens, coalesce(sum(cached_input_tokens), 0) AS cachedInputTokens,
        coalesce(sum(output_tokens), 0) AS outputTokens, coalesce(sum(cost_nano_usd), 0) AS costNanoUsd
        FROM (SELECT ${FIGURES} FROM requests WHERE id >= @since AND key_id = @keyId

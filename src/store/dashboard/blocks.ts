@@ -1,4 +1,7 @@
+import { requestIdAt } from '../../ids.ts';
+import { newestFrom } from '../database/newest.ts';
 import type { Db } from '../database/open.ts';
+import { OUTCOMES } from '../ledger/record.ts';
 
 /** The requests that one budget blocked. */
 export interface BudgetBlocks {
@@ -26,7 +29,13 @@ interface EventRow {
   model: string;
 }
 
-/** How many events are searched when a window is opened. */
+interface Folded {
+  budget: string;
+  more: number;
+  lastAt: number;
+}
+
+/** How many events and records are searched when a window is opened. */
 const MAX_SEARCHED = 20_000;
 /** How many requests are cached. */
 const MAX_CACHED = 2_000;
@@ -38,6 +47,12 @@ export function createBlocksReader(db: Db): (since: number) => Blocks {
     `SELECT sequence, created_at AS createdAt, data ->> '$.budget_id' AS budget,
      data ->> '$.request_id' AS requestId, data ->> '$.model' AS model
      FROM events WHERE sequence > ? AND created_at >= ? AND type = 'request.blocked' ORDER BY sequence`,
+  );
+  // Refusals that share a record share its event.
+  const folded = db.prepare<[number, number], Folded>(
+    `SELECT detail ->> '$.budget' AS budget, sum(folded) AS more, max(at + folded_ms) AS lastAt FROM request_log
+     WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.blocked} AND folded > 0
+     GROUP BY 1`,
   );
   let lastSince = -1;
   let last = 0;
@@ -67,8 +82,14 @@ export function createBlocksReader(db: Db): (since: number) => Blocks {
     const rows = select.all(last, since);
     for (const row of rows) add(row);
     last = rows.at(-1)?.sequence ?? last;
+    const all = new Map(budgets);
+    for (const { budget, more, lastAt } of folded.all(requestIdAt(since), since)) {
+      const blocks = all.get(budget);
+      if (blocks)
+        all.set(budget, { ...blocks, count: blocks.count + more, lastAt: Math.max(blocks.lastAt, lastAt) });
+    }
     return {
-      budgets: [...budgets.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt),
+      budgets: [...all.values()].sort((a, b) => b.count - a.count || b.lastAt - a.lastAt),
       budgetOf: (requestId) => ofRequest.get(requestId),
     };
   };

@@ -68,6 +68,14 @@ const orderColumns = {
   settledUs: integer('settled_us'),
 };
 
+/** Refusals that share a row (ledger/refusals/). */
+const foldColumns = {
+  /** How many more the row stands for. */
+  folded: integer().notNull().default(0),
+  /** When the last of them was refused, after the first came in; null: it stands for itself. */
+  foldedMs: integer('folded_ms'),
+};
+
 /**
  * The requests that run or have just ended: a row from a request's hold on, until it is archived in `requests`. Small,
  * without indexes: a request changes this one row, on its last page.
@@ -76,7 +84,7 @@ export const journal = sqliteTable('journal', {
   ...requestId,
   /** The daemon that holds it. */
   slot: integer().notNull(),
-  /** 0: held; 1: settled; 2: settled, and the search for its caller is running. */
+  /** 0: held; 1: settled; 2: settled, and the search for its caller is running or it counts refusals. */
   state: integer().notNull(),
   ...requestColumns,
   /** JSON: `[[budget id, period start], ...]`, the balances that the amount is reserved in. */
@@ -86,12 +94,13 @@ export const journal = sqliteTable('journal', {
   detail: text(),
   ...aheadMs,
   ...orderColumns,
+  ...foldColumns,
 });
 
 /** Ended requests. */
 export const requests = sqliteTable(
   'requests',
-  { ...requestId, ...requestColumns, ...aheadMs, ...orderColumns },
+  { ...requestId, ...requestColumns, ...aheadMs, ...orderColumns, ...foldColumns },
   (table) => [
     index('requests_of_project').on(table.projectId, table.id),
     index('requests_of_key').on(table.keyId, table.id),

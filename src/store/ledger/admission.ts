@@ -6,6 +6,8 @@ import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import type { Journal, RequestHead } from './journal.ts';
 import type { RecordedNeed, RequestRecord } from './record.ts';
+import type { EmitBlocked } from './refusals/blocked-events.ts';
+import type { RefusalFold } from './refusals/refusal-folds.ts';
 import {
   capOf,
   exhausted,
@@ -128,11 +130,18 @@ export interface AdmissionsOptions {
   slot: number;
   balances: Pick<Balances, 'standingsFor' | 'reserve' | 'post' | 'exceed'>;
   journal: Pick<Journal, 'open' | 'reopen' | 'holdOf'>;
-  emit: EmitEvent;
-  writeRecord: (record: RequestRecord) => void;
+  /** Returns the row that stands for this refusal and others; undefined if it has a row of its own. */
+  writeRecord: (record: RequestRecord) => RefusalFold | undefined;
+  emitBlocked: EmitBlocked;
   team?: TeamHooks | undefined;
   /** Undefined: nobody is asked. */
-  asks?: { rows: AskRows; now: () => number } | undefined;
+  asks?: { rows: AskRows; now: () => number; emit: EmitEvent } | undefined;
+}
+
+/** What a blocked request needs, and a small one at the same price. */
+interface BlockedNeed {
+  needed: NanoUsd;
+  small: NanoUsd | undefined;
 }
 
 /** Decides who may run. Each function runs within a batch. */
@@ -145,18 +154,11 @@ export interface Admissions {
   endBatch(): void;
 }
 
-export function createAdmissions({
-  slot,
-  balances,
-  journal,
-  emit,
-  writeRecord,
-  team,
-  asks,
-}: AdmissionsOptions): Admissions {
+export function createAdmissions(options: AdmissionsOptions): Admissions {
+  const { slot, balances, journal, writeRecord, emitBlocked, team, asks } = options;
   const { standingsFor } = balances;
   const asking =
-    asks && createAsking<Admission, AdmissionResult>({ ...asks, emit, standingsFor, admit, hold, block });
+    asks && createAsking<Admission, AdmissionResult>({ ...asks, standingsFor, admit, hold, block });
   /** Queues in which a request of this batch has to wait: later requests wait behind it. */
   const waiting = new Set<number | string>();
 
@@ -203,21 +205,18 @@ export function createAdmissions({
   function block(admission: Admission, full: Standing): AdmissionResult {
     const record = admission.blockedRecord();
     record.detail = { ...record.detail, ...blockedDetail(full) };
-    emitBlocked(admission, { needed: admission.least, small: admission.small }, full);
-    writeRecord(record);
+    const { least: needed, small } = admission;
+    announce(admission, { needed, small }, full, writeRecord(record));
     return { kind: 'blocked', standing: full };
   }
 
   /** A request that is too large, or of a model that is too dear, doesn't exceed a budget that has money for others. */
-  function emitBlocked(
-    head: RequestHead,
-    { needed, small = needed }: { needed: NanoUsd; small: NanoUsd | undefined },
-    full: Standing,
-  ): void {
+  function announce(head: RequestHead, need: BlockedNeed, full: Standing, fold?: RefusalFold): void {
+    const { needed, small = needed } = need;
     const isSpent = isSpentFor(full, small);
     if (isSpent && full.team) team?.refused(full.budget.id, small);
     else if (isSpent && unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
-    emit('request.blocked', head.projectId, blockedData(head, needed, full));
+    emitBlocked(head.projectId, blockedData(head, needed, full), fold);
   }
 
   function readmit(next: Readmission): ReadmissionResult {
@@ -238,7 +237,7 @@ export function createAdmissions({
   function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
     const { spent, least } = next;
     const full = least === undefined || next.unpriced ? undefined : exhausted(standings, spent + least);
-    if (full && least !== undefined) emitBlocked(next, { needed: spent + least, small: next.small }, full);
+    if (full && least !== undefined) announce(next, { needed: spent + least, small: next.small }, full);
     return { kind: 'refused', standing: full ?? tightest(standings) };
   }
 

@@ -7,6 +7,8 @@ export { EVENT_TYPES, type EventType } from '../webhooks/event-types.ts';
 
 /** Writes an event into the running transaction. */
 export type EmitEvent = (type: EventType, projectId: number, data: Record<string, unknown>) => void;
+/** As `EmitEvent`; returns its sequence number. */
+export type InsertEvent = (...event: Parameters<EmitEvent>) => number;
 
 /** Longer texts in an event are cut: clients can send any text as a model's name, and receivers accept 20 kB. */
 const MAX_TEXT_LENGTH = 500;
@@ -14,7 +16,7 @@ const MAX_TEXT_LENGTH = 500;
 /**
  * Events and their deliveries are written in the transaction of their cause: they are committed if and only if it is.
  */
-export function createEvents(db: Db, now: () => number, random: Random): EmitEvent {
+export function createEvents(db: Db, now: () => number, random: Random): InsertEvent {
   const insert = db.prepare<[string, string, number, number, string]>(
     'INSERT INTO events (id, type, project_id, created_at, data) VALUES (?, ?, ?, ?, ?)',
   );
@@ -22,7 +24,9 @@ export function createEvents(db: Db, now: () => number, random: Random): EmitEve
   return (type, projectId, data) => {
     const createdAt = now();
     const { lastInsertRowid } = insert.run(newId('evt', random), type, projectId, createdAt, toJson(data));
-    enqueue({ sequence: Number(lastInsertRowid), type, projectId, createdAt });
+    const sequence = Number(lastInsertRowid);
+    enqueue({ sequence, type, projectId, createdAt });
+    return sequence;
   };
 }
 

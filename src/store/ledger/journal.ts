@@ -44,8 +44,8 @@ export interface OpenHold extends RequestHead, Hold {}
 /** States of a row. The numbers are stored. */
 const HELD = 0;
 const SETTLED = 1;
-/** Settled, and not archived while the search for its caller is running. */
-const SEARCHING = 2;
+/** Settled, and not archived while the search for its caller is running or, with `folded_ms`, refusals are counted in it. */
+const OPEN = 2;
 
 /**
  * The rows of requests that run or have just ended. A row is added with the hold, before anything is sent, and becomes
@@ -66,6 +66,10 @@ export interface Journal {
   settle(record: RequestRecord): void;
   /** Adds the record of a request that never held anything. */
   add(slot: number, record: RequestRecord): void;
+  /** As `add`, of a row that more refusals are counted in. */
+  addFold(slot: number, record: RequestRecord): void;
+  /** Counts a refusal in such a row. Returns false if it is archived. */
+  fold(id: RequestId): boolean;
   /** Adds the caller to a record that was written while it was searched for. Does nothing to any other record. */
   endSearch(id: RequestId, origin: Origin): void;
   /** Drops what is cached: another writer has committed, or the batch has failed. */
@@ -90,7 +94,7 @@ interface Row extends Omit<OpenHold, 'stream' | 'notBilled' | 'charges' | 'origi
 export function createJournal(options: JournalOptions): Journal {
   const { db, names } = options;
   const statements = prepare(db);
-  const { replace, replaceNeed, updateOrigin, select, selectSlot } = statements;
+  const { replace, replaceNeed, openFold, fold, updateOrigin, select, selectSlot } = statements;
   const { insert, update } = createRowWriter(options, statements);
   const writeTrial = createTrialWriter(db, options.now);
   /** The rows that this process has added. */
@@ -100,6 +104,11 @@ export function createJournal(options: JournalOptions): Journal {
     update(record);
     cache.delete(record.id);
     if (record.trial) writeTrial(record, record.trial, names.idOf(record.provider), names.idOf(record.model));
+  }
+
+  function add(slot: number, record: RequestRecord): void {
+    insert(slot, { ...record, stream: false }, undefined, record.need);
+    settle(record);
   }
 
   return {
@@ -137,10 +146,12 @@ export function createJournal(options: JournalOptions): Journal {
         origin: { process, repo },
       })),
     settle,
-    add(slot, record) {
-      insert(slot, { ...record, stream: false }, undefined, record.need);
-      settle(record);
+    add,
+    addFold(slot, record) {
+      add(slot, record);
+      openFold.run(record.id);
     },
+    fold: (id) => fold.run(Math.trunc(options.now()), id).changes > 0,
     endSearch: (id, { process, repo }) => updateOrigin.run(names.idOf(process), names.idOf(repo), id),
     forget: () => cache.clear(),
   };
@@ -198,7 +209,7 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
   function update(record: RequestRecord): void {
     const { usage, origin, timings, missed, lowered } = record;
     statements.update.run(
-      origin?.search ? SEARCHING : SETTLED,
+      origin?.search ? OPEN : SETTLED,
       names.idOf(record.provider),
       names.idOf(record.model),
       record.status,
@@ -359,7 +370,12 @@ function prepare(db: Db) {
       `UPDATE journal SET ${SETTLED_COLUMNS.join(', ')} WHERE id = ?`,
     ),
     updateOrigin: db.prepare<[number, number, number]>(
-      `UPDATE journal SET process_id = ?, repo_id = ?, state = ${SETTLED} WHERE id = ? AND state = ${SEARCHING}`,
+      `UPDATE journal SET process_id = ?, repo_id = ?, state = iif(folded_ms IS NULL, ${SETTLED}, state)
+       WHERE id = ? AND state = ${OPEN}`,
+    ),
+    openFold: db.prepare<[number]>(`UPDATE journal SET state = ${OPEN}, folded_ms = 0 WHERE id = ?`),
+    fold: db.prepare<[number, number]>(
+      `UPDATE journal SET folded = folded + 1, folded_ms = max(0, ? - at) WHERE id = ? AND state = ${OPEN} AND folded_ms IS NOT NULL`,
     ),
     select: db.prepare<[number], { amount: number; charges: string }>(
       `SELECT hold_nano_usd AS amount, charges FROM journal WHERE id = ? AND state = ${HELD}`,

@@ -15,11 +15,13 @@ import { createAskRows } from './asks/ask-rows.ts';
 import { createBalances } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
 import { createTimeline } from './clock/timeline.ts';
-import { createEvents, type EmitEvent } from './events.ts';
+import { createEvents, type InsertEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createJournal } from './journal.ts';
 import { createLateSettlements, type LateSettlement } from './late-settlement.ts';
 import type { RequestRecord } from './record.ts';
+import { createBlockedEvents } from './refusals/blocked-events.ts';
+import { createRefusalFolds, type RefusalFold } from './refusals/refusal-folds.ts';
 import { createSessions } from './sessions.ts';
 import { createSettlements, type SettleResult } from './settlement.ts';
 import type { Standing } from './standing.ts';
@@ -52,7 +54,7 @@ export interface Ledger {
    * what remains of the budgets is not known without the database.
    */
   settleLate(record: RequestRecord): LateSettlement | undefined;
-  /** Writes the record of a request that never held anything. */
+  /** Writes the record of a request that never held anything. Many refusals of a key in a minute share a row. */
   record(record: RequestRecord): Promise<void>;
   /** Rolls budgets into the running period and emits their events. */
   roll(): Promise<void>;
@@ -106,17 +108,19 @@ export function createLedger(options: LedgerOptions): Ledger {
   const listeners = createListeners();
   /** Whether the batch wrote rows that the caches don't know of. */
   let hasOtherWrites = false;
-  const emit: EmitEvent = (...event) => {
+  const emit: InsertEvent = (...event) => {
     listeners.noteEvent();
-    insertEvent(...event);
+    return insertEvent(...event);
   };
+  const emitBlocked = createBlockedEvents(db, () => clock.now(), emit);
   const balances = createBalances({ db, calendar, emit, ...balancesHooks(team) });
   const sessions = createSessions(db);
   let batchAt = 0;
   const journal = createJournal({ db, names, sessions, now: () => batchAt });
+  const folds = createRefusalFolds(journal, () => batchAt);
   const askRows = createAskRows(db, slot);
-  const asks = { rows: askRows, now: () => batchAt };
-  const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add, team, asks });
+  const asks = { rows: askRows, now: () => batchAt, emit };
+  const admissions = createAdmissions({ slot, balances, journal, writeRecord: add, emitBlocked, team, asks });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle, asks: askRows });
   const watch = createChangeWatch(db, clock);
   const timeline = createTimeline(db, calendar);
@@ -152,6 +156,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     },
     end(committed) {
       if (!committed) timeline.forget();
+      if (!committed) folds.forget();
       names.settle(committed);
       sessions.settle(committed);
       if (!committed || hasOtherWrites) forget();
@@ -168,10 +173,12 @@ export function createLedger(options: LedgerOptions): Ledger {
     addOrigin(record);
   }
 
-  function add(record: RequestRecord): void {
-    journal.add(slot, record);
+  /** Returns the row that stands for this refusal and others, if it has none of its own. */
+  function add(record: RequestRecord): RefusalFold | undefined {
     listeners.noteRecord(record);
-    addOrigin(record);
+    const fold = folds.add(slot, record);
+    if (!fold || fold.id === record.id) addOrigin(record);
+    return fold;
   }
 
   /** While the search for the caller is running, a later batch adds what it finds. */
@@ -189,7 +196,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     readmit: (readmission) => refused(fault()) ?? submit(() => admissions.readmit(readmission)),
     settle: (record) => submit(() => late.settle(record)),
     settleLate: (record) => late.settleLate(record, submitLate),
-    record: (record) => submit(() => add(record)),
+    record: (record) => submit(() => void add(record)),
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => settlements.closeHolds(deadSlot, instanceId)),
     write: (command) =>

@@ -45,6 +45,8 @@ export interface LoggedRequest {
   heldAt: number | null;
   settledAt: number | null;
   timings: Timings;
+  /** The refusals that the record stands for, if there are several, and when the last of them was refused. */
+  folded?: { count: number; lastAt: number };
   upstreamMessageId: string | null;
   detail: Record<string, unknown>;
 }
@@ -57,7 +59,7 @@ export interface Timings {
   sent: number | null;
 }
 
-type Derived = 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'detail';
+type Derived = 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'folded' | 'detail';
 
 interface Row extends Omit<LoggedRequest, Derived>, NeedColumns, MissColumns {
   outcome: number;
@@ -68,6 +70,8 @@ interface Row extends Omit<LoggedRequest, Derived>, NeedColumns, MissColumns {
   heldUs: number | null;
   sentUs: number | null;
   settledMs: number | null;
+  folded: number;
+  foldedMs: number | null;
   detail: string | null;
 }
 
@@ -79,7 +83,7 @@ const SELECT = `SELECT r.id, r.at AS timeMs, p.name AS project, coalesce(k.hint,
   r.duration_ms AS durationMs, r.first_byte_ms AS firstByteMs, c.name AS process,
   g.name AS repo, t.name AS agent, w.name AS agentVersion, coalesce(s.external_id, '') AS session, r.source,
   r.body_us AS bodyUs, r.compressed_us AS compressedUs, r.held_us AS heldUs, r.sent_us AS sentUs,
-  r.settled_ms AS settledMs, r.upstream_message_id AS upstreamMessageId, r.detail, ${MISS_COLUMNS}, ${NEED_COLUMNS}
+  r.settled_ms AS settledMs, r.folded, r.folded_ms AS foldedMs, r.upstream_message_id AS upstreamMessageId, r.detail, ${MISS_COLUMNS}, ${NEED_COLUMNS}
   FROM request_log r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
   JOIN names e ON e.id = r.endpoint_id JOIN names v ON v.id = r.provider_id
   JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id
@@ -106,7 +110,8 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
 
 function read(row: Row): LoggedRequest {
   const { timeMs } = row;
-  const { outcome, flags, source, bodyUs, compressedUs, heldUs, sentUs, settledMs, detail, ...rest } = row;
+  const { outcome, flags, source, bodyUs, compressedUs, heldUs, sentUs, settledMs, ...others } = row;
+  const { folded, foldedMs, detail, ...rest } = others;
   const recorded = detail === null ? undefined : (JSON.parse(detail) as Record<string, unknown>);
   const ms = (us: number | null) => (us === null ? null : us / 1_000);
   return {
@@ -117,6 +122,7 @@ function read(row: Row): LoggedRequest {
     heldAt: heldUs === null ? null : Math.round(timeMs + heldUs / 1_000),
     settledAt: settledMs === null ? null : timeMs + settledMs,
     timings: { body: ms(bodyUs), compressed: ms(compressedUs), held: ms(heldUs), sent: ms(sentUs) },
+    ...(folded === 0 ? {} : { folded: { count: 1 + folded, lastAt: timeMs + (foldedMs ?? 0) } }),
     detail: {
       ...recorded,
       ...missDetail(rest, recorded),

@@ -15,6 +15,7 @@ export function requestResponse(request: LoggedRequest, { nano = false } = {}): 
     asked_model: request.askedModel,
     status: request.status,
     outcome: request.outcome,
+    ...(request.folded ? { count: request.folded.count, last_at: timeOf(request.folded.lastAt) } : {}),
     flags: request.flags,
     input_tokens: request.inputTokens,
     cached_input_tokens: request.cachedInputTokens,

@@ -26,8 +26,8 @@ export function createEnqueue(db: Db): (event: NewEvent) => void {
   const count = db.prepare<[number, number, number, number, number]>(
     `INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
      SELECT id, 1, ?, ?, ? ${subscribed}
-     ON CONFLICT DO UPDATE SET event_count = event_count + 1, sequence = excluded.sequence,
-     first_sequence = iif(event_count = 0, excluded.first_sequence, first_sequence)`,
+     ON CONFLICT DO UPDATE SET event_count = event_count + 1, sequence = max(sequence, excluded.sequence),
+     first_sequence = iif(event_count = 0, excluded.first_sequence, min(first_sequence, excluded.first_sequence))`,
   );
   return ({ sequence, type, projectId, createdAt }) => {
     const bits = eventBits([type]);

@@ -30,7 +30,7 @@ describe('admit()', () => {
     expect(later.every(({ kind }) => kind === 'blocked')).toBe(true);
     expect((await shop.standings())[0]).toMatchObject({ posted: 5_000, pending: 0 });
     expect(eventsOf(shop.db, 'budget.exceeded')).toHaveLength(1);
-    expect(eventsOf(shop.db, 'request.blocked')).toHaveLength(950);
+    expect(eventsOf(shop.db, 'request.blocked')).toHaveLength(101);
     checkDatabase(shop.db);
   });
 

@@ -1,0 +1,70 @@
+import type { RequestId } from '../../../ids.ts';
+import type { Journal } from '../journal.ts';
+import type { RequestRecord } from '../record.ts';
+
+/** A row that stands for several refusals. */
+export interface RefusalFold {
+  id: RequestId;
+  /** The sequence number of its `request.blocked` event; undefined if none of its refusals has made one. */
+  event?: number;
+}
+
+/**
+ * Refusals cost a client nothing, so their rows are bounded: after the first hundred of a key in a minute, one row counts
+ * the rest of that minute. Reports add up these counts.
+ */
+export interface RefusalFolds {
+  /** Writes a request that never held anything. Returns the row that stands for it and others; undefined if it has a row of its own. */
+  add(slot: number, record: RequestRecord): RefusalFold | undefined;
+  /** Begins new rows: the batch has failed, and theirs may be gone. */
+  forget(): void;
+}
+
+/** Refusals of a key, of one outcome, that have rows of their own in a minute. */
+export const MAX_SINGLE = 100;
+const MINUTE_MS = 60_000;
+
+interface Refusals {
+  count: number;
+  fold: RefusalFold | undefined;
+}
+
+/** `now`: the time of the running batch. */
+export function createRefusalFolds(
+  journal: Pick<Journal, 'add' | 'addFold' | 'fold'>,
+  now: () => number,
+): RefusalFolds {
+  let minute = 0;
+  /** Those of the running minute, by key and outcome. */
+  const refusals = new Map<string, Refusals>();
+
+  function refusalsLike({ keyId, projectId, outcome }: RequestRecord): Refusals {
+    const current = Math.floor(now() / MINUTE_MS);
+    if (current !== minute) refusals.clear();
+    minute = current;
+    const name = `${keyId} ${projectId} ${outcome}`;
+    const known = refusals.get(name) ?? { count: 0, fold: undefined };
+    refusals.set(name, known);
+    return known;
+  }
+
+  return {
+    add(slot, record) {
+      if (record.outcome === 'ok') return void journal.add(slot, record);
+      const like = refusalsLike(record);
+      // The archive has a row that was open for too long.
+      if (like.fold && journal.fold(like.fold.id)) return like.fold;
+      like.count++;
+      if (like.count <= MAX_SINGLE) {
+        journal.add(slot, record);
+        return undefined;
+      }
+      journal.addFold(slot, record);
+      like.fold = { id: record.id };
+      return like.fold;
+    },
+    forget() {
+      for (const like of refusals.values()) like.fold = undefined;
+    },
+  };
+}
