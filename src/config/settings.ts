@@ -20,6 +20,7 @@ import {
   PASS_RULES,
   type PassRule,
   proxyAddress,
+  quarterOfMemory,
   SERVICE_TIER_RULES,
   type ServiceTierRule,
   type Share,
@@ -252,9 +253,9 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: 'largest request body',
   },
   'limits.max_memory_bytes': {
-    default: () => 256 * 1024 * 1024,
+    default: quarterOfMemory,
     parse: whole(1024, 64 * 1024 * 1024 * 1024),
-    about: 'memory for the bodies of all running requests',
+    about: 'memory for the bodies of all running requests, with the copies that gw makes of them',
   },
   'limits.client_idle_ms': {
     default: () => 5 * MINUTE,

@@ -1,6 +1,7 @@
 /** Readers of settings' values, which come as text or as JSON. Each throws SettingError. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { isTimezone } from '../calendar.ts';
 import { messageOf } from '../errors.ts';
@@ -181,4 +182,11 @@ export function collectorAddress(value: unknown): string {
   if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password)
     return url.href;
   throw new SettingError(`${JSON.stringify(value)} is not an address; an example is http://localhost:4318`);
+}
+
+/** A quarter of the memory that this process may use, but enough for three of the largest bodies. */
+export function quarterOfMemory(): number {
+  const allowed = process.constrainedMemory();
+  const bytes = allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
+  return Math.max(512 * 1024 ** 2, Math.floor(bytes / 4));
 }

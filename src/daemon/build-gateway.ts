@@ -133,7 +133,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     containers: createContainerSessions(clock.now),
     boundTrust,
     inputCounter: createInputCounter({ clock, upstreams, boundTrust, promptBases }),
-    bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
+    bodies: createBodyMemory(() => settings()['limits.max_memory_bytes'], clock),
     promptBases,
     recentPrompts: createRecentTexts(),
     recentBodies: createRecentTexts(),

@@ -470,7 +470,7 @@ describe('bodies', () => {
 
   test('that fill the memory limit cause a 503 for others, and a single one is always accepted', async () => {
     const gateway = await startGateway({
-      settings: { 'limits.max_memory_bytes': 2_048 },
+      settings: { 'limits.max_memory_bytes': 2_048, 'admission.max_wait_ms': 20 },
       budget: { period: 'daily', capUsd: 10 },
     });
     const large = { ...PLAIN, user: 'x'.repeat(3_000) };

@@ -132,11 +132,10 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
     const cut = () => call.abort();
     cutting.addEventListener('abort', cut, { once: true });
     // The memory of the body is released when the client's connection closes.
-    const { length } = context.request.bytes;
-    bodies.acquire(length, Number.POSITIVE_INFINITY);
+    const releaseBody = bodies.keep(context.request.bytes.length);
     this.#release = () => {
       cutting.removeEventListener('abort', cut);
-      bodies.release(length);
+      releaseBody();
     };
     this.#relay?.abandon();
   }

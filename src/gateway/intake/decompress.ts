@@ -1,16 +1,29 @@
-import { promisify } from 'node:util';
+import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { badRequest, messageOf } from '../../errors.ts';
-import { unzstd } from './unzstd.ts';
+import { badRequest, GwError, messageOf } from '../../errors.ts';
+import { ClientGone } from './client-gone.ts';
+import { joinChunks } from './join-chunks.ts';
+import { unzstdInThread } from './unzstd.ts';
 
-type Decode = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+interface DecodeOptions {
+  maxBytes: number;
+  /** The error above `maxBytes`. */
+  tooLarge: () => GwError;
+  /** Takes memory for what has been decoded; may wait, and throws where there is none. */
+  take: (bytes: number) => Promise<void> | undefined;
+}
 
-const DECODERS: Readonly<Record<string, Decode>> = {
-  gzip: promisify(zlib.gunzip) as Decode,
-  'x-gzip': promisify(zlib.gunzip) as Decode,
-  deflate: promisify(zlib.inflate) as Decode,
-  br: promisify(zlib.brotliDecompress) as Decode,
-  zstd: unzstd,
+type CreateDecoder = (options: zlib.ZlibOptions) => Transform;
+
+/** Undefined before Node 22.15. */
+const { createZstdDecompress } = zlib as { createZstdDecompress?: CreateDecoder };
+
+const DECODERS: Readonly<Record<string, (body: Buffer, options: DecodeOptions) => Promise<Buffer>>> = {
+  gzip: decodeWith(zlib.createGunzip),
+  'x-gzip': decodeWith(zlib.createGunzip),
+  deflate: decodeWith(zlib.createInflate),
+  br: decodeWith(zlib.createBrotliDecompress),
+  zstd: createZstdDecompress ? decodeWith(createZstdDecompress) : decodeZstd,
 };
 
 /** Whether gw can decode this `content-encoding`. */
@@ -18,22 +31,54 @@ export function canDecompress(encoding: string): boolean {
   return Object.hasOwn(DECODERS, encoding.trim().toLowerCase());
 }
 
-/** Decodes a request body. Throws GwError 400 for invalid data, and `tooLarge()` above `maxBytes`. */
-export async function decompress(
-  body: Buffer,
-  encoding: string,
-  { maxBytes, tooLarge }: { maxBytes: number; tooLarge: () => Error },
-): Promise<Buffer> {
+/** Decodes a request body. Throws GwError 400 for invalid data, `tooLarge()` above `maxBytes`, and what `take` throws. */
+export async function decompress(body: Buffer, encoding: string, options: DecodeOptions): Promise<Buffer> {
   const decode = DECODERS[encoding.trim().toLowerCase()];
   if (!decode) return body;
   try {
-    return await decode(body, { maxOutputLength: maxBytes });
+    return await decode(body, options);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    if (error instanceof GwError || error instanceof ClientGone) throw error;
     throw badRequest(
       `the body is not valid ${encoding}, which its content-encoding header names (${messageOf(error)})`,
     );
   }
+}
+
+const MIN_CHUNK_BYTES = 1024;
+const MAX_CHUNK_BYTES = 256 * 1024;
+
+/** Decodes chunk by chunk: a small body that grows without end takes no more than there is room for. */
+function decodeWith(create: CreateDecoder) {
+  return async (body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): Promise<Buffer> => {
+    const chunkSize = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, 8 * body.length));
+    const decoder = create({ chunkSize });
+    decoder.end(body);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of decoder) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge();
+      await take(chunk.length);
+      chunks.push(chunk);
+    }
+    return joinChunks(chunks, size);
+  };
+}
+
+let lastZstd: Promise<unknown> = Promise.resolve();
+
+/** One after the other: the next is not decoded before there is room for the last. */
+function decodeZstd(body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): Promise<Buffer> {
+  const decoded = lastZstd.then(async () => {
+    const bytes = await unzstdInThread(body, { maxOutputLength: maxBytes }).catch((error) => {
+      throw error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge() : error;
+    });
+    await take(bytes.length);
+    return bytes;
+  });
+  lastZstd = decoded.catch(() => {});
+  return decoded;
 }
 
 /** Decodes an answer of a server that ignored `accept-encoding: identity`. Undefined if that fails. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../../errors.ts';
-import { copyBytes } from '../../json/copy-bytes.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { BodyMemory } from '../state/body-memory.ts';
+import type { BodyMemory, BodyShare } from '../state/body-memory.ts';
 import { ClientGone } from './client-gone.ts';
 import { canDecompress, decompress } from './decompress.ts';
+import { joinChunks } from './join-chunks.ts';
 
 export interface BodyLimits {
   maxBytes: number;
@@ -13,71 +13,85 @@ export interface BodyLimits {
   fixed?: boolean;
   /** The memory that all bodies share. */
   memory?: BodyMemory;
+  /** How long a body waits for room in it. */
+  maxWaitMs?: number;
 }
 
 /**
- * Reads the whole body and decodes it; JSON comes with plain letters. Throws GwError 415 for a wrong content type, 413
- * above `maxBytes`, and 503 when the memory for bodies is full. The rest of a refused body is read and dropped: closing the connection while the
- * client still sends would reset it, and the client would never see the error.
+ * Reads the whole body and decodes it; JSON comes with plain letters. A body for which there is no memory waits for its
+ * turn, with its client's connection. Throws GwError 415 for a wrong content type, 413 above `maxBytes`, and 503 when the
+ * memory for bodies stays full. The rest of a refused body is read and dropped: closing the connection while the client
+ * still sends would reset it, and the client would never see the error.
  */
-export function readBody(
+export async function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
   type: 'json' | 'any' = 'json',
   response?: ServerResponse,
 ): Promise<Buffer> {
   if (type === 'json') checkType(request);
-  const received = readBytes(request, limits, response);
+  const share = limits.memory?.open();
+  // The body stays in memory until the request ends.
+  if (share) response?.once('close', share.release);
+  const received = await readBytes(request, limits, share);
   const encoding = request.headers['content-encoding'];
-  const body =
-    encoding === undefined ? received : received.then((bytes) => decode(bytes, encoding, limits, response));
-  return /json/i.test(request.headers['content-type'] ?? '') ? body.then(withPlainLetters) : body;
+  const body = encoding === undefined ? received : await decode(received, encoding, limits, share);
+  if (response?.destroyed) {
+    // A closed response may have emitted `close` before the last bytes were taken.
+    share?.release();
+    throw new ClientGone();
+  }
+  return /json/i.test(request.headers['content-type'] ?? '') ? withPlainLetters(body) : body;
 }
 
-async function decode(
-  bytes: Buffer,
-  encoding: string,
-  limits: BodyLimits,
-  response?: ServerResponse,
-): Promise<Buffer> {
-  const { maxBytes, memory } = limits;
-  const body = await decompress(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(limits) });
-  if (body === bytes) return body;
-  // A closed response emits no `close` any more, so the memory would never be released.
-  if (response?.destroyed) throw new ClientGone();
-  if (memory && !memory.acquire(body.length, bytes.length)) throw memoryFull();
-  response?.once('close', () => memory?.release(body.length));
-  return body;
+function decode(bytes: Buffer, encoding: string, limits: BodyLimits, share?: BodyShare): Promise<Buffer> {
+  const { maxBytes, maxWaitMs = 0 } = limits;
+  return decompress(bytes, encoding, {
+    maxBytes,
+    tooLarge: () => tooLarge(limits),
+    take: (size) => {
+      if (!share || share.take(size)) return undefined;
+      return share.takeInTurn(size, maxWaitMs).then((isTaken) => {
+        if (!isTaken) throw memoryFull();
+      });
+    },
+  });
 }
 
-function readBytes(request: IncomingMessage, limits: BodyLimits, response?: ServerResponse): Promise<Buffer> {
-  const { maxBytes, memory } = limits;
+function readBytes(request: IncomingMessage, limits: BodyLimits, share?: BodyShare): Promise<Buffer> {
+  const { maxBytes, maxWaitMs = 0 } = limits;
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) return Promise.reject(tooLarge(limits));
   return new Promise((resolve, reject) => {
-    let first: Buffer | undefined;
-    let chunks: Buffer[] | undefined;
+    let chunks: Buffer[] = [];
     let size = 0;
-    let acquired = 0;
-    // The body stays in memory until the request ends.
-    response?.on('close', () => memory?.release(acquired));
     const refuse = (error: GwError) => {
       request.removeAllListeners('data');
       request.resume();
-      first = undefined;
-      chunks = undefined;
+      chunks = [];
+      share?.release();
       reject(error);
     };
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBytes) return refuse(tooLarge(limits));
-      if (memory && !memory.acquire(chunk.length, acquired)) return refuse(memoryFull());
-      acquired += chunk.length;
-      if (!first) first = chunk;
-      else if (chunks) chunks.push(chunk);
-      else chunks = [first, chunk];
-    });
-    request.on('end', () => resolve(chunks ? joined(chunks, size) : (first ?? Buffer.alloc(0))));
+    /** Goes on once there is room. */
+    const take = (bytes: number, goOn: () => void) => {
+      if (!share || share.take(bytes)) return goOn();
+      request.pause();
+      void share.takeInTurn(bytes, maxWaitMs).then((isTaken) => (isTaken ? goOn() : refuse(memoryFull())));
+    };
+    const read = () => {
+      request.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > maxBytes) return refuse(tooLarge(limits));
+        chunks.push(chunk);
+        if (declared === 0) take(chunk.length, () => request.resume());
+      });
+      request.on('end', () => {
+        resolve(joinChunks(chunks, size));
+        // The listeners live as long as the request.
+        chunks = [];
+      });
+      request.resume();
+    };
     // Not `complete`: a connection that is destroyed with the whole body unread emits no `end`.
     const onClose = () => {
       if (!request.readableEnded) reject(new ClientGone());
@@ -86,15 +100,9 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
     if (request.destroyed) onClose();
     request.on('error', onClose);
     request.on('close', onClose);
+    // Bodies that are all half read would fill the memory, and none of them could be served.
+    take(declared, read);
   });
-}
-
-/** The chunks as one buffer of shared memory, which the optimizer's thread can read without a copy. */
-function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const bytes = Buffer.from(new SharedArrayBuffer(size));
-  let end = 0;
-  for (const chunk of chunks) end += copyBytes(chunk, bytes, end);
-  return bytes;
 }
 
 function checkType(request: IncomingMessage): void {
@@ -154,6 +162,11 @@ function memoryFull(): GwError {
 }
 
 /** The configured limits. */
-export function bodyLimits(gateway: Pick<Gateway, 'settings' | 'bodies'>): BodyLimits {
-  return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
+export function bodyLimits({ settings, bodies }: Pick<Gateway, 'settings' | 'bodies'>): BodyLimits {
+  const all = settings();
+  return {
+    maxBytes: all['limits.max_body_bytes'],
+    memory: bodies,
+    maxWaitMs: all['admission.max_wait_ms'],
+  };
 }

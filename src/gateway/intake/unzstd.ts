@@ -1,17 +1,7 @@
-import { promisify } from 'node:util';
-import * as zlib from 'node:zlib';
 import { type Clock, systemClock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import type { UnzstdAnswer, UnzstdRequest } from './unzstd-worker.ts';
-
-type Unzstd = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
-
-/** Undefined before Node 22.15. */
-const { zstdDecompress } = zlib as { zstdDecompress?: typeof zlib.gunzip };
-
-/** Decodes zstd. Rejects as `zlib` does: a body that grows too large has the code `ERR_BUFFER_TOO_LARGE`. */
-export const unzstd: Unzstd = zstdDecompress ? (promisify(zstdDecompress) as Unzstd) : unzstdInThread;
 
 /** Several times what the largest bodies take. */
 const MAX_MS = 10_000;
@@ -31,7 +21,11 @@ interface UnzstdOptions {
   clock?: Clock;
 }
 
-/** For a Node without zstd. Bodies are decoded one after the other, as one that takes too long stops the thread. */
+/**
+ * Decodes zstd in a Node without it. Rejects as `zlib` does: a body that grows too large has the code
+ * `ERR_BUFFER_TOO_LARGE`. Bodies are decoded one after the other, as one that takes
+ * too long stops the thread.
+ */
 export function unzstdInThread(body: Buffer, options: UnzstdOptions): Promise<Buffer> {
   const decoded = last.then(() => decode(body, options));
   last = decoded.catch(() => {});

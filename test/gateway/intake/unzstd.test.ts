@@ -1,8 +1,10 @@
 import * as zlib from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { GwError } from '../../../src/errors.ts';
 import { decodeZstd } from '../../../src/gateway/intake/decode-zstd.ts';
-import { unzstd, unzstdInThread } from '../../../src/gateway/intake/unzstd.ts';
+import { decompress } from '../../../src/gateway/intake/decompress.ts';
+import { unzstdInThread } from '../../../src/gateway/intake/unzstd.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const base64 = (text: string) => Buffer.from(text, 'base64');
@@ -37,8 +39,17 @@ const ENDLESS = base64(
   'KLUv/QQ4NAEA8HsidGV4dCI6IlRoZSBxdWljayBicm93biBmb3g7IAEUfv9jPp1MAAAIZQEA/P85EAJdAAAYdyJ9AQB9Th0IAT7USus=',
 );
 
+/** As bodies are decoded: by Node, where it can. */
+const decodeBody = (body: Buffer, { maxOutputLength }: typeof LIMIT) =>
+  decompress(body, 'zstd', {
+    maxBytes: maxOutputLength,
+    tooLarge: () =>
+      new GwError('too large', { status: 413, type: 'api_error', code: 'ERR_BUFFER_TOO_LARGE' }),
+    take: () => undefined,
+  });
+
 describe.each([
-  ['unzstd', unzstd],
+  ['decompress', decodeBody],
   ['unzstdInThread', unzstdInThread],
 ])('%s()', (_name, decode) => {
   test.each([
