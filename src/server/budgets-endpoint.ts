@@ -5,6 +5,7 @@ import { badRequest, notFound } from '../errors.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { mustBeOwn } from '../own-project.ts';
 import { scopeFromJson, scopeFromQuery } from '../reading/budget-scope.ts';
+import { mapInSlices } from '../reading/local/map-in-slices.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Project } from '../store/accounts/project.ts';
 import { getProject, listProjects } from '../store/accounts/projects.ts';
@@ -60,10 +61,15 @@ export async function listBudgetsEndpoint(
   const projects = query.project_id
     ? [await ownProject(caller, query.project_id, context.db)]
     : (await listProjects(context.db)).filter((project) => caller.admin || project.id === caller.projectId);
-  const standings = await Promise.all(projects.map(({ id }) => context.ledger.standings(id)));
+  const { ledger, now } = context;
+  const standings = await mapInSlices(projects, async (slice) =>
+    (await Promise.all(slice.map(({ id }) => ledger.standings(id)))).flat(),
+  );
   return {
     object: 'list',
-    data: distinct(standings.flat()).map((standing) => budgetResponse(standing, context.now)),
+    data: await mapInSlices(distinct(standings), (slice) =>
+      slice.map((standing) => budgetResponse(standing, now)),
+    ),
   };
 }
 

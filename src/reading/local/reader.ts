@@ -9,6 +9,7 @@ import type { AskTeamUsage } from '../../store/team/usage-query.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Reader } from '../reader.ts';
 import type { BudgetView } from '../schemas.ts';
+import { mapInSlices } from './map-in-slices.ts';
 import { projectToRead, type Scope } from './scope.ts';
 
 /** What a local reader reads besides the database. */
@@ -175,5 +176,7 @@ async function readBudgets(
   const { projectIds } = await import('../../store/accounts/projects.ts');
   const all = await standings(projectId === undefined ? projectIds(db) : [projectId]);
   // The schema's test validates the fields.
-  return all.map((standing) => budgetResponse(standing, now(), { nano: true }) as BudgetView);
+  return mapInSlices(all, (slice) =>
+    slice.map((standing) => budgetResponse(standing, now(), { nano: true }) as BudgetView),
+  );
 }

@@ -3,6 +3,7 @@ import type { Random } from '../../ids.ts';
 import type { Registry } from '../../providers/registry.ts';
 import type { Admin } from '../../reading/admin.ts';
 import { createLocalAdmin } from '../../reading/local/admin.ts';
+import { mapInSlices } from '../../reading/local/map-in-slices.ts';
 import { createLocalReader } from '../../reading/local/reader.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
@@ -59,7 +60,9 @@ export function createAccess(options: AccessOptions) {
       registry,
       catalog: async () => gateway.catalog(),
       standings: async (projectIds) =>
-        distinct((await Promise.all(projectIds.map((id) => ledger.standings(id)))).flat()),
+        distinct(
+          await mapInSlices(projectIds, async (ids) => (await Promise.all(ids.map(ledger.standings))).flat()),
+        ),
     });
     const admin = async () =>
       createLocalAdmin({

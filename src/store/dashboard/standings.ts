@@ -100,9 +100,7 @@ export function readStandingsFor(
 ): Standing[] {
   const standing = createStandingReader(db);
   const own = db
-    .prepare<{ projectId: number }, BudgetTerms>(
-      `${SELECT_TERMS} WHERE ${IN_PROJECT} AND b.removed_at IS NULL AND b.parent_id = 0`,
-    )
+    .prepare<{ projectId: number }, BudgetTerms>(`${SELECT_TERMS} WHERE ${IN_PROJECT}`)
     .all({ projectId });
   const selectMember = db.prepare<[number, string], BudgetTerms>(
     `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,

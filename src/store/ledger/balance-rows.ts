@@ -60,9 +60,16 @@ export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS p
   b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
   b.team_budget_id AS teamBudgetId, b.on_limit AS onLimit, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
 
-/** SQL for the budgets `b` that a project has: its own, and those of its team that count it. */
-export const IN_PROJECT = `(b.project_id = @projectId AND b.team_budget_id IS NULL OR b.team_budget_id IS NOT NULL
-  AND b.scope_value IN ('', (SELECT name FROM projects WHERE id = @projectId)))`;
+const LIVE = 'removed_at IS NULL AND parent_id = 0';
+
+/**
+ * SQL for the budgets `b` that a project has: its own, and those of its team that count it. As two lists, each of which has
+ * an index: with OR, SQLite reads the budgets of all projects.
+ */
+export const IN_PROJECT = `b.id IN (
+  SELECT id FROM budgets WHERE project_id = @projectId AND team_budget_id IS NULL AND ${LIVE}
+  UNION ALL SELECT id FROM budgets WHERE team_budget_id IS NOT NULL AND ${LIVE}
+  AND scope_value IN ('', (SELECT name FROM projects WHERE id = @projectId)))`;
 
 /** Prepares the search for the member of a cap for each that has spent and holds most. */
 export function prepareFullest(db: Db): BalanceRows['fullest'] {
@@ -116,7 +123,7 @@ export function prepareInsertMember(db: Db) {
 
 export function createBalanceRows(db: Db): BalanceRows {
   const selectProject = db.prepare<{ projectId: number }, BudgetTerms>(
-    `${SELECT_TERMS} WHERE ${IN_PROJECT} AND b.removed_at IS NULL AND b.parent_id = 0
+    `${SELECT_TERMS} WHERE ${IN_PROJECT}
      ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`,
   );
   const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
