@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { MAX_FIELDS, tooManyFields } from '../../wire/request/form.ts';
 import { referencesIn, referencesInText } from '../objects/references.ts';
 import type { References } from '../state/access/stored-objects.ts';
 
@@ -18,7 +19,10 @@ const NONE: References = { named: new Set(), seen: new Set() };
 
 /** The ids in the fields of a form, and in the lines of files that hold requests. */
 function referencesInForm(text: string, boundary: string): References {
-  const all = text.split(`--${boundary}`).flatMap((part) => {
+  // With the text before the first field and behind the last.
+  const parts = text.split(`--${boundary}`, MAX_FIELDS + 3);
+  if (parts.length > MAX_FIELDS + 2) throw tooManyFields();
+  const all = parts.flatMap((part) => {
     const headEnd = part.indexOf('\r\n\r\n');
     if (headEnd < 0) return [];
     const head = part.slice(0, headEnd);

@@ -1,3 +1,5 @@
+import { badRequest, type GwError } from '../../errors.ts';
+
 /** A field of a form, and the byte range of its value. */
 export interface FormField {
   name: string;
@@ -13,10 +15,22 @@ const PARAMETER = /;[ \t]*([\w*-]{1,40})=(?:"([^"\\]*)"|([^\s";\\]+))/g;
 const TYPE = /^multipart\/form-data/i;
 const DISPOSITION = /^content-disposition:[ \t]*form-data/i;
 
+/** As many as servers take: https://starlette.dev/requests/#request-files */
+export const MAX_FIELDS = 1_000;
+
+/** 400 for a form of more fields: each takes its time. */
+export function tooManyFields(): GwError {
+  return badRequest(
+    `the form has more than ${MAX_FIELDS} fields. Send it in parts`,
+    undefined,
+    'too_many_fields',
+  );
+}
+
 /**
  * The fields of a `multipart/form-data` body (RFC 7578; RFC 2046, 5.1), in their order. Undefined for one that servers
  * could read differently: text before the first field or behind the last, escapes in names, a header or a parameter twice,
- * a field in an encoding or a charset of its own.
+ * a field in an encoding or a charset of its own. Throws GwError 400 above `MAX_FIELDS`.
  */
 export function readForm(bytes: Buffer, contentType: string): FormField[] | undefined {
   const type = parametersOf(contentType.replace(TYPE, ''));
@@ -33,6 +47,7 @@ export function readForm(bytes: Buffer, contentType: string): FormField[] | unde
     const start = headersEnd + HEADERS_END.length;
     const named = nameIn(bytes.toString('latin1', at, headersEnd));
     if (!named || end < start) return undefined;
+    if (fields.length === MAX_FIELDS) throw tooManyFields();
     fields.push({ ...named, start, end });
     const after = bytes.toString('latin1', end + next.length, end + next.length + 5);
     if (after === '--' || after === '--\r\n') return fields;

@@ -90,3 +90,10 @@ describe('readForm()', () => {
     expect(read(`${part('form-data; name="a"', '1')}${END}`, 'multipart/form-data')).toBeUndefined();
   });
 });
+
+test('a form of more fields than servers take is refused', () => {
+  const form = (fields: number) =>
+    Buffer.from(`${'--b\r\ncontent-disposition: form-data; name="x"\r\n\r\n1\r\n'.repeat(fields)}--b--\r\n`);
+  expect(readForm(form(1_000), 'multipart/form-data; boundary=b')).toHaveLength(1_000);
+  expect(() => readForm(form(1_001), 'multipart/form-data; boundary=b')).toThrow('more than 1000 fields');
+});
