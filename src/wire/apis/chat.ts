@@ -1,9 +1,9 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import { checkList, type Fields } from '../request/fields.ts';
+import { checkList } from '../request/fields.ts';
 import type { NonTextMarkers } from '../request/non-text-input.ts';
-import { beyondLimit, LIMITS } from '../request/output-limits.ts';
+import { beyondLimit, choicesPerPrompt, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
@@ -13,7 +13,6 @@ import type { Wire } from '../wire.ts';
 import { CHAT_BLOCKS } from './chat-blocks.ts';
 import { choiceAnswers } from './choice-answers.ts';
 
-const MAX_CHOICES = 128;
 /** Input that the provider fetches: media by URL, and Azure's data sources. */
 const FETCHED = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
 /** Keys of Google's tools, which have no `type`. */
@@ -103,11 +102,6 @@ export const chatWire: Wire = {
     stored: new Set(['web_search_options', 'extra_body', 'cached_content', 'cachedContent', 'data_sources']),
   }),
 };
-
-/** `best_of` answers are generated and billed, `n` of them returned. Some providers support this in chats as well. */
-export function choicesPerPrompt(fields: Fields): number {
-  return Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1);
-}
 
 function renameLimit(members: readonly Member[]): Edit[] {
   const limits = members.filter(({ key }) => LIMITS.includes(key));

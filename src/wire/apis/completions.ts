@@ -1,11 +1,11 @@
 import type { Fields } from '../request/fields.ts';
-import { beyondLimit, LIMITS } from '../request/output-limits.ts';
+import { beyondLimit, choicesPerPrompt, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { type BlockShape, findUnseen } from '../request/prompt-blocks.ts';
 import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
-import { choicesPerPrompt, NON_TEXT, TOOLS } from './chat.ts';
+import { NON_TEXT, TOOLS } from './chat.ts';
 import { CHAT_BLOCKS } from './chat-blocks.ts';
 import { choiceAnswers } from './choice-answers.ts';
 import { readPlainInput } from './plain-input.ts';

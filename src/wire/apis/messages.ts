@@ -1,4 +1,3 @@
-import { isObject } from '../../json/object.ts';
 import {
   endMessageAtLimit,
   hasMessageContent,
@@ -7,30 +6,18 @@ import {
   messageText,
   messageUsage,
 } from '../answer/messages.ts';
-import { checkList, type Fields } from '../request/fields.ts';
+import { checkList } from '../request/fields.ts';
+import { choicesPerPrompt } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
-import { MAX_REASONING_TOKENS } from '../request/reasoning-budget.ts';
+import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { MESSAGE_BLOCKS } from './messages-blocks.ts';
 
 const LIMITS = ['max_tokens'];
 /** The tools that accept `max_uses`. */
 const TOOLS_WITH_LIMIT = new Set(['web_search', 'web_fetch']);
-
-/** With interleaved thinking the budget may exceed `max_tokens`. Then it counts in addition to it. */
-function thinkingBeyondLimit(fields: Fields): number | undefined {
-  const budget = reasoningBudget(fields);
-  const limit = fields.read('max_tokens');
-  return typeof limit === 'number' && budget > limit ? budget : undefined;
-}
-
-function reasoningBudget(fields: Fields): number {
-  const thinking = fields.read('thinking');
-  const budget = isObject(thinking) ? thinking.budget_tokens : undefined;
-  return typeof budget === 'number' && budget > 0 ? Math.min(Math.ceil(budget), MAX_REASONING_TOKENS) : 0;
-}
 
 /** Anthropic's messages: https://docs.anthropic.com/en/api/messages */
 export const messagesWire: Wire = {
@@ -39,10 +26,13 @@ export const messagesWire: Wire = {
   path: '/messages',
   ...createParser({
     limits: LIMITS,
-    fields: ['messages', 'thinking'],
+    // Hosts that bridge to chats take their fields as well.
+    fields: ['messages', 'thinking', 'reasoning', 'n', 'best_of'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'send the conversation in it'),
-    beyondLimit: thinkingBeyondLimit,
+    // With interleaved thinking the budget may exceed `max_tokens`. Then it counts in addition to it.
+    beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
     reasoningBudget,
+    choices: choicesPerPrompt,
     // Documents, and tools that make the provider add input.
     nonText: {
       images: ['image'],

@@ -7,6 +7,7 @@ import {
   responseUsage,
 } from '../answer/responses.ts';
 import { endResponseAtLimit } from '../answer/responses-ending.ts';
+import { choicesPerPrompt } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
@@ -46,9 +47,11 @@ export const responsesWire: Wire = {
   ...createParser({
     limits: LIMITS,
     leastLimit: 16,
-    fields: ['background', 'reasoning'],
+    // Hosts that bridge to chats take their fields as well.
+    fields: ['background', 'reasoning', 'thinking', 'n', 'best_of'],
     beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
     reasoningBudget,
+    choices: choicesPerPrompt,
     check(fields) {
       if (!fields.boolean('background')) return;
       throw badRequest(

@@ -1,5 +1,6 @@
 import { badRequest } from '../../errors.ts';
-import { type Member, readValue } from '../../json/scan.ts';
+import { duplicateKey } from '../../json/duplicate-key.ts';
+import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 
 /** Typed access to the body fields that gw reads. `null` counts as absent, as it does at the providers. */
 export interface Fields {
@@ -10,7 +11,7 @@ export interface Fields {
   integer(key: string, min: number, max: number): number | undefined;
 }
 
-/** Refuses duplicate fields of `names`: gw and the provider could read different ones. */
+/** Refuses duplicate fields of `names`, and duplicate keys within those that are read: gw and the provider could read different ones. */
 export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<string>): Fields {
   const byKey = new Map<string, Member>();
   for (const member of members) {
@@ -28,8 +29,11 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
     const member = byKey.get(key);
     if (!member) return undefined;
     try {
-      return readValue(bytes, member) ?? undefined;
-    } catch {
+      const twice = duplicateKey(bytes, member.start);
+      if (twice === undefined) return readValue(bytes, member) ?? undefined;
+      throw badRequest(`"${twice}" appears twice in "${key}": remove one`, key, 'duplicate_parameter');
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
       throw badRequest(`"${key}" is not valid JSON`, key, 'invalid_json');
     }
   };

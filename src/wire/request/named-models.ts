@@ -1,5 +1,6 @@
-import { isObject } from '../../json/object.ts';
-import { type Member, readValue } from '../../json/scan.ts';
+import { plainName } from '../../json/plain-name.ts';
+import { JsonSyntaxError, type Member, skipValue } from '../../json/scan.ts';
+import { stringAt, walkArray, walkObject } from '../../json/walk.ts';
 import { makerOf } from '../../providers/makers.ts';
 import type { FormField } from './form.ts';
 
@@ -13,36 +14,40 @@ export interface NamedModels {
 /** What holds texts and data of users, tools and their schemas, where a name chooses nothing. */
 // biome-ignore format: they fit a few lines
 const CONTENT = new Set([
-  'arguments', 'client_metadata', 'content', 'contents', 'description', 'input', 'input_schema', 'inputs', 'instructions',
+  'anthropic_beta', 'arguments', 'betas', 'client_metadata', 'content', 'contents', 'description', 'input', 'input_schema', 'inputs', 'instructions',
   'json_schema', 'messages', 'metadata', 'parameters', 'prompt', 'prompt_cache_key', 'properties', 'safety_identifier',
   'schema', 'service', 'stop', 'suffix', 'system', 'text', 'texts', 'title', 'tool_resources', 'user',
 ]);
 /**
  * What stands for a model, or requests, that are stored elsewhere: agents and workflows (Mistral, OpenAI), presets
- * (OpenRouter), assistants, files of requests.
+ * (OpenRouter), assistants, files of requests. Plain names.
  */
 // biome-ignore format: they fit a few lines
 const HIDDEN = new Set([
-  'agent', 'agent_id', 'assistant', 'assistant_id', 'deployment', 'deployment_id', 'eval_id', 'input_file',
-  'input_file_id', 'input_files', 'preset', 'prompt_id', 'workflow', 'workflow_id',
+  'agent', 'agentid', 'assistant', 'assistantid', 'deployment', 'deploymentid', 'evalid', 'inputfile', 'inputfileid',
+  'inputfiles', 'preset', 'promptid', 'workflow', 'workflowid',
 ]);
-/** Members whose texts are models: `model`, `models`, `fallback_models`, `grader_model`, `fallbacks`, and what is in them. */
-const MODEL = /^(?:.*_)?models?(?:_id|_name|_ids|_names)?$|^fallbacks?$/;
+/**
+ * Plain names of members whose texts are models: `model`, `models`, `fallback_models`, `graderModel`, `fallbacks`, and what
+ * is in them.
+ */
+const MODEL = /models?(?:id|name|ids|names)?$|^fallbacks?$/;
 const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const START_OF_NULL = 0x6e;
 /** Objects nest no deeper than this in any request of a provider's document. */
 const MAX_DEPTH = 32;
 
 /** Names that can only be models, wherever they stand. */
 const isModelName = (text: string): boolean => makerOf(text) !== undefined;
 
-/** The models that the members of a JSON body name, at any depth outside of content. */
+/** The models that the members of a JSON body name, at any depth outside of content, under each of equal names. */
 export function modelsIn(bytes: Buffer, members: readonly Member[]): NamedModels {
   const found: NamedModels = { names: [], hidden: undefined };
-  for (const member of members) {
+  for (const { key, start } of members) {
     // A stored prompt of OpenAI's is an object, and may choose a model.
-    if (member.key === 'prompt' && bytes[member.start] === OPEN_BRACE) found.hidden ??= 'prompt';
-    if (!CONTENT.has(member.key))
-      visit(readMember(bytes, member), member.key, { found, isModel: false, depth: 0 });
+    if (key === 'prompt' && bytes[start] === OPEN_BRACE) found.hidden ??= 'prompt';
+    if (!CONTENT.has(key)) visitMember(bytes, start, key, found);
   }
   return found;
 }
@@ -73,11 +78,24 @@ export function modelsInForm(bytes: Buffer, fields: readonly FormField[]): Named
   for (const { name, isFile, start, end } of fields) {
     const key = name.replace(/\[\]$/, '');
     // A server may read a small file as a field.
-    if (isFile && (MODEL.test(key) || HIDDEN.has(key))) found.hidden ??= key;
-    else if (!isFile && !CONTENT.has(key))
-      visit(bytes.toString('utf8', start, end), key, { found, isModel: false, depth: 0 });
+    if (isFile && (MODEL.test(plainName(key)) || HIDDEN.has(plainName(key)))) found.hidden ??= key;
+    else if (!isFile && !CONTENT.has(key)) {
+      if (HIDDEN.has(plainName(key))) found.hidden ??= key;
+      const isModel = MODEL.test(plainName(key));
+      noteText(bytes.toString('utf8', start, end), key, { found, isModel, depth: 0 });
+    }
   }
   return found;
+}
+
+function visitMember(bytes: Buffer, start: number, key: string, found: NamedModels): void {
+  try {
+    visit(bytes, start, key, { found, isModel: false, depth: 0 });
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    // A lenient parser may read a bad escape as anything.
+    found.hidden ??= key;
+  }
 }
 
 interface Place {
@@ -87,24 +105,24 @@ interface Place {
   depth: number;
 }
 
-function visit(value: unknown, key: string, { found, isModel, depth }: Place): void {
-  const names = isModel || MODEL.test(key);
-  if (value === null || value === undefined) return;
-  if (HIDDEN.has(key) || depth > MAX_DEPTH) found.hidden ??= key;
-  if (typeof value === 'string') {
-    if (names || (key !== 'name' && isModelName(value))) found.names.push(value);
-    return;
-  }
+/** Visits the value at `start`. Returns its end. */
+function visit(bytes: Buffer, start: number, key: string, { found, isModel, depth }: Place): number {
+  const end = skipValue(bytes, start);
+  const names = isModel || MODEL.test(plainName(key));
+  if (bytes[start] === START_OF_NULL) return end;
+  if (HIDDEN.has(plainName(key)) || depth > MAX_DEPTH) found.hidden ??= key;
+  if (depth > MAX_DEPTH) return end;
   const inner = { found, isModel: names, depth: depth + 1 };
-  if (Array.isArray(value)) for (const each of value) visit(each, key, inner);
-  else if (isObject(value))
-    for (const [name, each] of Object.entries(value)) if (!CONTENT.has(name)) visit(each, name, inner);
+  if (bytes[start] === OPEN_BRACE)
+    walkObject(bytes, start, (member, valueStart) =>
+      CONTENT.has(member) ? skipValue(bytes, valueStart) : visit(bytes, valueStart, member, inner),
+    );
+  else if (bytes[start] === OPEN_BRACKET)
+    walkArray(bytes, start, (element) => visit(bytes, element, key, inner));
+  else noteText(stringAt(bytes, { start, end }), key, { found, isModel: names, depth });
+  return end;
 }
 
-function readMember(bytes: Buffer, member: Member): unknown {
-  try {
-    return readValue(bytes, member);
-  } catch {
-    return undefined;
-  }
+function noteText(text: string | undefined, key: string, { found, isModel }: Place): void {
+  if (text !== undefined && (isModel || (key !== 'name' && isModelName(text)))) found.names.push(text);
 }

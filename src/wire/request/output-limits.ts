@@ -17,3 +17,10 @@ function predictionBound(fields: Fields): number {
   const member = fields.find('prediction');
   return member && fields.read('prediction') !== undefined ? member.end - member.start : 0;
 }
+
+const MAX_CHOICES = 128;
+
+/** `best_of` answers are generated and billed, `n` of them returned. Some providers support this in chats as well. */
+export function choicesPerPrompt(fields: Fields): number {
+  return Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1);
+}

@@ -1,5 +1,6 @@
 import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
+import { plainName } from '../../json/plain-name.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
 import type { Member } from '../../json/scan.ts';
 import { type Fields, memberOf, readFields } from './fields.ts';
@@ -61,12 +62,13 @@ export function createParser(shape: RequestShape): RequestParser {
     ...(shape.tools ? ['tools', ...Object.keys(shape.tools.fields ?? {})] : []),
     ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
   ]);
+  const plainNames = new Map([...fieldNames].map((name) => [plainName(name), name]));
   const newReader = shape.nonText && stringReaders(shape.nonText);
   const stored = shape.stored ?? [];
   const scanWhole = (bytes: Buffer, earlier?: Earlier<ScannedBody>) => scanBody(bytes, newReader, earlier);
   function parse(bytes: Buffer, scan = scanWhole(bytes)): WireRequest {
     const { members, strings } = scan;
-    checkKeys(members, fieldNames);
+    checkKeys(members, plainNames);
     const fields = readFields(bytes, members, fieldNames);
     const model = readModel(fields);
     shape.check?.(fields, bytes);
@@ -102,21 +104,16 @@ export function createParser(shape: RequestShape): RequestParser {
   return { scan: scanWhole, parse };
 }
 
-/** Refuses a misspelt field name that some providers accept (Go's JSON decoder ignores case) and others ignore. */
-function checkKeys(members: readonly Member[], fieldNames: ReadonlySet<string>): void {
+/** Refuses a name that some decoders read as that of a field, and others ignore. */
+function checkKeys(members: readonly Member[], fieldNames: ReadonlyMap<string, string>): void {
   for (const { key } of members) {
-    if (!UNUSUAL_CHARACTER.test(key)) continue;
-    // Upper case first, which turns ſ into S and the Kelvin sign into K.
-    const name = key.replaceAll(REPLACEMENT_CHARACTER, '').toUpperCase().toLowerCase();
-    if (fieldNames.has(name)) {
+    const name = UNUSUAL_CHARACTER.test(key) ? fieldNames.get(plainName(key)) : undefined;
+    if (name !== undefined)
       throw badRequest(`"${key}" could be read as "${name}": write "${name}"`, name, 'ambiguous_parameter');
-    }
   }
 }
 
 const UNUSUAL_CHARACTER = /[^a-z\d_]/;
-/** Stands for bytes that are not UTF-8, which some decoders drop. */
-const REPLACEMENT_CHARACTER = '\ufffd';
 
 function withStored(nonText: NonTextInput, isStored: boolean): NonTextInput {
   return isStored ? { ...nonText, context: true, onlyStored: !nonText.context } : nonText;

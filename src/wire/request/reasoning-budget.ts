@@ -4,7 +4,7 @@ import type { Fields } from './fields.ts';
 /** The smallest budget that OpenRouter gives a model with reasoning enabled. */
 const MIN_REASONING_TOKENS = 1_024;
 /** More than any model generates. */
-export const MAX_REASONING_TOKENS = 100_000_000;
+const MAX_REASONING_TOKENS = 100_000_000;
 
 /**
  * The request's limit of reasoning tokens. OpenRouter accepts `reasoning` with a limit
