@@ -14,9 +14,10 @@ export interface NamedModels {
 /** What holds texts and data of users, tools and their schemas, where a name chooses nothing. */
 // biome-ignore format: they fit a few lines
 const CONTENT = new Set([
-  'anthropic_beta', 'arguments', 'betas', 'client_metadata', 'content', 'contents', 'description', 'input', 'input_schema', 'inputs', 'instructions',
-  'json_schema', 'messages', 'metadata', 'parameters', 'prompt', 'prompt_cache_key', 'properties', 'safety_identifier',
-  'schema', 'service', 'stop', 'suffix', 'system', 'text', 'texts', 'title', 'tool_resources', 'user',
+  'anthropic_beta', 'arguments', 'betas', 'client_metadata', 'content', 'contents', 'description', 'input',
+  'input_schema', 'inputs', 'instructions', 'json_schema', 'messages', 'metadata', 'parameters', 'prompt',
+  'prompt_cache_key', 'properties', 'safety_identifier', 'schema', 'service', 'stop', 'suffix', 'system', 'text',
+  'texts', 'title', 'tool_resources', 'user',
 ]);
 /**
  * What stands for a model, or requests, that are stored elsewhere: agents and workflows (Mistral, OpenAI), presets
