@@ -393,12 +393,20 @@ describe('what OpenRouter does without being asked', () => {
     ['a document', ask([pdf])],
     ['three of them', ask([pdf, pdf, pdf])],
     ['a document beside text', ask([{ type: 'text', text: 'hi' }, pdf])],
+    [
+      'a document in the words of another API',
+      { input: [{ role: 'user', content: [pdf] }] },
+      '/v1/responses',
+    ],
     ['a preset in the name', ask([{ type: 'text', text: 'hi' }], { model: 'openrouter/m@preset/x' })],
-  ])('is held at its worst: %s', async (_, body) => {
-    const gateway = await withCap(2);
-    expect((await gateway.post(body)).status).toBe(402);
-    expect(gateway.upstream.requests).toEqual([]);
-  });
+  ] as [string, object, string?][])(
+    'is held at its worst: %s',
+    async (_, body, path = '/v1/chat/completions') => {
+      const gateway = await withCap(2);
+      expect((await gateway.post({ model: 'openrouter/m', ...body }, { path })).status).toBe(402);
+      expect(gateway.upstream.requests).toEqual([]);
+    },
+  );
 
   test('passes where the cap has room for it, or the owner knows its fee', async () => {
     const gateway = await withCap(5);

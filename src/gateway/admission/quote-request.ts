@@ -8,6 +8,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
+import { nonTextOf } from './measure-prompt.ts';
 import { priceProfile } from './price-profile.ts';
 import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
@@ -35,7 +36,8 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   const own = listed && withFallbacks(holdCard(gateway, context, target, listed), fallbacks, billed);
   const card = own && priceFactor !== 1 ? scaleCard(own, priceFactor) : own;
   const settings = gateway.settings();
-  const serverTools = toolsFor(context.request, target);
+  const { serverTools: requested, bytes } = context.request;
+  const serverTools = toolsFor({ serverTools: requested, nonText: nonTextOf(context), bytes }, target);
   const tools =
     serverTools &&
     !isSelfHosted(target, listed) &&

@@ -5,7 +5,7 @@ import { completionsWire } from '../../../src/wire/apis/completions.ts';
 import { embeddingsWire } from '../../../src/wire/apis/embeddings.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';
 import { responsesWire } from '../../../src/wire/apis/responses.ts';
-import { modelsIn } from '../../../src/wire/request/named-models.ts';
+import { modelsIn, otherModelsIn } from '../../../src/wire/request/named-models.ts';
 
 const HI = [{ role: 'user', content: 'hi' }];
 const WIRES = [
@@ -108,8 +108,12 @@ describe('modelsIn()', () => {
     '{"x":{"modelId":"dear"}}',
     '{"model-name":{"a":[{"b":"dear"}]}}',
     '{"m\\u006fdel\\u0000x":"dear"}',
+    '{"reasoning":[{"model":"dear"}]}',
+    '{"tool_choice":{"model":"dear"}}',
   ])('%s names a model', (json) => {
     expect(read(json).names).toEqual(['dear']);
+    const bytes = Buffer.from(json);
+    expect(otherModelsIn(bytes, responsesWire.scan(bytes).members).names).toEqual(['dear']);
   });
 
   test.each(['{"agentId":"a"}', '{"x":{"Preset":"a"}}', '{"x":{"a":"\\x"}}'])('%s may choose one', (json) => {
