@@ -40,7 +40,7 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   const serverTools = toolsFor({ serverTools: requested, nonText: nonTextOf(context), bytes }, target);
   const tools =
     serverTools &&
-    !isSelfHosted(target, listed) &&
+    !(isSelfHosted(target, listed) && fallbacks.every(isFree)) &&
     toolFees(serverTools, {
       provider: provider.name,
       choices: context.request.choices,
