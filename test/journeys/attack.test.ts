@@ -839,7 +839,7 @@ describe('a body that gw and the provider might parse differently', () => {
       400,
       'ambiguous_parameter',
     ],
-    ['invalid UTF-8', withField(Buffer.from('"n\xff":128', 'latin1')), 400, 'ambiguous_parameter'],
+    ['invalid UTF-8', withField(Buffer.from('"n\xff":128', 'latin1')), 400, 'invalid_json'],
   ])('is refused for %s', async (_what, body, status, code) => {
     const gateway = await budgeted();
     const answer = await gateway.post(body);

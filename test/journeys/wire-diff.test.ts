@@ -70,13 +70,11 @@ describe('a body that needs no edit reaches the upstream byte for byte', () => {
     expect((await forwarded(gateway, body)).toString()).toBe(body);
   });
 
-  test('a byte order mark, and invalid UTF-8', async () => {
+  test('a byte order mark', async () => {
     const gateway = await startGateway();
     const body = Buffer.concat([
       Buffer.from([0xef, 0xbb, 0xbf]),
-      Buffer.from('{"model":"test-model","messages":[{"content":"'),
-      Buffer.from([0xff, 0xfe, 0xc3]),
-      Buffer.from('"}]}'),
+      Buffer.from('{"model":"test-model","messages":[{"content":"x"}]}'),
     ]);
     gateway.upstream.queue(echo());
     expect((await forwarded(gateway, body)).equals(body)).toBe(true);

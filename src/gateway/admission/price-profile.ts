@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { dependsOn, type PriceCard } from '../../pricing/price-card.ts';
 import { ANY_PRICE, type CacheWrites, longerWrites, type PriceProfile } from '../../pricing/price-profile.ts';
 import { PRESETS } from '../../providers/presets.ts';
@@ -69,8 +68,7 @@ export function isOwnHost({ name, origin }: Provider): boolean {
 
 function cacheWrites(request: WireRequest, provider: Provider): CacheWrites {
   if (request.members.some(({ key }) => STORED.includes(key))) return '1h';
-  // Some decoders drop what is not UTF-8, so the marks may have other names than gw has read.
-  const marked = isUtf8(request.bytes) ? (request.cacheWrites ?? '1h') : '1h';
+  const marked = request.cacheWrites ?? '1h';
   if (isOwnHost(provider)) {
     const isByMark = WRITES_BY_MARK.has(provider.name) && provider.wire === 'anthropic';
     return isByMark ? marked : longerWrites(marked, 'default');

@@ -30,6 +30,7 @@ export async function readBody(
   response?: ServerResponse,
 ): Promise<Buffer> {
   if (type === 'json') checkType(request);
+  checkCharset(request);
   const share = limits.memory?.open();
   // The body stays in memory until the request ends.
   if (share) response?.once('close', share.release);
@@ -124,13 +125,6 @@ function checkType(request: IncomingMessage): void {
       code: 'unsupported_media_type',
     });
   }
-  if (/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) {
-    throw new GwError(`the content type is ${type}, but gw reads only UTF-8: send the body as UTF-8`, {
-      status: 415,
-      type: 'invalid_request_error',
-      code: 'unsupported_media_type',
-    });
-  }
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity' && !canDecompress(encoding)) {
     throw new GwError(
@@ -142,6 +136,17 @@ function checkType(request: IncomingMessage): void {
       },
     );
   }
+}
+
+/** JSON in another encoding would be something else to gw than to the provider. */
+function checkCharset({ headers }: IncomingMessage): void {
+  const type = headers['content-type'] ?? '';
+  if (!/json/i.test(type) || !/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) return;
+  throw new GwError(`the content type is ${type}, but gw reads only UTF-8: send the body as UTF-8`, {
+    status: 415,
+    type: 'invalid_request_error',
+    code: 'unsupported_media_type',
+  });
 }
 
 function tooLarge({ maxBytes, fixed = false }: BodyLimits): GwError {

@@ -1,11 +1,11 @@
 import { bytesAt } from '../../json/bytes-at.ts';
-import { mayHideWords } from '../../wire/request/escaped-letters.ts';
+import type { Member } from '../../json/scan.ts';
 import { unseenIn } from '../admission/measure-prompt.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Asker, References } from '../state/access/stored-objects.ts';
 import type { Target } from '../state/resolver.ts';
-import { referencesInText } from './references.ts';
+import { MAY_NAME, referencesInText } from './references.ts';
 
 /**
  * Throws GwError 404 if a completion refers to what another project has stored at a provider: a response, a
@@ -45,12 +45,25 @@ const FIELDS = new Set(['previous_response_id', 'conversation', 'prompt', 'conta
 /** A quick check that may find more than there is, but never less. */
 function mayRefer(context: RequestContext): boolean {
   const { bytes, members } = context.request;
-  if (members.some(({ key }) => FIELDS.has(key))) return true;
+  if (members.some((member) => FIELDS.has(member.key) || optionRefers(bytes, member))) return true;
   // An item of a response stands for itself by its id alone.
   if (/^responses/.test(context.wire.endpoint) && bytes.indexOf(ID) >= 0) return true;
-  return mentionsIds(bytes) || mayHideWords(bytes) || unseenIn(context) !== undefined;
+  return mentionsIds(bytes) || unseenIn(context) !== undefined;
 }
 
+/** What is read block by block, of known shapes: whatever has another one is unseen. */
+const PROMPTS = new Set(['messages', 'input', 'system', 'instructions', 'tools', 'functions']);
+/** Longer options, such as schemas, are checked in any case. */
+const MAX_OPTION_BYTES = 16 * 1024;
+
+/** Whether a field beside the prompt may name an object within its options. */
+function optionRefers(bytes: Buffer, { key, start, end }: Member): boolean {
+  if (PROMPTS.has(key) || (bytes[start] !== OPEN_BRACE && bytes[start] !== OPEN_BRACKET)) return false;
+  return end - start > MAX_OPTION_BYTES || MAY_NAME.test(bytes.toString('latin1', start, end));
+}
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
 const ID = Buffer.from('"id"');
 const ID_KEY = Buffer.from('_id');
 const CONTAINER = Buffer.from('"container"');

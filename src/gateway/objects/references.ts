@@ -14,6 +14,11 @@ const REFERENCES: ReadonlySet<string> = new Set([
 /** Whether a field's value is the id of an object. */
 export const namesObject = (field: string): boolean => REFERENCES.has(field) || field === 'item_id';
 
+/** What is in every JSON text that names an object; an escape may stand for any letter of it. */
+export const MAY_NAME = new RegExp(
+  ['_id', '"id"', ...[...REFERENCES].filter((field) => !field.includes('_id')), String.raw`\\u00`].join('|'),
+);
+
 /** Fields that hold such an object with its `id`. */
 const HOLDERS: ReadonlySet<string> = new Set([
   ...[

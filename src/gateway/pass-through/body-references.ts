@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MAX_FIELDS, tooManyFields } from '../../wire/request/form.ts';
-import { referencesIn, referencesInText } from '../objects/references.ts';
+import { MAY_NAME, referencesIn, referencesInText } from '../objects/references.ts';
 import type { References } from '../state/access/stored-objects.ts';
 
 /** The ids in a body: in JSON, in the fields of forms, and in files with requests for a batch. */
@@ -8,7 +8,7 @@ export function bodyReferences(bytes: Buffer, headers: IncomingHttpHeaders): Ref
   if (bytes.length === 0) return NONE;
   const type = headers['content-type'] ?? '';
   const boundary = /^multipart\/form-data.*?boundary="?([^";]+)/is.exec(type)?.[1];
-  const text = bytes.toString('utf8');
+  const text = withoutZeros(bytes.toString('utf8'));
   if (boundary !== undefined) return referencesInForm(text, boundary);
   if (/^application\/x-www-form-urlencoded/i.test(type))
     return referencesIn(Object.fromEntries(new URLSearchParams(text)));
@@ -37,17 +37,18 @@ function referencesInForm(text: string, boundary: string): References {
   };
 }
 
-/** What a line must have to name an object. */
-const MAY_REFER = /_id|conversation|container|"prompt"|item_reference|\\u00/;
+/** Python's parser takes UTF-16 and UTF-32 for JSON too, whose zero bytes are left out here. No other text has any. */
+function withoutZeros(text: string): string {
+  return text.slice(0, 64).includes('\0') ? text.replaceAll('\0', '') : text;
+}
 
 /**
  * The ids in the lines of JSONL (https://platform.openai.com/docs/guides/batch), whatever stands before its first object.
- * Python's parser takes UTF-16 and UTF-32 too, whose zero bytes are left out here; a binary file has no such lines.
+ * A binary file has no such lines.
  */
 function referencesInLines(text: string): References[] {
-  const plain = text.slice(0, 64).includes('\0') ? text.replaceAll('\0', '') : text;
-  return plain
+  return withoutZeros(text)
     .split('\n')
-    .filter((line) => line.includes('{') && MAY_REFER.test(line))
+    .filter((line) => line.includes('{') && MAY_NAME.test(line))
     .map(referencesInText);
 }

@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { GwError } from '../../errors.ts';
+import { withPlainLetters } from '../../json/plain-letters.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { askerOf } from '../objects/check-references.ts';
@@ -124,10 +125,10 @@ const DATA = new Set(['assistants', 'vision', 'user_data']);
 
 /** Whether a new upload has only such a purpose, under each of its members of that name, and however it is read. */
 function isOfData(body: Buffer): boolean {
-  const text = body.toString('utf8');
+  const text = withPlainLetters(body).toString('utf8');
   const purposes = [...text.matchAll(/"purpose"\s*:\s*"([^"]*)"/g)];
   const isData = purposes.length > 0 && purposes.every(([, name = '']) => DATA.has(name));
-  return isData && !mayHideWords(body) && parseObject(text) !== undefined && !isFormOfPurpose(text);
+  return isData && isUtf8(body) && parseObject(text) !== undefined && !isFormOfPurpose(text);
 }
 
 /** JSON can be a form as well, whose fields are in its texts. */

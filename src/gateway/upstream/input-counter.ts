@@ -10,7 +10,6 @@ import {
 } from '../../providers/token-count.ts';
 import { withoutHeaders } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import { mayAnswerOther } from '../../wire/request/surcharges.ts';
 import { promptOf, unseenIn } from '../admission/measure-prompt.ts';
 import { isChangingName, scopeOf } from '../admission/prompt-scope.ts';
@@ -156,7 +155,6 @@ function isCountable(context: RequestContext, target: Target, endpoint: CountEnd
   if (unseenIn(context)?.isInline === false) return false;
   const fields = request.members.map(({ key }) => key).filter((key) => key !== 'service');
   if (!countsFields(endpoint, fields)) return false;
-  if (mayHideWords(request.bytes)) return false;
   const text = request.bytes.toString('latin1');
   // Thinking can be bounded only where the prompt can be split.
   return !UNCOUNTED.test(text) && (promptOf(context) !== undefined || !THINKING.test(text));

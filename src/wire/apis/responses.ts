@@ -23,14 +23,13 @@ const STORED = ['previous_response_id', 'conversation', 'prompt', 'context_manag
 const CALL_LIMIT = 'max_tool_calls';
 
 const TOOLS = Buffer.from('"tools"');
-const ESCAPE = Buffer.from('\\u00');
 
 /** The lists of tools in items of the conversation: https://platform.openai.com/docs/guides/tools */
 function additionalTools(bytes: Buffer, members: Member[]): { start: number }[] {
   const input = members.find(({ key }) => key === 'input');
   if (!input || bytes[input.start] !== OPEN_BRACKET) return [];
   const text = bytes.subarray(input.start, input.end);
-  if (text.indexOf(TOOLS) < 0 && text.indexOf(ESCAPE) < 0) return [];
+  if (text.indexOf(TOOLS) < 0) return [];
   return scanArray(bytes, input.start).flatMap(({ start, end }) => {
     if (bytes[start] !== OPEN_BRACE) return [];
     return scanObject(bytes.subarray(start, end)).flatMap((member) =>

@@ -1,5 +1,4 @@
 import { bytesAt } from '../../json/bytes-at.ts';
-import { isEscaped, mayHideWords } from './escaped-letters.ts';
 import type { WireRequest } from './wire-request.ts';
 
 /** In the names of types, MIME types and fields that audio comes with. Video has sound. */
@@ -17,7 +16,7 @@ export function audioIn(
   { bytes, members, nonText }: Pick<WireRequest, 'bytes' | 'members' | 'nonText'>,
   model: string,
 ): { audioInput: boolean; audioOutput: boolean } {
-  if (AUDIO_MODEL.test(model) || mayHideWords(bytes)) return { audioInput: true, audioOutput: true };
+  if (AUDIO_MODEL.test(model)) return { audioInput: true, audioOutput: true };
   // The contents of files, addresses and stored conversations are unknown.
   const isUnseen = nonText.context || nonText.images > 0;
   return {
@@ -36,4 +35,13 @@ function beginsName(bytes: Buffer, word: Buffer): boolean {
     if (isName) return true;
   }
   return false;
+}
+
+const BACKSLASH = 0x5c;
+
+/** Whether an odd number of backslashes stands before a byte. */
+function isEscaped(bytes: Buffer, at: number): boolean {
+  let slashes = 0;
+  while (bytes[at - 1 - slashes] === BACKSLASH) slashes++;
+  return slashes % 2 === 1;
 }

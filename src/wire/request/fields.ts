@@ -29,7 +29,7 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
     const member = byKey.get(key);
     if (!member) return undefined;
     try {
-      const twice = duplicateKey(bytes, member.start);
+      const twice = WRITTEN.has(key) ? undefined : duplicateKey(bytes, member.start);
       if (twice === undefined) return readValue(bytes, member) ?? undefined;
       throw badRequest(`"${twice}" appears twice in "${key}": remove one`, key, 'duplicate_parameter');
     } catch (error) {
@@ -53,6 +53,9 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
     },
   };
 }
+
+/** Fields within which gw edits each of equal keys. */
+const WRITTEN: ReadonlySet<string> = new Set(['stream_options']);
 
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../../errors.ts';
 import { removeMember } from '../../json/edit.ts';
@@ -58,6 +59,8 @@ function isBroken(bytes: Buffer, type: string): boolean {
 const OPEN_BRACKET = 0x5b;
 
 function readJson(bytes: Buffer): LooseRequest | undefined {
+  // Decoders differ in what they read.
+  if (!isUtf8(bytes)) return undefined;
   let members: ReturnType<typeof scanObject>;
   const keys = new KeyWatch(KNOWN_KEYS);
   try {

@@ -1,7 +1,6 @@
 import { bytesAt } from '../../json/bytes-at.ts';
 import type { SeeString } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
-import { hasEscapedLetters, mayHideWords } from './escaped-letters.ts';
 import { createMarkReader } from './scan/cache-marks.ts';
 import { createTypeReader, type TypesSeen } from './scan/unusual-types.ts';
 
@@ -28,7 +27,6 @@ interface Marker {
   isImage: boolean;
 }
 
-const BACKSLASH = 0x5c;
 const NO_MARKERS: Marker[] = [];
 
 /** What the strings of a body tell, up to some place in it. */
@@ -50,9 +48,8 @@ export interface StringReader {
 export type NewStringReader = (before: StringsSeen | undefined) => StringReader;
 
 export function stringReaders({ images, context }: NonTextMarkers): NewStringReader {
-  /** By first letter, which rules out most strings. A leading escape may stand for any letter. */
+  /** By first letter, which rules out most strings. */
   const markers: (Marker[] | undefined)[] = new Array(256);
-  markers[BACKSLASH] = [];
   for (const text of [...images, ...context]) {
     const isExact = !text.endsWith('*');
     const bytes = Buffer.from(isExact ? `"${text}"` : `"${text.slice(0, -1)}`);
@@ -74,7 +71,7 @@ export function stringReaders({ images, context }: NonTextMarkers): NewStringRea
         if (!candidates) return;
         const marker = candidates.find((each) => isAt(bytes, start, end, each));
         if (marker?.isImage) imageCount++;
-        else if (marker || hasEscapedLetters(bytes, start, end)) hasContext = true;
+        else if (marker) hasContext = true;
       },
       seen: () => ({
         nonText: imageCount === 0 && !hasContext ? TEXT_ONLY : { images: imageCount, context: hasContext },
@@ -110,9 +107,7 @@ export const UNKNOWN_CONTEXT = 1_000_000;
 export function imageTokens(model: string, bytes?: Buffer): number {
   if (/4o-mini/.test(model)) return TOKENS_PER_IMAGE_4O_MINI;
   if (!MAKERS_MODEL.test(model)) return TOKENS_PER_IMAGE;
-  return bytes && (bytes.indexOf(ORIGINAL) >= 0 || mayHideWords(bytes))
-    ? TOKENS_PER_ORIGINAL
-    : TOKENS_PER_IMAGE_OF_MAKERS;
+  return bytes && bytes.indexOf(ORIGINAL) >= 0 ? TOKENS_PER_ORIGINAL : TOKENS_PER_IMAGE_OF_MAKERS;
 }
 
 /** Upper bound of non-text input, in tokens, for a model with a context of `contextTokens`. */

@@ -371,5 +371,5 @@ export function checkInline(bytes: Buffer, member: Member | undefined, what: str
   throw new UnboundedInput(`${what} by address`);
 }
 
-/** The beginning of an address with any scheme but `data:`. An escaped letter may begin one. */
-const ADDRESS = /^\s*(?:(?!data:)[a-z][a-z\d+.-]*:|.{0,32}\\u|\/\/)/i;
+/** The beginning of an address with any scheme but `data:`, behind what a reader trims. */
+const ADDRESS = /^(?:\s|\\[bfnrt])*(?:(?!data:)[a-z][a-z\d+.-]*:|.{0,32}\\u|(?:\\?\/){2})/i;

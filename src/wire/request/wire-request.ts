@@ -42,7 +42,7 @@ export interface WireRequest {
   wantsUsage: boolean;
   /** From a quick scan, which may find more than there is but never less. */
   nonText: NonTextInput;
-  /** The cache writes that the body asks for, if it is UTF-8; undefined when it was not searched for marks. */
+  /** The cache writes that the body asks for; undefined when it was not searched for marks. */
   cacheWrites?: CacheWrites | undefined;
   /** The models that a body names which is no JSON. */
   named?: () => NamedModels;

@@ -45,9 +45,4 @@ describe('audioIn()', () => {
   )('reads %s', (_, body, model, expected) => {
     expect(audioIn(chatWire.parse(Buffer.from(JSON.stringify(body))), model)).toMatchObject(expected);
   });
-
-  test('takes escaped letters for audio', () => {
-    const body = JSON.stringify(text('Hi')).replace('"text"', '"input_\\u0061udio"');
-    expect(audioIn(chatWire.parse(Buffer.from(body)), 'm')).toEqual(OUT);
-  });
 });

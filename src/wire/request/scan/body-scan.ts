@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { GwError } from '../../../errors.ts';
 import { KeyWatch } from '../../../json/key-watch.ts';
 import type { Earlier } from '../../../json/recent-texts.ts';
@@ -38,14 +39,15 @@ export interface ScannedBody {
 const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
 
 /**
- * Scans a body's JSON object. What it shares with an earlier body is not scanned again. Throws GwError 400 for any other
- * body.
+ * Scans a body's JSON object, which is UTF-8 (RFC 8259, 8.1). What it shares with an earlier body is not scanned again.
+ * Throws GwError 400 for any other body.
  */
 export function scanBody(
   bytes: Buffer,
   newReader: NewStringReader | undefined,
   earlier?: Earlier<ScannedBody>,
 ): BodyScan {
+  if (!isUtf8(bytes)) throw unreadable('it is not UTF-8, so decoders differ in what they read');
   const before = earlier?.entry.scan.newReader === newReader ? earlier : undefined;
   const points = before ? sharedPoints(before) : [];
   const point = points.at(-1);
@@ -62,13 +64,17 @@ export function scanBody(
     return { members, strings: reader?.seen(), mayMislead: keys.found, points, newReader };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new GwError(`the body is not a JSON object: ${error.message}`, {
-      status: 400,
-      type: 'invalid_request_error',
-      code: 'invalid_json',
-      cause: error,
-    });
+    throw unreadable(error.message, error);
   }
+}
+
+function unreadable(why: string, cause?: JsonSyntaxError): GwError {
+  return new GwError(`the body is not a JSON object: ${why}`, {
+    status: 400,
+    type: 'invalid_request_error',
+    code: 'invalid_json',
+    cause,
+  });
 }
 
 function sharedPoints({ entry, shared }: Earlier<ScannedBody>): BodyPoint[] {

@@ -1,11 +1,9 @@
 import { bytesAt } from '../../../json/bytes-at.ts';
 import type { SeeString } from '../../../json/scan.ts';
 import type { CacheWrites } from '../../../pricing/price-profile.ts';
-import { hasEscapedLetters } from '../escaped-letters.ts';
 
 const KEY = Buffer.from('"cache_control"');
 const LETTER_C = 0x63;
-const BACKSLASH = 0x5c;
 /** Longer values are taken for the dearest: a mark has at most three short fields. */
 const MAX_MARK_BYTES = 200;
 
@@ -25,15 +23,11 @@ export function createMarkReader(before: CacheWrites = 'none'): { see: SeeString
   let writes = before;
   return {
     see(bytes, start, end) {
-      const letter = bytes[start + 1];
-      if ((letter !== LETTER_C && letter !== BACKSLASH) || writes === '1h') return;
-      if (end - start === KEY.length && bytesAt(bytes, start, KEY)) {
-        const value = bytes.toString('latin1', end, end + MAX_MARK_BYTES);
-        if (NO_MARK.test(value) || NO_KEY.test(value)) return;
-        writes = DEFAULT_MARK.test(value) ? 'default' : '1h';
-      } else if (hasEscapedLetters(bytes, start, end)) {
-        writes = '1h';
-      }
+      if (bytes[start + 1] !== LETTER_C || writes === '1h') return;
+      if (end - start !== KEY.length || !bytesAt(bytes, start, KEY)) return;
+      const value = bytes.toString('latin1', end, end + MAX_MARK_BYTES);
+      if (NO_MARK.test(value) || NO_KEY.test(value)) return;
+      writes = DEFAULT_MARK.test(value) ? 'default' : '1h';
     },
     writes: () => writes,
   };

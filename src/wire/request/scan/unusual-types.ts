@@ -1,5 +1,4 @@
 import type { SeeString } from '../../../json/scan.ts';
-import { hasEscapedLetters } from '../escaped-letters.ts';
 
 /** The values of `type` in messages, content parts, client tools and their schemas. */
 // biome-ignore format: related types share a line
@@ -15,7 +14,6 @@ const ORDINARY_TYPES: readonly string[] = [
 ];
 
 const LETTER_T = 0x74;
-const BACKSLASH = 0x5c;
 const MAX_LENGTH = 32;
 const TYPE = Buffer.from('type');
 
@@ -59,12 +57,9 @@ export function createTypeReader(before?: TypesSeen): { see: SeeString; seen(): 
   return {
     see(bytes, start, end) {
       if (unusual) return;
-      const letter = bytes[start + 1];
-      const isKey = letter === LETTER_T && isType(bytes, start, end);
+      const isKey = bytes[start + 1] === LETTER_T && isType(bytes, start, end);
       if (isValue && !isKey) unusual = !isOrdinary(bytes, start + 1, end - 1);
       isValue = isKey;
-      if (isKey || (letter !== LETTER_T && letter !== BACKSLASH)) return;
-      if (hasEscapedLetters(bytes, start, end)) unusual = true;
     },
     seen: () => ({ unusual, isValue }),
   };

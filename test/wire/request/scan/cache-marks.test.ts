@@ -51,8 +51,6 @@ describe('createMarkReader()', () => {
     ['an hour said before five minutes', '1h', '{"cache_control":{"ttl":"1h","ttl":"5m"}}'],
     ['an hour said after five minutes', '1h', '{"cache_control":{"ttl":"5m","ttl":"1h"}}'],
     ['a mark of great length', '1h', user(text({ type: 'ephemeral', scope: 'x'.repeat(300) }))],
-    ['an escaped letter in the key', '1h', '{"a":{"cache\\u005fcontrol":{"type":"ephemeral","ttl":"1h"}}}'],
-    ['an escaped letter in the lifetime', '1h', '{"cache_control":{"type":"ephemeral","ttl":"1\\u0068"}}'],
     ['escaped brackets and signs', 'none', '{"a":"\\u003cb\\u003e\\u001b[0m \\u00e9 \\\\u0041"}'],
     ['text about marks', 'none', user({ type: 'text', text: JSON.stringify(user(text(HOUR))) })],
     [
@@ -118,8 +116,7 @@ describe('createMarkReader()', () => {
         if (lifetimes.length > 0) marked++;
         if (lifetimes.some((lifetime) => lifetime !== '5m')) expect(found).toBe('1h');
         else if (lifetimes.length > 0) expect(found).not.toBe('none');
-        // Lone surrogates are escaped with letters that hide nothing.
-        else expect(['none', ...(/\\u00[4-7]/.test(JSON.stringify(body)) ? ['1h'] : [])]).toContain(found);
+        else expect(found).toBe('none');
       }),
       { numRuns: 3_000 },
     );
