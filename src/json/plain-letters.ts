@@ -55,7 +55,9 @@ const BEGINNING = Buffer.from('u00');
 const FEW = 64;
 
 function mayHaveEscape(json: Buffer): boolean {
-  let at = json.indexOf(BEGINNING);
+  const first = json.indexOf(BACKSLASH);
+  if (first < 0) return false;
+  let at = json.indexOf(BEGINNING, first);
   for (let found = 0; at >= 0; at = json.indexOf(BEGINNING, at + 1)) {
     if (++found > FEW) return ESCAPE.test(json.toString('latin1', at - 1));
     if (ESCAPE.test(json.toString('latin1', at - 1, at + 5))) return true;

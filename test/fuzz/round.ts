@@ -101,7 +101,8 @@ export async function outcomeOf(round: Round, problems: string[], mayBeHead: boo
 /** What holds for every round, whatever was sent and answered. */
 export function generalProblems(round: Round, { answers, records, byId }: Outcome): string[] {
   const problems: string[] = [];
-  for (const error of round.unhandled) problems.push(`unhandled: ${error instanceof Error ? error.stack : String(error)}`);
+  for (const error of round.unhandled)
+    problems.push(`unhandled: ${error instanceof Error ? error.stack : String(error)}`);
   for (const [number, given] of answers) {
     for (const { status, headers, body } of given) {
       const id = headers.get('x-service-request-id');

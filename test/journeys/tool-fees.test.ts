@@ -502,3 +502,18 @@ describe("Anthropic's messages", () => {
     expect([answer.status, answer.json()]).toMatchObject([402, { type: 'error' }]);
   });
 });
+
+test.each([
+  ['pictures', { type: 'image_generation' }],
+  ['files', { type: 'file_search' }],
+  ['pictures with a limit that no API has there', { type: 'image_generation', max_uses: 1 }],
+])('a fee for each call is not held where the API limits no calls: %s', async (_, tool) => {
+  const gateway = await startGateway({ ...CAP, alone: true });
+  gateway.configure({ providers: { claude: { baseUrl: gateway.upstream.url, wire: 'anthropic' } } });
+  await gateway.setPrice({ provider: 'claude', model: 'm', inputPicoUsd: 1e6, outputPicoUsd: 1e6 });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const body = { model: 'claude/m', max_tokens: 9, messages, tools: [tool] };
+  const answer = await gateway.post(body, { path: '/v1/messages' });
+  expect([answer.status, answer.text()]).toEqual([402, expect.stringContaining(tool.type)]);
+  expect(gateway.upstream.requests).toEqual([]);
+});

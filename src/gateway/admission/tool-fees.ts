@@ -38,6 +38,8 @@ const SEARCHES_PER_CALL = 4;
 const MAX_ROUNDS = 10;
 /** Tools that a stored prompt may add. */
 const PROMPT_TOOLS = ['web_search', 'file_search', 'image_generation', 'container'];
+/** The tools of Anthropic's API that take a limit of their own. */
+const TAKES_LIMIT = /^web_(search|fetch)$/;
 /** Rounds when calls can't be limited: the fee is per request, and so is the extra input. */
 const ONE_ROUND = 1;
 
@@ -93,7 +95,11 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   const priced = tools.map((tool) => ({ tool, fee: feeFor(tool.name) }));
   // A fee per call has a bound only if the calls can be limited, or the user has set the fee.
   const isBounded = ({ tool, fee }: { tool: ServerTool; fee: ToolFee | undefined }) =>
-    fee !== undefined && (limit !== 'none' || fee.per === 'request' || Object.hasOwn(fees, tool.name));
+    fee !== undefined &&
+    (limit === 'all' ||
+      (limit === 'each' && (TAKES_LIMIT.test(tool.name) || fee.nanoUsd === 0)) ||
+      fee.per === 'request' ||
+      Object.hasOwn(fees, tool.name));
   const calls = request.maxCalls ?? maxCalls;
   const requestFees = sum(priced, ({ tool, fee }) =>
     fee?.per === 'request' ? fee.nanoUsd * choices * (tool.times ?? 1) : 0,
@@ -106,7 +112,7 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   function perUse({ name }: ServerTool): number {
     return limit === 'all' && /^web_search/.test(name) ? SEARCHES_PER_CALL : 1;
   }
-  const isLimited = tools.every(({ limitEdit, name }) => limitEdit && /^web_(search|fetch)$/.test(name));
+  const isLimited = tools.every(({ limitEdit, name }) => limitEdit && TAKES_LIMIT.test(name));
   const callsAt = (most: number, tool: ServerTool) => tool.maxCalls ?? most;
   return {
     calls,

@@ -34,8 +34,7 @@ export class ChatStream {
   chunksFor(event: Json): string[] {
     const message = isObject(event.message) ? event.message : {};
     const usage = message.usage ?? event.usage;
-    if (usage !== undefined)
-      this.#usage = addUsage(this.#usage, usage, event.type === 'message_delta');
+    if (usage !== undefined) this.#usage = addUsage(this.#usage, usage, event.type === 'message_delta');
     switch (event.type) {
       case 'message_start':
         this.#identity.id = message.id;
