@@ -61,7 +61,7 @@ export function billOf(kind: Kind, reading: Reading): Bill {
   const reasoning = reading.reasoningTokens > limit ? reading.reasoningTokens : 0;
   const outputTokens = /embeddings/.test(reading.path) ? 0 : (limit + reasoning) * reading.choices;
   const tokensUsd = (inputTokens * price.input + outputTokens * price.output) / 1e6;
-  const oddUsd = reading.odd.length;
+  const oddUsd = isOwn ? 0 : reading.odd.length;
   const nanoUsd = Math.floor((tokensUsd * reading.tierFactor + feesUsd + oddUsd) * NANO);
   const reportedNanoUsd = Math.floor(tokensUsd * NANO);
   return { model, inputTokens, outputTokens, toolCalls, nanoUsd, reportedNanoUsd };
