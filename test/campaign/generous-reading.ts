@@ -223,9 +223,9 @@ function readTools(reading: Reading, list: Loose): void {
 }
 
 /** What a prompt has besides text, and tools within its items. */
-function readContent(reading: Reading, value: Loose): void {
-  if (typeof value === 'string') reading.text += value.length;
-  else if (Array.isArray(value)) for (const each of value) readContent(reading, each);
+function readContent(reading: Reading, value: Loose, isText = true): void {
+  if (typeof value === 'string') reading.text += isText ? value.length : 0;
+  else if (Array.isArray(value)) for (const each of value) readContent(reading, each, isText);
   else if (isLooseObject(value)) {
     for (const [name, inner] of value.entries) {
       const key = plainName(name);
@@ -233,7 +233,7 @@ function readContent(reading: Reading, value: Loose): void {
       if (key === 'type' && /^(file|document|input_file)$/.test(String(inner))) reading.documents++;
       if (key === 'type' && String(inner) === 'item_reference') reading.stored++;
       if (key === 'tools') readTools(reading, inner);
-      readContent(reading, inner);
+      readContent(reading, inner, /^(text|content|input)$/.test(key));
     }
   }
 }
