@@ -89,6 +89,7 @@ function toolsOf(kind: Kind, { tools, maxToolCalls, models, documents }: Reading
   for (const { type, times } of tools) {
     const fee = PER_CALL.find(([name]) => name.test(type))?.[1];
     if (fee === undefined) {
+      if (type === 'code_interpreter') toolCalls.push(type);
       feesUsd += PER_REQUEST.find(([name]) => name.test(type))?.[1] ?? 1;
       continue;
     }
