@@ -4,6 +4,7 @@ import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { type BlockShape, findUnseen } from '../request/prompt-blocks.ts';
 import { reasoningBudget } from '../request/reasoning-budget.ts';
+import type { WireRequest } from '../request/wire-request.ts';
 import type { Wire } from '../wire.ts';
 import { NON_TEXT, TOOLS } from './chat.ts';
 import { CHAT_BLOCKS } from './chat-blocks.ts';
@@ -20,6 +21,8 @@ export const completionsWire: Wire = {
   path: '/completions',
   ...createParser({
     limits: LIMITS,
+    // OpenRouter takes max_completion_tokens, too; other servers ignore it.
+    certainLimit: 'max_tokens',
     fields: ['prompt', 'messages', 'n', 'best_of', 'prediction', 'reasoning', 'thinking'],
     usageOnRequest: true,
     beyondLimit,
@@ -29,7 +32,10 @@ export const completionsWire: Wire = {
     choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),
   }),
   renameModel,
-  limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
+  limitOutput: (request, tokens) => [
+    ...writeLimit(request, ['max_tokens'], 'max_tokens', tokens),
+    ...(hasOtherLimit(request) ? writeLimit(request, OTHER_LIMITS, 'max_tokens', tokens) : []),
+  ],
   ...choiceAnswers,
   unseenIn: (request) => findUnseen(request, PROMPTS),
   promptOf: promptReader({
@@ -37,6 +43,9 @@ export const completionsWire: Wire = {
     json: new Set(['tools', 'functions']),
   }),
 };
+
+const OTHER_LIMITS = LIMITS.filter((name) => name !== 'max_tokens');
+const hasOtherLimit = ({ members }: WireRequest) => members.some(({ key }) => OTHER_LIMITS.includes(key));
 
 const PROMPTS: BlockShape = { ...CHAT_BLOCKS, fields: { ...CHAT_BLOCKS.fields, prompt: readPlainInput } };
 

@@ -3,6 +3,7 @@ import { type Edit, insertMember, removeMember, replaceValue } from '../../json/
 import { plainName } from '../../json/plain-name.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
 import type { Member } from '../../json/scan.ts';
+import { isStated } from '../../pricing/payload-fields.ts';
 import { type Fields, memberOf, readFields } from './fields.ts';
 import { otherModelsIn } from './named-models.ts';
 import { type NonTextInput, type NonTextMarkers, stringReaders, TEXT_ONLY } from './non-text-input.ts';
@@ -20,6 +21,8 @@ const MAX_MODEL_NAME = 500;
 export interface RequestShape {
   /** The fields that limit the output. */
   limits: readonly string[];
+  /** The only one of `limits` that all servers know: without it, the others limit nothing for certain. */
+  certainLimit?: string;
   /** The lowest limit that the API accepts; 1 if undefined. */
   leastLimit?: number;
   /** Further fields that the functions of this shape read. */
@@ -74,7 +77,9 @@ export function createParser(shape: RequestShape): RequestParser {
     shape.check?.(fields, bytes);
     const stream = fields.boolean('stream') ?? false;
     const usage = stream && shape.usageOnRequest ? requestUsage(bytes, members, fields) : undefined;
-    const limit = largestLimit(fields, shape.limits);
+    const isLimited = shape.certainLimit === undefined || isStated(fields.read(shape.certainLimit));
+    const largest = largestLimit(fields, shape.limits);
+    const limit = isLimited ? largest : undefined;
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
     const isStored = stored.some((key) => fields.read(key) !== undefined);
