@@ -146,11 +146,14 @@ export const Project = z.object({
   paused_at: time.nullable(),
 });
 
-const rates = {
+const tierRates = {
   input_usd_per_million: usd.nullable(),
   output_usd_per_million: usd.nullable(),
   cached_input_usd_per_million: usd.nullable(),
   cache_write_usd_per_million: usd.nullable(),
+};
+const rates = {
+  ...tierRates,
   cache_write_1h_usd_per_million: usd.nullable(),
   usd_per_request: usd.nullable(),
 };
@@ -163,15 +166,7 @@ export const PriceInForce = z.object({
   provider: z.string(),
   model: z.string(),
   ...rates,
-  tiers: z.array(
-    z.object({
-      over_tokens: count,
-      input_usd_per_million: usd.nullable(),
-      output_usd_per_million: usd.nullable(),
-      cached_input_usd_per_million: usd.nullable(),
-      cache_write_usd_per_million: usd.nullable(),
-    }),
-  ),
+  tiers: z.array(z.object({ over_tokens: count, ...tierRates })),
   service_prices: z
     .array(z.object({ field: z.string(), value: z.string(), factor: z.number() }))
     .describe('service options of the request, with the factor of the listed prices'),

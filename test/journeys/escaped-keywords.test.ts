@@ -6,6 +6,7 @@ import { inputBound } from '../../src/gateway/admission/input-tokens.ts';
 import { quoteRequest } from '../../src/gateway/admission/quote-request.ts';
 import { referencesInText } from '../../src/gateway/objects/references.ts';
 import { withPlainLetters } from '../../src/json/plain-letters.ts';
+import { createKey } from '../../src/store/accounts/keys.ts';
 import { chatWire } from '../../src/wire/apis/chat.ts';
 import { completionsWire } from '../../src/wire/apis/completions.ts';
 import { embeddingsWire } from '../../src/wire/apis/embeddings.ts';
@@ -19,6 +20,8 @@ import { json } from '../support/scripts.ts';
 
 const LONG = Boolean(process.env.GW_LONG);
 const SEED = Number(process.env.GW_SEED ?? 7);
+/** Pairs that one key sends. */
+const A_KEY = 40;
 const SRC = join(import.meta.dirname, '../../src');
 /** Where bodies are read, checked, priced and changed. */
 const FOLDERS = [
@@ -196,11 +199,18 @@ describe('a keyword that is spelled with escapes', () => {
     gateway.upstream.script(json(200, { choices: [], usage: { prompt_tokens: 9, completion_tokens: 1 } }));
     const dice = diceOf(SEED, 2);
     const path = (wire: keyof typeof WIRES) => `/v1/${WIRES[wire].endpoint}`;
-    const headers = { 'content-type': 'application/json' };
+    // Many refusals of one key share a record.
+    const keys: string[] = [];
+    for (let i = 0; i < count; i += A_KEY) {
+      const { key } = await createKey(gateway.db, { projectId: gateway.project.id, now: Date.now() });
+      keys.push(key);
+    }
     const differences: unknown[] = [];
     for (let i = 0; i < count; i++) {
       const [pair] = [dice.pick(pairsOf(dice, [dice.pick(KEYWORDS)]))];
       const answers = [];
+      const authorization = `Bearer ${keys[Math.floor(i / A_KEY)]}`;
+      const headers = { 'content-type': 'application/json', authorization };
       for (const body of [pair.plain, pair.escaped]) {
         const answer = await gateway.post(body, { path: path(pair.wire), headers });
         answers.push([answer.status, answer.text().replace(/req_\w+|\b[\w-]{20,}\b/g, 'ID')]);

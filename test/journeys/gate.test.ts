@@ -422,6 +422,22 @@ describe('what OpenRouter does without being asked', () => {
   });
 });
 
+test.each(['groq/compound', 'groq/compound-beta-mini', 'groq/groq/compound-mini'])(
+  'what Groq searches and runs by itself is not held at nothing: %s',
+  async (model) => {
+    const gateway = await startGateway({ alone: true, budget: { period: 'daily', capUsd: 5 } });
+    const providers = { groq: { baseUrl: gateway.upstream.url } };
+    gateway.configure({ providers });
+    const price = { inputPicoUsd: 1, outputPicoUsd: 1 };
+    await gateway.setPrice({ provider: 'groq', model: model.slice(5), ...price });
+    const ask = () => gateway.post({ model, max_tokens: 9, messages: HI });
+    const refused = await ask();
+    expect([refused.status, refused.json()]).toMatchObject([402, { error: { code: 'cost_unbounded' } }]);
+    gateway.configure({ providers, fees: { compound: '0.05' } });
+    expect((await ask()).status).toBe(200);
+  },
+);
+
 test('a key of gw that a client sends as a name is in no record', async () => {
   const gateway = await startGateway({ alone: true });
   const headers = { 'x-session-id': gateway.key, 'user-agent': `${gateway.key}/1.0` };

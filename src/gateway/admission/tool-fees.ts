@@ -50,6 +50,9 @@ const IS_RESEARCH_MODEL = /\bsonar-deep-research\b/;
 /** Accept the limit of all calls and ignore it (https://docs.mistral.ai/api/endpoint/responses), or have another field. */
 const IGNORES_LIMIT: ReadonlySet<string> = new Set(['mistral', 'xai']);
 
+/** Groq's systems search and run code without a limit: https://console.groq.com/docs/compound */
+const IS_SYSTEM = /\bcompound(-beta)?(-mini)?$/;
+
 /** OpenRouter takes 50 MB at most, so no more documents than this matter. */
 const MAX_DOCUMENTS = 10_000;
 
@@ -72,6 +75,7 @@ export function toolsFor(
     tools.push({ name: 'chat_search', field: 'model' });
   }
   if (IS_RESEARCH_MODEL.test(model)) tools.push({ name: 'deep_research', field: 'model' });
+  if (IS_SYSTEM.test(model)) tools.push({ name: 'compound', field: 'model' });
   if (/:online\b/.test(model)) tools.push({ name: 'online', field: 'model' });
   if (tools.length === 0) return undefined;
   if (!request) return { tools, limit: 'none' };

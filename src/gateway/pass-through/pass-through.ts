@@ -59,7 +59,7 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
     const target = await chooseTarget(gateway, context, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
       return await countTokens(gateway, context, target);
-    const namesForeign = checkObjects(gateway, context, {
+    const namesForeign = await checkObjects(gateway, context, {
       method: method ?? 'GET',
       path,
       query,

@@ -81,7 +81,7 @@ export interface PathCall {
   /** The query, with its `?`. */
   query: string;
   /** The ids in the body. */
-  body: () => References;
+  body: () => Promise<References>;
   provider: string;
 }
 
@@ -89,11 +89,11 @@ export interface PathCall {
  * Throws GwError 404 for an object of another project, in path, query or body, and 403 for a list of what all projects
  * have made. Returns whether an admin key asks for what is not its project's own. Does nothing while there is one project.
  */
-export function checkObjects(
+export async function checkObjects(
   { objects }: Pick<Gateway, 'objects'>,
   context: Pick<RequestContext, 'caller' | 'project' | 'request'>,
   { method, path, query, body, provider }: PathCall,
-): boolean {
+): Promise<boolean> {
   if (!objects.shared()) return false;
   const asker = askerOf(context, [provider]);
   const [first, ...others] = idsIn(path);
@@ -109,7 +109,7 @@ export function checkObjects(
       'gw does not pass on an upload in parts whose lines may name objects, because the parts could cut an id in two. Send the file whole to /v1/files, or use an admin key',
     );
   const inQuery = referencesIn(Object.fromEntries(new URLSearchParams(query)));
-  const inBody = body();
+  const inBody = await body();
   // An object within another belongs to who made that one.
   const named = new Set([...(first === undefined ? [] : [first]), ...inQuery.named, ...inBody.named]);
   const references: References = { named, seen: new Set([...others, ...inQuery.seen, ...inBody.seen]) };

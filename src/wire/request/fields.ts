@@ -1,5 +1,4 @@
 import { badRequest } from '../../errors.ts';
-import { duplicateKey } from '../../json/duplicate-key.ts';
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 
 /** Typed access to the body fields that gw reads. `null` counts as absent, as it does at the providers. */
@@ -11,7 +10,7 @@ export interface Fields {
   integer(key: string, min: number, max: number): number | undefined;
 }
 
-/** Refuses duplicate fields of `names`, and duplicate keys within those that are read: gw and the provider could read different ones. */
+/** Refuses duplicate fields of `names`: gw and the provider could read different ones. */
 export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<string>): Fields {
   const byKey = new Map<string, Member>();
   for (const member of members) {
@@ -29,9 +28,7 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
     const member = byKey.get(key);
     if (!member) return undefined;
     try {
-      const twice = WRITTEN.has(key) ? undefined : duplicateKey(bytes, member.start);
-      if (twice === undefined) return readValue(bytes, member) ?? undefined;
-      throw badRequest(`"${twice}" appears twice in "${key}": remove one`, key, 'duplicate_parameter');
+      return readValue(bytes, member) ?? undefined;
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       throw badRequest(`"${key}" is not valid JSON`, key, 'invalid_json');
@@ -53,9 +50,6 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
     },
   };
 }
-
-/** Fields within which gw edits each of equal keys. */
-const WRITTEN: ReadonlySet<string> = new Set(['stream_options']);
 
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;

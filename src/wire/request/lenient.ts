@@ -8,6 +8,7 @@ import { readFields } from './fields.ts';
 import { type FormField, readForm } from './form.ts';
 import { modelsInForm } from './named-models.ts';
 import { TEXT_ONLY } from './non-text-input.ts';
+import { LIMITS } from './scan/body-scan.ts';
 import { KNOWN_KEYS } from './scan/misleading-key.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
@@ -64,7 +65,7 @@ function readJson(bytes: Buffer): LooseRequest | undefined {
   let members: ReturnType<typeof scanObject>;
   const keys = new KeyWatch(KNOWN_KEYS);
   try {
-    members = scanObject(bytes, { keys });
+    members = scanObject(bytes, { keys, limits: LIMITS });
   } catch {
     return undefined;
   }
