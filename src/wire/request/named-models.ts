@@ -21,12 +21,13 @@ const CONTENT = new Set([
 ]);
 /**
  * What stands for a model, or requests, that are stored elsewhere: agents and workflows (Mistral, OpenAI), presets
- * (OpenRouter), assistants, files of requests. Plain names.
+ * (OpenRouter), assistants, files of requests; another host or account of a proxy's (LiteLLM). Plain names.
  */
 // biome-ignore format: they fit a few lines
 const HIDDEN = new Set([
-  'agent', 'agentid', 'assistant', 'assistantid', 'deployment', 'deploymentid', 'evalid', 'inputfile', 'inputfileid',
-  'inputfiles', 'preset', 'promptid', 'workflow', 'workflowid',
+  'agent', 'agentid', 'apibase', 'assistant', 'assistantid', 'baseurl', 'deployment', 'deploymentid', 'evalid',
+  'inputfile', 'inputfileid', 'inputfiles', 'litellmcredentialname', 'litellmparams', 'litellmparamstemplate',
+  'modellist', 'preset', 'promptid', 'workflow', 'workflowid',
 ]);
 /**
  * Plain names of members whose texts are models: `model`, `models`, `fallback_models`, `graderModel`, `fallbacks`, and what
