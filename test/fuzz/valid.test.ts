@@ -118,7 +118,7 @@ function mutated(value: unknown, next: () => number): string {
   if (!isObject(value)) return JSON.stringify(value);
   const members = Object.entries(value)
     .filter(([key]) => key === 'model' || !chance(10))
-    .flatMap((member) => (chance(15) ? [member, member] : [member]))
+    .flatMap((member) => (chance(60) ? [member, member] : [member]))
     .map((member) => ({ member, order: next() }))
     .sort((a, b) => a.order - b.order);
   return `{${members.map(({ member: [key, inner] }) => `${JSON.stringify(key)}:${key === 'model' ? JSON.stringify(inner) : mutated(inner, next)}`).join(',')}}`;
