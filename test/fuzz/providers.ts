@@ -1,4 +1,5 @@
 import { requestBytes } from '../support/client.ts';
+import { requestsIn } from '../support/home.ts';
 import type { Script } from '../support/scripts.ts';
 import { CLAUDE } from '../wire/support/anthropic-gateway.ts';
 import { type Booking, breakAnswer } from './answers.ts';
@@ -54,8 +55,8 @@ export async function fuzzProviders(round: Round, seed: number, cases: number[])
   });
   const problems: string[] = [];
   const outcome = await outcomeOf(round, problems, false);
-  if (outcome.records.length !== cases.length)
-    problems.push(`${outcome.records.length} records of ${cases.length} requests`);
+  const requests = requestsIn(outcome.records);
+  if (requests !== cases.length) problems.push(`records of ${requests} requests, not of ${cases.length}`);
   for (const each of cases) problems.push(...caseProblems(each, told.get(each), outcome));
   return [...problems, ...generalProblems(round, outcome)];
 }
@@ -99,12 +100,12 @@ function caseProblems(each: number, told: Told | undefined, { answers, byId }: O
   const [answer] = given;
   if (given.length !== 1 || !answer) return [`case ${each} (${told?.how}): ${given.length} answers`];
   const record = byId.get(answer.headers.get('x-service-request-id') ?? '');
-  if (!record) return [`case ${each} (${told?.how}): no record for ${answer.status} ${answer.body}`];
-  // Refused before it was sent.
+  // Refused before it was sent: many refusals of a key share a record.
   if (!told)
     return answer.status === 402 || answer.status === 429
       ? []
       : [`case ${each}: ${answer.status} ${answer.body}`];
+  if (!record) return [`case ${each} (${told.how}): no record for ${answer.status} ${answer.body}`];
   const { reported, booking, how } = told;
   const { inputTokens, outputTokens, flags, outcome } = record;
   const what = `case ${each} (${how}): ${outcome}, ${inputTokens}/${outputTokens}, ${record.costNanoUsd}, ${flags}`;

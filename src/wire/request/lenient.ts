@@ -23,7 +23,7 @@ const MAX_PICTURES = 1_000;
 
 /** The number of pictures that a field asks for. */
 function pictures(n: unknown): number {
-  const count = Number(n ?? 1);
+  const count = typeof n === 'number' || typeof n === 'string' ? Number(n) : 1;
   return Number.isInteger(count) ? Math.min(Math.max(count, 1), MAX_PICTURES) : 1;
 }
 
