@@ -104,6 +104,16 @@ describe("an answer of another model's", () => {
     if (flags.length > 0) expect(record?.detail).toMatchObject({ served_model: model });
   });
 
+  test("is booked at the provider's own figure where it reports one", async () => {
+    const gateway = await start();
+    const usage = { prompt_tokens: 10, completion_tokens: 10, cost: 0.0001 };
+    gateway.upstream.script(json(200, { model: 'dear', choices: [{ message: { content: 'x' } }], usage }));
+    await gateway.post({ model: 'openrouter/m', max_tokens: 10, messages: HI, models: ['m', 'dear'] });
+    const [record] = await gateway.settled(1);
+    expect(record).toMatchObject({ costNanoUsd: 100_000, flags: ['other_model'] });
+    expect(record?.detail).toMatchObject({ served_model: 'dear' });
+  });
+
   test('that cost more than was held makes later holds larger', async () => {
     const gateway = await start();
     const usage = { prompt_tokens: 1_000, completion_tokens: 1_000 };

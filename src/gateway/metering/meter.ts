@@ -70,13 +70,15 @@ function meterReported(
 ): Metered {
   const { usage } = reported;
   const { relay, target, context } = metering;
+  const priced = priceServed(gateway, metering, reported, billedCard(metering));
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
     const { value, wasCut } = clampCost(reportedCost);
-    return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
+    const { servedModel } = priced;
+    const flags = (priced.flags & FLAGS.other_model) | (wasCut ? FLAGS.estimated : 0);
+    return { usage, costNanoUsd: value, flags, servedModel };
   }
   gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
-  const priced = priceServed(gateway, metering, reported, billedCard(metering));
   const known = billedAt(metering).isKnown ? priced : assuming(priced, SERVICE_PRICE);
   return billTools(gateway, known, metering, feesWith(metering.admitted.quote, callsOf(metering.admitted)));
 }
