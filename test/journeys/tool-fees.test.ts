@@ -125,6 +125,22 @@ describe('the fees of tools that a provider runs are booked', () => {
     expect(record.flags).toEqual([]);
   });
 
+  test('for the longest time where the API has no place to report a container', async () => {
+    const gateway = await startGateway({ alone: true });
+    const usage = { prompt_tokens: 20, completion_tokens: 5 };
+    gateway.upstream.queue(json(200, { choices: [{ message: { content: 'x' } }], usage }));
+    const tools = [{ type: 'code_interpreter', container: { type: 'auto' } }];
+    await gateway.post({
+      model: ASK.model,
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 9,
+      tools,
+    });
+    const record = await oneRecord(gateway);
+    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.03, 9);
+    expect(record.flags).toEqual(['estimated']);
+  });
+
   test('once for a container that several requests use, and by the minute', async () => {
     let nowMs = Date.parse('2026-11-20T12:00:00Z');
     const gateway = await startGateway({ alone: true, clock: { ...systemClock, now: () => nowMs } });

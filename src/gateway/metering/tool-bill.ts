@@ -57,12 +57,22 @@ function reportedBill(
   for (const tool of tools) {
     const fee = feeFor(tool.name);
     if (fee?.per !== 'request') continue;
-    if (fee.perMinute !== undefined) addContainers(gateway, metering, fee.perMinute, bill);
+    if (fee.perMinute !== undefined && tellsContainers(metering, tool))
+      addContainers(gateway, metering, fee.perMinute, bill);
+    else if (fee.perMinute !== undefined) {
+      bill.nanoUsd += fee.nanoUsd;
+      bill.assumed.push('a container for the longest time');
+    }
     // An advisor's tokens are in the report, at its own price.
     else if (!tool.name.startsWith('advisor'))
       bill.nanoUsd += fee.nanoUsd * metering.admitted.quote.choices * (tool.times ?? 1);
   }
   return bill;
+}
+
+/** Whether an answer names the containers that its tools ran in: OpenAI's responses do, and Anthropic's messages. */
+function tellsContainers({ relay, target }: Metering, { name }: ServerTool): boolean {
+  return name === 'code_execution' ? target.provider.wire === 'anthropic' : tellsToolCalls(relay.usage);
 }
 
 /** Containers are billed by the minute that they exist, of which an answer says only which one it used. */
