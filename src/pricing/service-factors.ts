@@ -2,10 +2,8 @@ import { type PriceCard, scaleCard } from './price-card.ts';
 
 /** A service option's price, as a factor of the listed prices. */
 export interface ServiceFactor {
-  /** What the option costs; where no page names the model, what it costs for the latest models. */
   factor: number;
-  /** The most that it can cost: more than `factor` where no page names the model. */
-  most: number;
+  /** False where no page names the model: then the most that the option costs for any, so that no cap is passed. */
   isKnown: boolean;
 }
 
@@ -35,11 +33,10 @@ const CLAUDE_FAST: ByModel = [
   [/^claude-opus-4-[67](-\d{8})?$/, 6],
 ];
 
-/** `most` and `likeliest`: for models that the list lacks. */
+/** `most`: for models that the list lacks. */
 interface Option {
   models: ByModel;
   most: number;
-  likeliest: number;
 }
 
 /**
@@ -49,27 +46,22 @@ interface Option {
  */
 const FACTORS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
   service_tier: {
-    ...each(['auto', 'default', 'flex', 'standard', 'standard_only', 'on_demand'], LISTED, 1, 1),
-    ...each(['priority', 'fast'], PRIORITY, 2.5, 2),
-    ultrafast: { models: [], most: 6, likeliest: 6 },
+    ...each(['auto', 'default', 'flex', 'standard', 'standard_only', 'on_demand'], LISTED, 1),
+    ...each(['priority', 'fast'], PRIORITY, 2.5),
+    ultrafast: { models: [], most: 6 },
   },
   speed: {
-    standard: { models: LISTED, most: 1, likeliest: 1 },
-    fast: { models: CLAUDE_FAST, most: 6, likeliest: 2 },
+    standard: { models: LISTED, most: 1 },
+    fast: { models: CLAUDE_FAST, most: 6 },
   },
   inference_geo: {
-    ...each(['global', 'not_available'], LISTED, 1, 1),
-    us: { models: [[ANY, 1.1]], most: 1.1, likeliest: 1.1 },
+    ...each(['global', 'not_available'], LISTED, 1),
+    us: { models: [[ANY, 1.1]], most: 1.1 },
   },
 };
 
-function each(
-  values: readonly string[],
-  models: ByModel,
-  most: number,
-  likeliest: number,
-): Record<string, Option> {
-  return Object.fromEntries(values.map((value) => [value, { models, most, likeliest }]));
+function each(values: readonly string[], models: ByModel, most: number): Record<string, Option> {
+  return Object.fromEntries(values.map((value) => [value, { models, most }]));
 }
 
 /** The fields of requests and answers that state a service option. */
@@ -83,7 +75,7 @@ export function serviceFactor(field: string, value: unknown, model: string): Ser
   if (!option) return undefined;
   const name = model.slice(model.lastIndexOf('/') + 1);
   const found = option.models.find(([models]) => models.test(name))?.[1];
-  return { factor: found ?? option.likeliest, most: found ?? option.most, isKnown: found !== undefined };
+  return { factor: found ?? option.most, isKnown: found !== undefined };
 }
 
 /** The options that change a model's price, with their factors. */

@@ -75,8 +75,9 @@ const PER_CALL: readonly [RegExp, number][] = [
   [/^image_generation$/, 0.4],
 ];
 const PER_REQUEST: readonly [RegExp, number][] = [
-  [/^(code_interpreter|shell)$/, 0.03],
-  [/^code_execution/, 0.05],
+  // Five minutes of a container, the least that one is billed.
+  [/^(code_interpreter|shell)$/, 0.03 / 4],
+  [/^code_execution/, 0.05 / 12],
   [/^websearchoptions$/, 0.025],
 ];
 const DEFAULT_CALLS = 10;

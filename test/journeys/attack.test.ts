@@ -201,13 +201,13 @@ describe('a surcharge', () => {
   const USED = { prompt_tokens: 100, completion_tokens: 50 };
 
   test.each([
-    [{ service_tier: 'priority' }, 2.5, 2],
-    [{ service_tier: 'fast' }, 2.5, 2],
-    [{ service_tier: 'ultrafast' }, 6, 6],
-    [{ service_tier: 'flex', speed: 'fast', inference_geo: 'us' }, 6.6, 2.2],
+    [{ service_tier: 'priority' }, 2.5],
+    [{ service_tier: 'fast' }, 2.5],
+    [{ service_tier: 'ultrafast' }, 6],
+    [{ service_tier: 'flex', speed: 'fast', inference_geo: 'us' }, 6.6],
   ])(
-    'is held at the most that it can cost, and booked at what it is likely to: %j',
-    async (terms, most, factor) => {
+    'is held and booked at the most that it can cost, if no page names the model: %j',
+    async (terms, factor) => {
       const gateway = await budgeted();
       gateway.upstream.script(respond(200, JSON_TYPE, JSON.stringify({ usage: USED })));
       for (const more of [{}, terms]) await gateway.post({ ...PLAIN, max_tokens: 50, ...more });
@@ -215,7 +215,7 @@ describe('a surcharge', () => {
       expect(listed?.costNanoUsd).toBe(200_000);
       expect(dearer).toMatchObject({ costNanoUsd: Math.round(200_000 * factor), flags: ['estimated'] });
       expect(dearer?.detail).toMatchObject({ assumed: [expect.stringContaining('service tier')] });
-      expect(dearer?.holdNanoUsd).toBeGreaterThanOrEqual((listed?.holdNanoUsd ?? 0) * most);
+      expect(dearer?.holdNanoUsd).toBeGreaterThanOrEqual((listed?.holdNanoUsd ?? 0) * factor);
     },
   );
 
@@ -263,7 +263,7 @@ describe('the service tier that an answer reports', () => {
       "an account's default that the hold did not know",
       {},
       { service_tier: 'priority' },
-      400_000,
+      500_000,
       ['estimated', 'overrun', 'underheld'],
     ],
     ['a cheaper tier than requested', { service_tier: 'priority' }, { service_tier: 'default' }, 200_000, []],
@@ -271,7 +271,7 @@ describe('the service tier that an answer reports', () => {
       'the requested tier',
       { service_tier: 'priority' },
       { service_tier: 'priority' },
-      400_000,
+      500_000,
       ['estimated'],
     ],
     ['half the price', { service_tier: 'flex' }, { service_tier: 'flex' }, 100_000, []],
@@ -284,11 +284,11 @@ describe('the service tier that an answer reports', () => {
 
   test('only raises the cost at a provider that may name tiers differently', async () => {
     expect(await booked({ service_tier: 'priority' }, { service_tier: 'default' }, 'proxy')).toEqual([
-      400_000,
+      500_000,
       ['estimated'],
     ]);
     expect(await booked({}, { service_tier: 'priority' }, 'proxy')).toEqual([
-      400_000,
+      500_000,
       ['estimated', 'overrun', 'underheld'],
     ]);
   });
@@ -303,7 +303,7 @@ describe('the service tier that an answer reports', () => {
     const records = await gateway.settled(4);
     const [first = 0, ...later] = records.map(({ holdNanoUsd }) => holdNanoUsd);
     expect(later).toEqual([first * 2.5, first * 2.5, first]);
-    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([400_000, 400_000, 200_000, 200_000]);
+    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([500_000, 500_000, 200_000, 200_000]);
   });
 
   test.each<[string, object, object, string | undefined]>([
@@ -419,7 +419,7 @@ describe('the default region of an Anthropic workspace', () => {
       [{ ...fast, inference_geo: 'us' }, listed],
       [fast, listed],
     );
-    expect(first?.costNanoUsd).toBe(440_000);
+    expect(first?.costNanoUsd).toBe(1_320_000);
     expect(third?.holdNanoUsd).toBe(first?.holdNanoUsd);
     expect(second?.holdNanoUsd).toBeGreaterThan(6.6 * 5_000 * 2_000);
   });

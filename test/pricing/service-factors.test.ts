@@ -45,13 +45,9 @@ describe('a service option has the price that its page lists', () => {
   });
 });
 
-test('a model that no page names is held at the most that others cost, and is likely to cost what the latest do', () => {
-  expect(serviceFactor('speed', 'fast', 'claude-opus-9')).toEqual({ factor: 2, most: 6, isKnown: false });
-  expect(serviceFactor('service_tier', 'priority', 'gpt-5.4-nano')).toEqual({
-    factor: 2,
-    most: 2.5,
-    isKnown: false,
-  });
+test('a model that no page names costs what the dearest does', () => {
+  expect(serviceFactor('speed', 'fast', 'claude-opus-9')).toEqual({ factor: 6, isKnown: false });
+  expect(serviceFactor('service_tier', 'priority', 'gpt-5.4-nano')).toEqual({ factor: 2.5, isKnown: false });
   expect(serviceFactor('speed', 'warp', 'claude-opus-5')).toBeUndefined();
   expect(serviceFactor('speed', 'toString', 'claude-opus-5')).toBeUndefined();
 });

@@ -70,7 +70,7 @@ function keyOf(
 /** What changes the price of the tokens, and what is billed beside them; nothing in most answers. */
 function billedBeside(usage: unknown): Pick<LoggedCall, 'terms' | 'searches'> {
   const stated = SERVICE_FIELDS.map((name) => [name, textField(usage, name)] as const);
-  const dearer = stated.filter(([name, value]) => (serviceFactor(name, value, '')?.most ?? 1) !== 1);
+  const dearer = stated.filter(([name, value]) => (serviceFactor(name, value, '')?.factor ?? 1) !== 1);
   const searches = readToolCalls(usage).web_search;
   return {
     ...(dearer.length > 0 && { terms: Object.fromEntries(dearer) }),

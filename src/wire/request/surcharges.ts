@@ -55,10 +55,10 @@ export function surchargesOf(request: Fields, named: NamedModels): Surcharges | 
   return { terms: terms ?? NO_TERMS, fallbacks: named.names, unknown };
 }
 
-/** The most that the request's own terms can cost at a model, as a factor of its listed prices. */
+/** What the request's own terms cost at a model, as a factor of its listed prices. */
 export function heldFactor({ terms }: Surcharges, model: string): number {
   return Object.entries(terms).reduce(
-    (product, [field, value]) => product * (serviceFactor(field, value, model)?.most ?? LISTED),
+    (product, [field, value]) => product * (serviceFactor(field, value, model)?.factor ?? LISTED),
     LISTED,
   );
 }
@@ -133,9 +133,9 @@ function discounted(value: unknown, option: BilledFactor): BilledFactor {
   return value === 'flex' ? { ...option, factor: LISTED / 2 } : option;
 }
 
-/** The most that a field's value can cost as an answer's usage reports it; undefined if it reports none. */
+/** The factor of a field's value as an answer's usage reports it; undefined if it reports none. */
 export function reportedFactor(field: string, usage: unknown, model: string): number | undefined {
-  return serviceFactor(field, fields(usage)[field], model)?.most;
+  return serviceFactor(field, fields(usage)[field], model)?.factor;
 }
 
 /** The listed price. */
