@@ -61,3 +61,8 @@ export function objectsIn(value: unknown): Json[] {
 export function countIn(value: unknown): number {
   return typeof value === 'number' && value >= 0 ? value : 0;
 }
+
+/** A value as text, whatever it is: `String` fails for an object such as `{"toString": 1}`. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
+}

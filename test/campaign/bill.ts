@@ -79,6 +79,8 @@ const PER_REQUEST: readonly [RegExp, number][] = [
   [/^(code_interpreter|shell)$/, 0.03 / 4],
   [/^code_execution/, 0.05 / 12],
   [/^websearchoptions$/, 0.025],
+  // A stored prompt costs what its tools do.
+  [/^prompt$/, 0],
 ];
 const DEFAULT_CALLS = 10;
 const NO_TOOLS = { toolCalls: [], feesUsd: 0 };

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
+import { answerObject, asText, countIn, type Json, objectsIn } from '../json.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
 /** OpenAI's finish reasons by Anthropic's stop reasons. */
@@ -15,7 +15,7 @@ const FINISH: Record<string, string> = {
 };
 
 export function finishReason(stopReason: unknown): string {
-  return FINISH[String(stopReason)] ?? 'stop';
+  return FINISH[asText(stopReason)] ?? 'stop';
 }
 
 /** Translates Anthropic's message to a chat completion. */
@@ -94,5 +94,5 @@ export function chatError(body: Buffer): Json {
 
 export function chatErrorFields(error: unknown): Json {
   const { type, message } = isObject(error) ? error : { type: 'api_error', message: error };
-  return { message: String(message).slice(0, 2_000), type, param: null, code: null };
+  return { message: asText(message).slice(0, 2_000), type, param: null, code: null };
 }

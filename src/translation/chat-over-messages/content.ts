@@ -1,5 +1,5 @@
 import { badRequest } from '../../errors.ts';
-import { definedFields, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, definedFields, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Content of a system message, which is text only. */
@@ -27,7 +27,7 @@ function inputBlock(part: Json, at: string): Json {
 
 function textBlock(part: Json, at: string): Json {
   const { type, text, cache_control, ...rest } = part;
-  if (type !== 'text') throw cannotExpress(`${at}.type`, `there is no content of type ${String(type)}`);
+  if (type !== 'text') throw cannotExpress(`${at}.type`, `there is no content of type ${asText(type)}`);
   refuseRest(rest, at);
   return definedFields({ type, text: textAt(text, `${at}.text`), cache_control });
 }

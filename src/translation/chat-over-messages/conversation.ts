@@ -1,6 +1,6 @@
 import { badRequest } from '../../errors.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { type LeaveOut, without } from '../left-out.ts';
 import { inputBlocks, textBlocks } from './content.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -38,7 +38,7 @@ export function conversation(messages: unknown, leaveOut: LeaveOut): { system?: 
         addTurn('user', [toolResult(content, rest, at)]);
         break;
       default:
-        throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
+        throw cannotExpress(`${at}.role`, `there is no role ${asText(role)}`);
     }
   }
   return { ...(system.length > 0 ? { system } : {}), messages: turns };
@@ -93,7 +93,7 @@ function assistantText(content: unknown, at: string): Json[] {
 
 function toolUse(value: unknown, { at, leaveOut }: Place): Json {
   const { id, type, function: call, ...rest } = without(objectAt(value, at), OF_A_CALL, at, leaveOut);
-  if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${String(type)} tools`);
+  if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
   const { index: _index, ...more } = rest;
   refuseRest(more, at);
   const {

@@ -1,4 +1,4 @@
-import { definedFields, isEmpty, type Json, objectAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, objectAt } from '../json.ts';
 import { cannotExpress } from './refuse.ts';
 
 /** Models with a thinking budget in tokens. Later models think adaptively at an effort level. */
@@ -19,7 +19,7 @@ export function thinkingAndFormat(chat: Json, model: string): Json {
   const { reasoning_effort } = chat;
   if (isEmpty(reasoning_effort) || reasoning_effort === 'none')
     return format ? { output_config: { format } } : {};
-  const level = String(reasoning_effort);
+  const level = asText(reasoning_effort);
   if (BUDGETED.test(model)) {
     const budget = BUDGETS[level];
     if (budget === undefined) throw cannotExpress('reasoning_effort', `there is no effort ${level}`);

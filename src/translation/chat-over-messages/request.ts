@@ -48,7 +48,7 @@ const IS_DEFAULT: Record<string, (value: unknown) => boolean> = {
 
 const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   temperature(value) {
-    if (Number(value) > 1) throw cannotExpress('temperature', 'it goes from 0 to 1');
+    if (typeof value === 'number' && value > 1) throw cannotExpress('temperature', 'it goes from 0 to 1');
     return { temperature: value };
   },
   stop: (value) => ({ stop_sequences: Array.isArray(value) ? value : [value] }),

@@ -1,6 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import { addUsage } from '../../wire/answer/add-usage.ts';
 import type { Json } from '../json.ts';
+import { asText } from '../json.ts';
 import type { TranslatorOptions } from '../translator.ts';
 import { chatErrorFields, chatUsage, finishReason } from './answer.ts';
 
@@ -84,7 +85,7 @@ export class ChatStream {
       case 'text_delta':
         return [this.#chunk({ content: delta.text })];
       case 'thinking_delta':
-        this.#thinking += String(delta.thinking ?? '');
+        this.#thinking += asText(delta.thinking ?? '');
         return [this.#chunk({ reasoning_content: delta.thinking })];
       case 'signature_delta': {
         const block = { type: 'thinking', thinking: this.#thinking, signature: delta.signature };

@@ -1,4 +1,4 @@
-import { definedFields, type Json, listAt, objectAt } from '../json.ts';
+import { asText, definedFields, type Json, listAt, objectAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
@@ -7,7 +7,7 @@ export function tools(value: unknown): Json[] {
   return listAt(value, 'tools').map((tool, i) => {
     const at = `tools[${i}]`;
     const { type, function: definition, cache_control, ...rest } = objectAt(tool, at);
-    if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${String(type)} tools`);
+    if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
     refuseRest(rest, at);
     const { name, description, parameters, strict, ...more } = objectAt(definition, `${at}.function`);
     refuseRest(more, `${at}.function`);

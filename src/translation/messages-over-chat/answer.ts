@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { reasoningOf, textIn } from '../chat-message.ts';
-import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
+import { answerObject, asText, countIn, type Json, objectsIn } from '../json.ts';
 import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
@@ -15,7 +15,7 @@ const STOP: Record<string, string> = {
 };
 
 export function stopReason(finishReason: unknown): string {
-  return STOP[String(finishReason)] ?? 'end_turn';
+  return STOP[asText(finishReason)] ?? 'end_turn';
 }
 
 /** Translates a chat completion to Anthropic's message. */
@@ -87,7 +87,7 @@ const ERROR_TYPES: Record<number, string> = {
 export function messageError(error: unknown, status: number): Json {
   const message = isObject(error) ? error.message : error;
   const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message: String(message).slice(0, 2_000) } };
+  return { type: 'error', error: { type, message: asText(message).slice(0, 2_000) } };
 }
 
 /** Translates the body of an error status, which may not be in OpenAI's format. */

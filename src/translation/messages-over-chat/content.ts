@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** The fields of a block without `cache_control`: providers with OpenAI's API decide themselves what to cache. */
@@ -31,7 +31,7 @@ export function contentPart({ type, ...block }: Json, at: string): Json {
     case 'document':
       return documentPart(block, at);
     default:
-      throw cannotExpress(`${at}.type`, `there is no content of type ${String(type)}`);
+      throw cannotExpress(`${at}.type`, `there is no content of type ${asText(type)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
 import { blockAt, contentPart, plainText } from './content.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -27,7 +27,7 @@ function messagesOf({ role, content, ...rest }: Json, at: string, leaveOut: Leav
     case 'system':
       return [{ role, content: plainText(content, `${at}.content`) }];
     default:
-      throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
+      throw cannotExpress(`${at}.role`, `there is no role ${asText(role)}`);
   }
 }
 
@@ -53,7 +53,7 @@ function toolMessage(
 ): { message: Json; images: Json[] } {
   refuseRest(rest, at);
   const parts = partsOf(content, `${at}.content`);
-  const texts = parts.filter(({ type }) => type === 'text').map(({ text }) => String(text));
+  const texts = parts.filter(({ type }) => type === 'text').map(({ text }) => asText(text));
   const images = parts.filter(({ type }) => type !== 'text');
   const text = texts.length === 0 && images.length > 0 ? 'The result follows.' : texts.join('\n\n');
   const message = {
@@ -100,7 +100,7 @@ function assistantMessages(content: unknown, at: string, leaveOut: LeaveOut): Js
         break;
       default:
         if (!isToolSearch(type === 'server_tool_use' ? block.name : type))
-          throw cannotExpress(`${at}[${i}].type`, `there is no content of type ${String(type)}`);
+          throw cannotExpress(`${at}[${i}].type`, `there is no content of type ${asText(type)}`);
         leaveOut(`${at}[${i}] (${type})`);
     }
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { definedFields, isEmpty, type Json, listAt, lookUp, objectAt, textAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, listAt, lookUp, objectAt, textAt } from '../json.ts';
 import { type LeaveOut, without } from '../left-out.ts';
 import type { RequestOptions } from '../translator.ts';
 import { chatMessages, isToolSearch } from './conversation.ts';
@@ -35,7 +35,7 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   context_management(value) {
     // Earlier reasoning is never sent, so clearing it is done. Only Anthropic can make other edits.
     const edits = listAt(objectAt(value, 'context_management').edits ?? [], 'context_management.edits');
-    const other = edits.findIndex((edit) => !/^clear_thinking_/.test(String(objectAt(edit, 'edits').type)));
+    const other = edits.findIndex((edit) => !/^clear_thinking_/.test(asText(objectAt(edit, 'edits').type)));
     if (other >= 0) throw cannotExpress(`context_management.edits[${other}]`);
     return {};
   },
@@ -89,7 +89,7 @@ function chatTool(tool: Json, at: string, leaveOut: LeaveOut): Json {
     leaveOut,
   );
   if (type !== undefined && type !== null && type !== 'custom') {
-    throw cannotExpress(`${at}.type`, `only Anthropic runs ${String(type)}`);
+    throw cannotExpress(`${at}.type`, `only Anthropic runs ${asText(type)}`);
   }
   const { cache_control: _cache, eager_input_streaming: _eager, ...more } = rest;
   refuseRest(more, at);
@@ -130,7 +130,7 @@ function outputOf({ thinking, output_config }: Json, model: string): Json {
 }
 
 function effortOf(effort: unknown, thinking: unknown): string | undefined {
-  if (!isEmpty(effort)) return String(effort);
+  if (!isEmpty(effort)) return asText(effort);
   if (isEmpty(thinking)) return undefined;
   const { type, budget_tokens } = objectAt(thinking, 'thinking');
   // With adaptive thinking the model keeps its default effort.

@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { reasoningOf, textIn } from '../chat-message.ts';
-import { answerObject, type Json, objectsIn } from '../json.ts';
+import { answerObject, asText, type Json, objectsIn } from '../json.ts';
 import {
   callItem,
   type ItemStatus,
@@ -60,6 +60,6 @@ export function errorAnswer(body: Buffer): Buffer {
   const text = body.toString('utf8');
   const answer = parseObject(text);
   if (isObject(answer?.error)) return body;
-  const message = String(answer?.error ?? answer?.message ?? text).slice(0, 2_000);
+  const message = asText(answer?.error ?? answer?.message ?? text).slice(0, 2_000);
   return Buffer.from(JSON.stringify({ error: { message, type: 'api_error', param: null, code: null } }));
 }

@@ -1,4 +1,4 @@
-import { definedFields, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Translates the content of a user's message or a tool result to content parts. */
@@ -10,7 +10,7 @@ export function contentParts(content: unknown, at: string): Json[] {
 /** A single text part as a string, which other makers' models handle best. */
 export function plainIfText(parts: Json[]): string | Json[] {
   const [only] = parts;
-  return parts.length === 1 && only?.type === 'text' ? String(only.text) : parts;
+  return parts.length === 1 && only?.type === 'text' ? asText(only.text) : parts;
 }
 
 /** Joins text parts. Throws GwError 400 for any other part. */
@@ -40,7 +40,7 @@ function contentPart({ type, prompt_cache_breakpoint: _cache, ...part }: Json, a
     case 'input_audio':
       return { type, ...part };
     default:
-      throw cannotExpress(`${at}.type`, `there is no content of type ${String(type)}`);
+      throw cannotExpress(`${at}.type`, `there is no content of type ${asText(type)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
 import { contentParts, plainIfText, plainText } from './content.ts';
 import type { ItemMemory } from './item-memory.ts';
@@ -55,7 +55,7 @@ function add(messages: Json[], item: Json, at: string, options: ConversationOpti
       add(messages, recallItem(id, at, options), at, options);
       return;
     default:
-      throw cannotExpress(`${at}.type`, `there are no items of type ${String(type)}`);
+      throw cannotExpress(`${at}.type`, `there are no items of type ${asText(type)}`);
   }
 }
 
@@ -64,7 +64,7 @@ function recallItem(id: unknown, at: string, { memory }: ConversationOptions): J
   if (item) return item;
   throw cannotExpress(
     at,
-    `gw no longer has the item ${String(id)}. Send the item itself, as clients do with "store": false`,
+    `gw no longer has the item ${asText(id)}. Send the item itself, as clients do with "store": false`,
   );
 }
 
@@ -84,14 +84,14 @@ function addMessage(messages: Json[], { role, content, phase: _phase, ...rest }:
       return;
     }
     default:
-      throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
+      throw cannotExpress(`${at}.role`, `there is no role ${asText(role)}`);
   }
 }
 
 /** Many models accept only one system message, as the first. Only OpenAI has the role `developer`. */
 function addSystem(messages: Json[], text: string): void {
   const last = messages.at(-1);
-  if (messages.length === 1 && last?.role === 'system') last.content = `${String(last.content)}\n\n${text}`;
+  if (messages.length === 1 && last?.role === 'system') last.content = `${asText(last.content)}\n\n${text}`;
   else messages.push({ role: 'system', content: text });
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts';
+import { asText } from '../json.ts';
 
 /** The items of each project. */
 export type ItemMemories = (projectId: number) => ItemMemory;
@@ -23,7 +24,7 @@ export function createItemMemories(maxBytes = MAX_BYTES): ItemMemories {
 
   return (projectId) => ({
     remember(item) {
-      const id = `${projectId} ${String(item.id)}`;
+      const id = `${projectId} ${asText(item.id)}`;
       const text = JSON.stringify(item);
       drop(id);
       items.set(id, text);

@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts';
+import { asText } from '../json.ts';
 import { packReasoning } from './reasoning.ts';
 import type { ResponseOptions } from './response.ts';
 import { customInput } from './tool-names.ts';
@@ -33,7 +34,7 @@ export interface Call {
 }
 
 export function newCall(callId: unknown, name: unknown, { newId, tools }: ResponseOptions): Call {
-  const toolName = String(name);
+  const toolName = asText(name);
   // The result has to refer to its call, but some providers send no id.
   const resultId = typeof callId === 'string' && callId !== '' ? callId : newId('call');
   return {

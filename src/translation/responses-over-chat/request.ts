@@ -1,4 +1,4 @@
-import { definedFields, isEmpty, type Json, listAt, lookUp, objectAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, listAt, lookUp, objectAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { type ConversationOptions, chatMessages } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -44,7 +44,7 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
     return definedFields({ reasoning_effort: effort });
   },
   include(value) {
-    const at = listAt(value, 'include').findIndex((each) => /logprobs/.test(String(each)));
+    const at = listAt(value, 'include').findIndex((each) => /logprobs/.test(asText(each)));
     if (at >= 0) throw cannotExpress(`include[${at}]`);
     return {};
   },

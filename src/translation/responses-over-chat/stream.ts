@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import type { ChunkTranslator } from '../chat-chunks.ts';
 import { beginsCall, reasoningOf, textIn } from '../chat-message.ts';
-import { type Json, objectsIn } from '../json.ts';
+import { asText, type Json, objectsIn } from '../json.ts';
 import {
   type Call,
   callItem,
@@ -94,7 +94,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
       output: this.#output,
       usage: responseUsage(this.#usage),
     };
-    return [...events, this.#event(`response.${String(ending.status)}`, { response })];
+    return [...events, this.#event(`response.${asText(ending.status)}`, { response })];
   }
 
   #event(type: string, fields: Json): ResponseEvent {
@@ -111,7 +111,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
   #fail(error: unknown): ResponseEvent[] {
     this.#hasEnded = true;
     const message = isObject(error) ? error.message : error;
-    const failure = { code: 'server_error', message: String(message).slice(0, 2_000) };
+    const failure = { code: 'server_error', message: asText(message).slice(0, 2_000) };
     const events = this.#begin({});
     const output = this.#output.filter(Boolean);
     const response = { ...this.#response, status: 'failed', error: failure, output };

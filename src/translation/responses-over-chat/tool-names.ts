@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../../json/object.ts';
-import { type Json, objectsIn } from '../json.ts';
+import { asText, type Json, objectsIn } from '../json.ts';
 
 /** A tool by the name that the client uses. */
 export interface NamedTool {
@@ -16,8 +16,8 @@ const MAX_NAME = 64;
 export function flatName(name: unknown, namespace?: unknown): string {
   const hasNamespace = typeof namespace === 'string' && namespace !== '';
   const flat = hasNamespace
-    ? `${namespace}${namespace.endsWith('__') ? '' : '__'}${String(name)}`
-    : String(name);
+    ? `${namespace}${namespace.endsWith('__') ? '' : '__'}${asText(name)}`
+    : asText(name);
   if (flat.length <= MAX_NAME) return flat;
   const hash = createHash('sha256').update(flat).digest('hex').slice(0, 8);
   return `${flat.slice(0, MAX_NAME - 9)}_${hash}`;

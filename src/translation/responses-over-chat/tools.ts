@@ -1,4 +1,4 @@
-import { definedFields, isEmpty, type Json, listAt, objectAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, listAt, objectAt } from '../json.ts';
 import { type LeaveOut, without } from '../left-out.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 import { flatName, toolLists } from './tool-names.ts';
@@ -56,7 +56,7 @@ function chatTools(tool: Json, at: string, options: ToolOptions, namespace: unkn
       if (namespace !== undefined) throw cannotExpress(`${at}.type`, "a namespace can't contain another");
       return toolsIn(listAt(tool.tools, `${at}.tools`), `${at}.tools`, options, tool.name);
     default:
-      throw cannotExpress(`${at}.type`, `only OpenAI runs ${String(tool.type)}`);
+      throw cannotExpress(`${at}.type`, `only OpenAI runs ${asText(tool.type)}`);
   }
 }
 
@@ -98,7 +98,7 @@ function grammarOf(value: unknown, at: string): Json {
   const { type, syntax, definition } = objectAt(value, at);
   if (type === 'text') return {};
   if (type !== 'grammar') throw cannotExpress(`${at}.type`);
-  return { description: `A text of this grammar (${String(syntax)}):\n${String(definition)}` };
+  return { description: `A text of this grammar (${asText(syntax)}):\n${asText(definition)}` };
 }
 
 /** The tool choice, and the names of the allowed tools unless all are allowed. */
@@ -109,7 +109,7 @@ function toolChoice(value: unknown): { choice?: unknown; only?: ReadonlySet<stri
   if (type === 'function' || type === 'custom') {
     return { choice: { type: 'function', function: { name: flatName(name, namespace) } } };
   }
-  if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `only OpenAI runs ${String(type)}`);
+  if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `only OpenAI runs ${asText(type)}`);
   const allowed = listAt(tools, 'tool_choice.tools').map((tool, i) => {
     const each = objectAt(tool, `tool_choice.tools[${i}]`);
     return flatName(each.name, each.namespace);

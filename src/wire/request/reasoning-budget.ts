@@ -16,10 +16,15 @@ export function reasoningBudget(fields: Fields): number {
   if (reasoning === undefined && thinking === undefined) return 0;
   const budget = Math.max(
     isObject(reasoning) ? MIN_REASONING_TOKENS : 0,
-    isObject(reasoning) ? Number(reasoning.max_tokens) || 0 : 0,
-    isObject(thinking) ? Number(thinking.budget_tokens) || 0 : 0,
+    isObject(reasoning) ? tokensIn(reasoning.max_tokens) : 0,
+    isObject(thinking) ? tokensIn(thinking.budget_tokens) : 0,
   );
   return Math.min(Math.ceil(budget), MAX_REASONING_TOKENS);
+}
+
+/** A number, also as text. An object in its place may have no text at all: `{"toString": 1}`. */
+function tokensIn(value: unknown): number {
+  return typeof value === 'number' || typeof value === 'string' ? Number(value) || 0 : 0;
 }
 
 /** The reasoning budget if it is larger than the output limit, as some hosts apply it instead of that limit; else 0. */

@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest';
+import { GwError } from '../../src/errors.ts';
+import { isObject } from '../../src/json/object.ts';
+import { messagesRequest } from '../../src/translation/chat-over-messages/request.ts';
+import { chatRequest as overChat } from '../../src/translation/messages-over-chat/request.ts';
+import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
+import { chatRequest as responsesOverChat } from '../../src/translation/responses-over-chat/request.ts';
+
+const FUNCTION = { name: 'f', description: 'a', parameters: { type: 'object' } };
+const CHAT = {
+  model: 'm',
+  temperature: 1,
+  stop: ['x'],
+  reasoning_effort: 'low',
+  response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } },
+  tools: [{ type: 'function', function: FUNCTION }],
+  tool_choice: { type: 'function', function: { name: 'f' } },
+  messages: [
+    { role: 'system', content: 'a' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: 'a',
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'c', content: 'a' },
+  ],
+};
+const MESSAGES = {
+  model: 'm',
+  max_tokens: 9,
+  system: [{ type: 'text', text: 'a' }],
+  thinking: { type: 'enabled', budget_tokens: 1_024 },
+  output_config: { effort: 'low' },
+  context_management: { edits: [{ type: 'clear_thinking_20251015' }] },
+  tools: [{ name: 'f', description: 'a', input_schema: { type: 'object' } }],
+  tool_choice: { type: 'tool', name: 'f' },
+  messages: [
+    { role: 'user', content: [{ type: 'text', text: 'a' }] },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'a', signature: 's' },
+        { type: 'tool_use', id: 'c', name: 'f', input: {} },
+      ],
+    },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'c', content: [{ type: 'text', text: 'a' }] }],
+    },
+  ],
+};
+const RESPONSES = {
+  model: 'm',
+  instructions: 'a',
+  include: ['reasoning.encrypted_content'],
+  reasoning: { effort: 'low' },
+  text: { format: { type: 'text' } },
+  tools: [
+    { type: 'function', ...FUNCTION },
+    { type: 'custom', name: 'g', format: { type: 'grammar', syntax: 'lark', definition: 'a' } },
+  ],
+  tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
+  input: [
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a' }] },
+    { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: 'a' },
+    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'a' }] },
+  ],
+};
+
+const CHAT_OPTIONS = { model: 'm', maxTokens: 99, outputLimit: 'max_tokens', leaveOut: () => {} } as const;
+const memory = createItemMemories()(1);
+const RESPONSE_OPTIONS = { memory, keepsReasoning: false, isCodex: false } as const;
+
+/** Values that fail where they are taken for a text or a number. */
+const ODD: readonly unknown[] = [
+  { toString: 1 },
+  { toString: 1, valueOf: 1, toJSON: 1 },
+  [[{ toString: 1 }]],
+  null,
+  1.5,
+  '',
+  [],
+  true,
+];
+
+/** The request with one of its values replaced, for each value in turn. */
+function* replaced(value: unknown, odd: unknown): Generator<unknown> {
+  yield odd;
+  if (Array.isArray(value))
+    for (const [i, each] of value.entries())
+      for (const other of replaced(each, odd)) yield value.with(i, other);
+  else if (isObject(value))
+    for (const [key, each] of Object.entries(value))
+      for (const other of replaced(each, odd)) yield { ...value, [key]: other };
+}
+
+test.each<[string, object, (request: never) => unknown]>([
+  ['chat over messages', CHAT, (request) => messagesRequest(request, CHAT_OPTIONS)],
+  ['messages over chat', MESSAGES, (request) => overChat(request, CHAT_OPTIONS)],
+  [
+    'responses over chat',
+    RESPONSES,
+    (request) => responsesOverChat(request, { ...CHAT_OPTIONS, ...RESPONSE_OPTIONS }),
+  ],
+])('%s: an odd value in any place is translated, or refused with its name', (_, request, translate) => {
+  translate(request as never);
+  const failures: string[] = [];
+  for (const odd of ODD)
+    for (const other of replaced(request, odd)) {
+      if (!isObject(other)) continue;
+      try {
+        translate(other as never);
+      } catch (error) {
+        if (!(error instanceof GwError))
+          failures.push(`${String(error)} for ${JSON.stringify(other).slice(0, 200)}`);
+      }
+    }
+  expect(failures).toEqual([]);
+});
