@@ -184,8 +184,9 @@ function leastOutput(
   { provider, minOutputTokens }: LeastOutputOptions,
   structuredFactor = STRUCTURED_FACTOR,
 ): number {
-  const { leastLimit = 1, maxOutputTokens } = request;
-  const reasoningTokens = LIMIT_REASONING.has(provider) ? 0 : (request.reasoningTokens ?? 0);
+  const { leastLimit = 1, maxOutputTokens, foreignThinking } = request;
+  const isCovered = LIMIT_REASONING.has(provider) && !foreignThinking;
+  const reasoningTokens = isCovered ? 0 : (request.reasoningTokens ?? 0);
   const isStructured = maxOutputTokens !== undefined && asksForStructure(request);
   const answer = minOutputTokens * (isStructured ? structuredFactor : 1);
   return Math.max(reasoningTokens + answer, leastLimit);

@@ -31,6 +31,7 @@ export const messagesWire: Wire = {
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'send the conversation in it'),
     // With interleaved thinking the budget may exceed `max_tokens`. Then it counts in addition to it.
     beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
+    hasThinking: true,
     reasoningBudget,
     choices: choicesPerPrompt,
     // Documents, and tools that make the provider add input.

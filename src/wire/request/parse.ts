@@ -38,6 +38,8 @@ export interface RequestShape {
   tools?: ToolShape;
   /** Output tokens that may be billed beyond the limit. */
   beyondLimit?(fields: Fields): number | undefined;
+  /** `thinking` is a field of the API. Elsewhere it is another's, and what a provider makes of it isn't known. */
+  hasThinking?: boolean;
   /** The request's separate limit of reasoning tokens. */
   reasoningBudget?(fields: Fields): number;
   /** Streams report usage only if `stream_options` requests it. */
@@ -97,6 +99,7 @@ export function createParser(shape: RequestShape): RequestParser {
       choices: shape.choices?.(fields) ?? 1,
       beyondLimit: shape.beyondLimit?.(fields),
       reasoningTokens: shape.reasoningBudget?.(fields),
+      foreignThinking: !shape.hasThinking && members.some(({ key }) => key === 'thinking'),
       surcharges: surchargesOf(fields, otherModelsIn(bytes, members)),
       serverTools:
         shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType, isStored }),

@@ -32,6 +32,8 @@ export interface WireRequest {
   beyondLimit?: number | undefined;
   /** Reasoning tokens per choice, for requests that limit them separately: some hosts apply that limit alone. */
   reasoningTokens?: number | undefined;
+  /** It has Anthropic's `thinking` at another API. */
+  foreignThinking?: boolean;
   /** Number of answers requested. */
   choices: number;
   /** Undefined when the listed prices apply. */

@@ -121,6 +121,12 @@ describe('quote()', () => {
       { amount: 100 * IN + 16_384 * OUT, least: 100 * IN + 50 * OUT },
     ],
     [
+      'but that of a field that is not of their API',
+      { reasoningTokens: 1_000, foreignThinking: true },
+      { provider: 'openai', model: 'gpt-4o' },
+      { amount: 100 * IN + 16_384 * OUT, least: 100 * IN + 1_050 * OUT },
+    ],
+    [
       'output beyond the limit',
       { maxOutputTokens: 20, beyondLimit: 7, choices: 2 },
       {},
