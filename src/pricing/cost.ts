@@ -17,7 +17,8 @@ export interface UsageBound {
  * readUsage() ensures.
  */
 export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
-  const price = (tokens: number, rate: Rate) => BigInt(tokens) * rateAt(rate, usage.inputTokens);
+  const price = (tokens: number, rate: Rate) =>
+    tokens === 0 ? 0n : BigInt(tokens) * rateAt(rate, usage.inputTokens);
   const freshText =
     usage.inputTokens -
     usage.cachedInputTokens -
