@@ -5,6 +5,7 @@ import { messagesRequest } from '../../src/translation/chat-over-messages/reques
 import { chatRequest as overChat } from '../../src/translation/messages-over-chat/request.ts';
 import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
 import { chatRequest as responsesOverChat } from '../../src/translation/responses-over-chat/request.ts';
+import { ODD, replaced } from '../support/odd-values.ts';
 
 const FUNCTION = { name: 'f', description: 'a', parameters: { type: 'object' } };
 const CHAT = {
@@ -78,29 +79,6 @@ const RESPONSES = {
 const CHAT_OPTIONS = { model: 'm', maxTokens: 99, outputLimit: 'max_tokens', leaveOut: () => {} } as const;
 const memory = createItemMemories()(1);
 const RESPONSE_OPTIONS = { memory, keepsReasoning: false, isCodex: false } as const;
-
-/** Values that fail where they are taken for a text or a number. */
-const ODD: readonly unknown[] = [
-  { toString: 1 },
-  { toString: 1, valueOf: 1, toJSON: 1 },
-  [[{ toString: 1 }]],
-  null,
-  1.5,
-  '',
-  [],
-  true,
-];
-
-/** The request with one of its values replaced, for each value in turn. */
-function* replaced(value: unknown, odd: unknown): Generator<unknown> {
-  yield odd;
-  if (Array.isArray(value))
-    for (const [i, each] of value.entries())
-      for (const other of replaced(each, odd)) yield value.with(i, other);
-  else if (isObject(value))
-    for (const [key, each] of Object.entries(value))
-      for (const other of replaced(each, odd)) yield { ...value, [key]: other };
-}
 
 test.each<[string, object, (request: never) => unknown]>([
   ['chat over messages', CHAT, (request) => messagesRequest(request, CHAT_OPTIONS)],

@@ -45,6 +45,6 @@ export function meansNoEndpoint(status: number, body: string): boolean {
   const answer = parseObject(body);
   if (!answer) return true;
   const { error } = answer;
-  const message = String((isObject(error) ? error.message : error) ?? answer.detail ?? answer.message ?? '');
-  return NOTHING_HERE.test(message) || NAMES_PATH.test(message);
+  const message = (isObject(error) ? error.message : error) ?? answer.detail ?? answer.message;
+  return typeof message === 'string' && (NOTHING_HERE.test(message) || NAMES_PATH.test(message));
 }

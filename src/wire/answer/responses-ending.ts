@@ -1,4 +1,5 @@
 import { isObject } from '../../json/object.ts';
+import { count } from '../../pricing/payload-fields.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { namedEvents, valuesIn } from './events.ts';
 import type { LimitEnding } from './inspected-events.ts';
@@ -18,17 +19,18 @@ export function endResponseAtLimit(): LimitEnding {
   let response: Json = {};
   let sequence = 0;
   const open = new Map<number, OpenItem>();
-  const output: Json[] = [];
+  /** By index: a list of holes up to any index that a provider names would take minutes to go through. */
+  const output = new Map<number, Json>();
 
   function take(event: Json): void {
-    sequence = Math.max(sequence, Number(event.sequence_number ?? 0) + 1);
+    sequence = Math.max(sequence, (count(event.sequence_number) ?? 0) + 1);
     if (isObject(event.response)) response = event.response;
-    const index = Number(event.output_index);
+    const index = count(event.output_index) ?? Number.NaN;
     if (event.type === 'response.output_item.added' && isObject(event.item)) {
       open.set(index, { item: structuredClone(event.item), part: undefined });
     } else if (event.type === 'response.output_item.done' && isObject(event.item)) {
       open.delete(index);
-      output[index] = event.item;
+      output.set(index, event.item);
     } else {
       const openItem = open.get(index);
       if (openItem) addTo(openItem, event);
@@ -39,7 +41,7 @@ export function endResponseAtLimit(): LimitEnding {
     const at = { item_id: item.id, output_index: index };
     const done: Event[] = part ? partEvents(part, at) : callEvents(item, at);
     if ('status' in item) item.status = 'incomplete';
-    output[index] = item;
+    output.set(index, item);
     return [...done, { type: 'response.output_item.done', output_index: index, item }];
   }
 
@@ -53,7 +55,7 @@ export function endResponseAtLimit(): LimitEnding {
         ...response,
         status: 'incomplete',
         incomplete_details: { reason: 'max_output_tokens' },
-        output: output.filter(Boolean),
+        output: [...output].sort(([a], [b]) => a - b).map(([, item]) => item),
         usage: usage ? usageOf(usage) : null,
       };
       const all: Event[] = [...closing, { type: 'response.incomplete', response: incomplete }];
@@ -76,7 +78,7 @@ const CALL_DELTAS: Record<string, string> = {
 };
 
 function addTo(open: OpenItem, event: Json): void {
-  const [, name = '', verb] = /^response\.(.*)\.(\w+)$/.exec(String(event.type)) ?? [];
+  const [, name = '', verb] = /^response\.(.*)\.(\w+)$/.exec(textIn(event.type)) ?? [];
   const { item } = open;
   const isSummary = name.startsWith('reasoning_summary');
   if (verb === 'added' && isObject(event.part)) {
@@ -94,11 +96,14 @@ function addTo(open: OpenItem, event: Json): void {
 }
 
 function append(to: Json, field: string, delta: unknown): void {
-  if (typeof delta === 'string') to[field] = String(to[field] ?? '') + delta;
+  if (typeof delta === 'string') to[field] = textIn(to[field]) + delta;
 }
 
+/** The value, if it is a text: "String" fails for an object such as `{"toString": 1}`. */
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 function nameOf({ type }: Json, isSummary: boolean): string {
-  return isSummary ? 'reasoning_summary_text' : String(type);
+  return isSummary ? 'reasoning_summary_text' : textIn(type);
 }
 
 function partEvents({ name, fields, value }: NonNullable<OpenItem['part']>, at: Json): Event[] {

@@ -14,20 +14,21 @@ const FEE_NAMES: Readonly<Record<string, string>> = {
 /** Number of server tool calls among the items of a response, by fee name. */
 export function countToolCalls(output: readonly unknown[]): Record<string, number> {
   const calls: Record<string, number> = {};
-  for (const item of output) {
-    if (!isObject(item) || typeof item.type !== 'string' || !Object.hasOwn(FEE_NAMES, item.type)) continue;
-    const name = FEE_NAMES[item.type] ?? item.type;
-    calls[name] = (calls[name] ?? 0) + callsOf(item);
+  for (const item of output.filter(isObject)) {
+    const name = feeName(item);
+    if (name !== undefined) calls[name] = (calls[name] ?? 0) + callsOf(item);
   }
   return calls;
 }
 
 /** The containers that tools ran in, among the items of a response; empty for one without an id. */
 export function containersIn(output: readonly unknown[]): string[] {
-  const ids = output.flatMap((item) =>
-    isObject(item) && FEE_NAMES[String(item.type)] === 'container' ? [item] : [],
-  );
-  return [...new Set(ids.map(({ container_id }) => (typeof container_id === 'string' ? container_id : '')))];
+  const runs = output.filter(isObject).filter((item) => feeName(item) === 'container');
+  return [...new Set(runs.map(({ container_id }) => (typeof container_id === 'string' ? container_id : '')))];
+}
+
+function feeName({ type }: Record<string, unknown>): string | undefined {
+  return typeof type === 'string' && Object.hasOwn(FEE_NAMES, type) ? FEE_NAMES[type] : undefined;
 }
 
 /** One call may run several searches. Opening a page and finding text in it are free. */

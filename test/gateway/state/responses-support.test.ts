@@ -25,6 +25,7 @@ test.each([
   [404, error("Previous response with id 'resp_1' not found.", { code: 'previous_response_not_found' })],
   [404, error("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.")],
   [404, '{}'],
+  [404, '{"error":{"message":{"toString":1}}}'],
   [400, error('Invalid URL (POST /v1/responses)')],
   [200, ''],
 ])('%d %s says something else', (status, body) => {
