@@ -5,7 +5,7 @@ import { costOf } from '../pricing/cost.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
-import { serviceFactor } from '../pricing/service-factors.ts';
+import { factorOf } from '../pricing/service-factors.ts';
 import { toolFee } from '../pricing/tool-fees.ts';
 import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
 import type { PriceView } from '../reading/schemas.ts';
@@ -24,8 +24,8 @@ export type ListPrice = (call: Priced) => PricedCall;
 
 /**
  * Prices calls at the user's prices, else at the list price of the day: the tokens by the models and the service options
- * that the answer reports, and its searches. Logs don't say which provider an
- * address belongs to: it is the one that the model's name points to.
+ * that the answer reports, and its searches. Logs don't say which provider an address belongs to: it is the one that the
+ * model's name points to.
  */
 export function createListPrice(prices: readonly PriceView[], pricesFile: string): ListPrice {
   const catalog = createCatalog({
@@ -40,10 +40,7 @@ export function createListPrice(prices: readonly PriceView[], pricesFile: string
   const cardOf = (model: string, { at, terms = {} }: Priced): PriceCard | undefined => {
     const seller = sellerOf(model);
     const card = seller && catalog.find(seller.provider, seller.model, at);
-    const factor = Object.entries(terms).reduce(
-      (product, [field, value]) => product * (serviceFactor(field, value, model)?.factor ?? 1),
-      1,
-    );
+    const factor = factorOf(terms, model);
     return card && factor !== 1 ? scaleCard(card, factor) : card;
   };
   return (call) => {

@@ -40,8 +40,8 @@ interface Option {
 }
 
 /**
- * Factors by field and value. OpenAI's ultrafast costs up to 6 times the
- * listed price (https://developers.openai.com/api/docs/guides/fast-mode), Anthropic's inference in one country 1.1 times
+ * Factors by field and value. OpenAI's ultrafast costs up to 6 times the listed price
+ * (https://developers.openai.com/api/docs/guides/fast-mode), Anthropic's inference in one country 1.1 times
  * (https://platform.claude.com/docs/en/about-claude/pricing).
  */
 const FACTORS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
@@ -76,6 +76,14 @@ export function serviceFactor(field: string, value: unknown, model: string): Ser
   const name = model.slice(model.lastIndexOf('/') + 1);
   const found = option.models.find(([models]) => models.test(name))?.[1];
   return { factor: found ?? option.most, isKnown: found !== undefined };
+}
+
+/** The product of what options cost for a model, by field and value; 1, the listed price, for those that are unknown. */
+export function factorOf(options: Readonly<Record<string, string>>, model: string): number {
+  return Object.entries(options).reduce(
+    (product, [field, value]) => product * (serviceFactor(field, value, model)?.factor ?? 1),
+    1,
+  );
 }
 
 /** The options that change a model's price, with their factors. */

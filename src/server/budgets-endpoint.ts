@@ -5,6 +5,7 @@ import { badRequest, notFound } from '../errors.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { mustBeOwn } from '../own-project.ts';
 import { scopeFromJson, scopeFromQuery } from '../reading/budget-scope.ts';
+import { allStandings } from '../reading/local/all-standings.ts';
 import { mapInSlices } from '../reading/local/map-in-slices.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Project } from '../store/accounts/project.ts';
@@ -13,7 +14,6 @@ import { budgetResponse } from '../store/budgets/budget-response.ts';
 import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
-import { distinct } from '../store/ledger/standing.ts';
 import { ON_LIMITS } from '../store/ledger/terms.ts';
 import { mustBeAdmin } from './must-be-admin.ts';
 import { mustNameOwn } from './must-name-own.ts';
@@ -62,14 +62,13 @@ export async function listBudgetsEndpoint(
     ? [await ownProject(caller, query.project_id, context.db)]
     : (await listProjects(context.db)).filter((project) => caller.admin || project.id === caller.projectId);
   const { ledger, now } = context;
-  const standings = await mapInSlices(projects, async (slice) =>
-    (await Promise.all(slice.map(({ id }) => ledger.standings(id)))).flat(),
+  const standings = await allStandings(
+    ledger,
+    projects.map(({ id }) => id),
   );
   return {
     object: 'list',
-    data: await mapInSlices(distinct(standings), (slice) =>
-      slice.map((standing) => budgetResponse(standing, now)),
-    ),
+    data: await mapInSlices(standings, (slice) => slice.map((standing) => budgetResponse(standing, now))),
   };
 }
 

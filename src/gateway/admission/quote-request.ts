@@ -26,8 +26,9 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   const { surcharges } = context.request;
   const listed = listedCard(gateway, target);
   const others = (surcharges?.fallbacks ?? NO_NAMES).map((name) => ({ provider, model: name }));
-  const fallbacks = others.flatMap((other) => fallbackCard(gateway, other) ?? []);
-  const unpriced = listed ? others.find((other) => !fallbackCard(gateway, other)) : target;
+  const cards = others.map((other) => fallbackCard(gateway, other));
+  const fallbacks = cards.filter((card) => card !== undefined);
+  const unpriced = listed ? others.find((_, i) => cards[i] === undefined) : target;
   const priceFactor = Math.max(
     ...[target, ...others].map((each) => gateway.accountSurcharges.of(each, surcharges)),
   );

@@ -66,19 +66,10 @@ function decodeWith(create: CreateDecoder) {
   };
 }
 
-let lastZstd: Promise<unknown> = Promise.resolve();
-
-/** One after the other: the next is not decoded before there is room for the last. */
 function decodeZstd(body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): Promise<Buffer> {
-  const decoded = lastZstd.then(async () => {
-    const bytes = await unzstdInThread(body, { maxOutputLength: maxBytes }).catch((error) => {
-      throw error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge() : error;
-    });
-    await take(bytes.length);
-    return bytes;
+  return unzstdInThread(body, { maxOutputLength: maxBytes, take }).catch((error) => {
+    throw error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge() : error;
   });
-  lastZstd = decoded.catch(() => {});
-  return decoded;
 }
 
 /** Decodes an answer of a server that ignored `accept-encoding: identity`. Undefined if that fails. */

@@ -19,15 +19,21 @@ export class DecoderFailed extends Error {}
 interface UnzstdOptions {
   maxOutputLength: number;
   clock?: Clock;
+  /** Takes memory for what has been decoded; may wait, and throws where there is none. */
+  take?: (bytes: number) => Promise<void> | undefined;
 }
 
 /**
  * Decodes zstd in a Node without it. Rejects as `zlib` does: a body that grows too large has the code
- * `ERR_BUFFER_TOO_LARGE`. Bodies are decoded one after the other, as one that takes
- * too long stops the thread.
+ * `ERR_BUFFER_TOO_LARGE`. Bodies are decoded one after the other, as one that takes too long stops the thread, and the
+ * next is not decoded before there is room for the last.
  */
 export function unzstdInThread(body: Buffer, options: UnzstdOptions): Promise<Buffer> {
-  const decoded = last.then(() => decode(body, options));
+  const decoded = last.then(async () => {
+    const bytes = await decode(body, options);
+    await options.take?.(bytes.length);
+    return bytes;
+  });
   last = decoded.catch(() => {});
   return decoded;
 }

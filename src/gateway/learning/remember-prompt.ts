@@ -1,12 +1,12 @@
 import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
-import { type AnswerHead, answerHead, isDated, isSameModel } from '../../wire/answer/served-model.ts';
+import { isDated, isSameModel } from '../../wire/answer/served-model.ts';
 import { type Admitted, isSearchLeftOut } from '../admission/admitted.ts';
 import { FOR_TOOLS } from '../admission/edit-bound.ts';
 import { blocksOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
-import type { Relay } from '../answer/relay.ts';
+import { headOf } from '../answer/upstream-ids.ts';
 import type { AttemptResult, RoutedAttempt } from '../attempt/attempt.ts';
 import type { Settlement } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -79,9 +79,4 @@ const UNDATED_MS = 3_600_000;
 
 function contextOf({ provider, model }: Target): number | undefined {
   return modelLimits(provider.name, model)?.contextTokens;
-}
-
-function headOf(relay: Relay): AnswerHead | undefined {
-  if (relay.isStream) return answerHead(relay.firstEvents, true);
-  return relay.unsent && answerHead(relay.unsent, false);
 }

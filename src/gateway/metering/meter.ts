@@ -70,7 +70,8 @@ function meterReported(
 ): Metered {
   const { usage } = reported;
   const { relay, target, context } = metering;
-  const priced = priceServed(gateway, metering, reported, billedCard(metering));
+  const billed = billedAt(metering);
+  const priced = priceServed(gateway, metering, reported, billedCard(metering, billed));
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
     const { value, wasCut } = clampCost(reportedCost);
@@ -79,14 +80,16 @@ function meterReported(
     return { usage, costNanoUsd: value, flags, servedModel };
   }
   gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
-  const known = billedAt(metering).isKnown ? priced : assuming(priced, SERVICE_PRICE);
+  const known = billed.isKnown ? priced : assuming(priced, SERVICE_PRICE);
   return billTools(gateway, known, metering, feesWith(metering.admitted.quote, callsOf(metering.admitted)));
 }
 
 /** The prices with the surcharges that an answer reports. */
-export function billedCard(metering: Priced): PriceCard | undefined {
+export function billedCard(
+  metering: Priced,
+  { factor }: BilledFactor = billedAt(metering),
+): PriceCard | undefined {
   const { card, listed, priceFactor } = metering.admitted.quote;
-  const { factor } = billedAt(metering);
   return factor === priceFactor || !listed ? card : scaleCard(listed, factor);
 }
 

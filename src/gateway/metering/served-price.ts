@@ -6,9 +6,10 @@ import type { UsageReport } from '../../pricing/usage-payload.ts';
 import { makerOf } from '../../providers/makers.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { answerHead, isSameModel } from '../../wire/answer/served-model.ts';
+import { isSameModel } from '../../wire/answer/served-model.ts';
 import { billedFactor } from '../../wire/request/surcharges.ts';
 import { isOwnHost } from '../admission/price-profile.ts';
+import { headOf } from '../answer/upstream-ids.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Metered, Metering } from './metered.ts';
 
@@ -44,8 +45,7 @@ export function priceServed(
 
 /** The model that an answer names, if it is another than the requested one. */
 function servedModel({ relay, target }: Metering): string | undefined {
-  const answer = relay.isStream ? relay.firstEvents : relay.unsent;
-  const model = answer && answerHead(answer, relay.isStream)?.model;
+  const model = headOf(relay)?.model;
   return model === undefined || isSameModel(target.model, model) ? undefined : model;
 }
 

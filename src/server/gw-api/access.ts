@@ -3,12 +3,11 @@ import type { Random } from '../../ids.ts';
 import type { Registry } from '../../providers/registry.ts';
 import type { Admin } from '../../reading/admin.ts';
 import { createLocalAdmin } from '../../reading/local/admin.ts';
-import { mapInSlices } from '../../reading/local/map-in-slices.ts';
+import { allStandings } from '../../reading/local/all-standings.ts';
 import { createLocalReader } from '../../reading/local/reader.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Db } from '../../store/database/open.ts';
-import { distinct } from '../../store/ledger/standing.ts';
 import type { AskTeamUsage } from '../../store/team/usage-query.ts';
 import { removeLearner } from '../../tiering/learner/learner-file.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
@@ -59,10 +58,7 @@ export function createAccess(options: AccessOptions) {
       teamUsage: options.teamUsage,
       registry,
       catalog: async () => gateway.catalog(),
-      standings: async (projectIds) =>
-        distinct(
-          await mapInSlices(projectIds, async (ids) => (await Promise.all(ids.map(ledger.standings))).flat()),
-        ),
+      standings: (projectIds) => allStandings(ledger, projectIds),
     });
     const admin = async () =>
       createLocalAdmin({

@@ -1,6 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
+import { BLOCKED } from '../archive/rollups.ts';
 import type { Db } from '../database/open.ts';
-import { OUTCOMES, SOURCES } from '../ledger/record.ts';
+import { SOURCES } from '../ledger/record.ts';
 
 /** An agent's session, with the figures of its ended requests. */
 export interface Session {
@@ -40,7 +41,7 @@ const WHERE = `(@id IS NULL OR s.external_id = @id) AND (@projectId IS NULL OR s
 /** The sessions that match, the last active first. Their figures are those of the archive and of the journal. */
 export function listSessions(db: Db, { id, projectId, agent, since, limit }: SessionFilter): Session[] {
   const select = db.prepare<[Record<string, string | number | null>], Session>(
-    `WITH j AS MATERIALIZED (SELECT session_id, sum(1 + folded) AS n, sum(iif(outcome = ${OUTCOMES.blocked}, 1 + folded, 0)) AS blocked,
+    `WITH j AS MATERIALIZED (SELECT session_id, sum(1 + folded) AS n, sum(${BLOCKED}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
        sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, min(at) AS first, max(at) AS last,
        max(repo_id) AS repo FROM journal

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { fields } from '../../pricing/payload-fields.ts';
-import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
+import { factorOf, SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
@@ -57,10 +57,7 @@ export function surchargesOf(request: Fields, named: NamedModels): Surcharges | 
 
 /** What the request's own terms cost at a model, as a factor of its listed prices. */
 export function heldFactor({ terms }: Surcharges, model: string): number {
-  return Object.entries(terms).reduce(
-    (product, [field, value]) => product * (serviceFactor(field, value, model)?.factor ?? LISTED),
-    LISTED,
-  );
+  return factorOf(terms, model);
 }
 
 /** Whether another model than the requested one may answer, as far as the request tells. */
