@@ -1,19 +1,8 @@
 import { headerOf } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
 import { messageIdIn } from '../../wire/answer/message-id.ts';
-import { type AnswerHead, answerHead } from '../../wire/answer/served-model.ts';
+import { openingOf } from './opening.ts';
 import type { Relay } from './relay.ts';
-
-type Opening = Pick<Relay, 'isStream' | 'firstEvents' | 'unsent'>;
-
-/** Where an answer says what it is: the first events of a stream, or the whole; undefined if it can't be read. */
-const openingOf = (relay: Opening): Buffer | undefined => (relay.isStream ? relay.firstEvents : relay.unsent);
-
-/** The model and the id that an answer states; undefined if it names no model. */
-export function headOf(relay: Opening): AnswerHead | undefined {
-  const answer = openingOf(relay);
-  return answer && answerHead(answer, relay.isStream);
-}
 
 /** The provider's id of a good answer; empty if it has none or can't be read. */
 export function upstreamMessageId(relay: Relay, credential: Redactor): string {

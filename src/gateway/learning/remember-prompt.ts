@@ -6,7 +6,7 @@ import { type Admitted, isSearchLeftOut } from '../admission/admitted.ts';
 import { FOR_TOOLS } from '../admission/edit-bound.ts';
 import { blocksOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
-import { headOf } from '../answer/upstream-ids.ts';
+import { headOf } from '../answer/opening.ts';
 import type { AttemptResult, RoutedAttempt } from '../attempt/attempt.ts';
 import type { Settlement } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';

@@ -9,7 +9,7 @@ import type { TokenUsage } from '../../usage.ts';
 import { isSameModel } from '../../wire/answer/served-model.ts';
 import { billedFactor } from '../../wire/request/surcharges.ts';
 import { isOwnHost } from '../admission/price-profile.ts';
-import { headOf } from '../answer/upstream-ids.ts';
+import { headOf } from '../answer/opening.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Metered, Metering } from './metered.ts';
 

@@ -47,7 +47,8 @@ export function scanBody(
   newReader: NewStringReader | undefined,
   earlier?: Earlier<ScannedBody>,
 ): BodyScan {
-  if (!isUtf8(bytes)) throw unreadable('it is not UTF-8, so decoders differ in what they read');
+  if (!isUtf8(bytes))
+    throw unreadable('it is not UTF-8, so decoders differ in what they read. Send it as UTF-8');
   const before = earlier?.entry.scan.newReader === newReader ? earlier : undefined;
   const points = before ? sharedPoints(before) : [];
   const point = points.at(-1);
