@@ -1,6 +1,6 @@
 import { dependsOn, type PriceCard } from '../../pricing/price-card.ts';
 import { ANY_PRICE, type CacheWrites, longerWrites, type PriceProfile } from '../../pricing/price-profile.ts';
-import { PRESETS } from '../../providers/presets.ts';
+import { isOwnHost } from '../../providers/own-host.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { audioIn } from '../../wire/request/audio-words.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
@@ -54,17 +54,6 @@ function listedKinds(card: PriceCard): ListedKinds {
 const WRITES_BY_MARK: ReadonlySet<string> = new Set(['anthropic']);
 /** Fields that continue a conversation which the provider stores, with marks that gw doesn't see. */
 const STORED = ['thread', 'compaction'];
-
-const OWN_ORIGINS: ReadonlyMap<string, string> = new Map(
-  Object.entries(PRESETS).flatMap(([name, { baseUrl }]) =>
-    baseUrl === undefined ? [] : [[name, new URL(baseUrl).origin]],
-  ),
-);
-
-/** Whether a provider's requests go to the host that it is known by, and not to a relay under its name. */
-export function isOwnHost({ name, origin }: Provider): boolean {
-  return OWN_ORIGINS.get(name) === origin;
-}
 
 function cacheWrites(request: WireRequest, provider: Provider): CacheWrites {
   if (request.members.some(({ key }) => STORED.includes(key))) return '1h';
