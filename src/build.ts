@@ -19,6 +19,7 @@ const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
   'attribution-worker': 'attribution/worker.js',
   'checkpoints-worker': 'store/checkpoints/worker.js',
   'compression-worker': 'compression/worker.js',
+  'scan-worker': 'gateway/intake/scan-worker.js',
   'tokens-worker': 'tokens/worker.js',
   'unzstd-worker': 'gateway/intake/unzstd-worker.js',
 };

@@ -138,6 +138,7 @@ export type BuiltWorker =
   | 'attribution-worker'
   | 'checkpoints-worker'
   | 'compression-worker'
+  | 'scan-worker'
   | 'tokens-worker'
   | 'unzstd-worker';
 

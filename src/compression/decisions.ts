@@ -42,26 +42,41 @@ const isText = (message: unknown): message is { role: unknown; content: string }
 const withoutMarks = (message: unknown): string =>
   JSON.stringify(message, (key, value: unknown) => (key === 'cache_control' ? undefined : value));
 
+/** Parsing and hashing more would keep others waiting. */
+const MAX_BEGINNING = 1024 * 1024;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
 /**
  * A key that all turns of a conversation share: a hash of its beginning up to the first message of the user. Reads no
- * further, as later messages can be long. Throws JsonSyntaxError.
+ * further, as later messages can be long, and no more than a megabyte.
  */
 export function beginningOf({ bytes: source, form, level }: CompressRequest): string {
-  const bytes = Buffer.from(source.buffer, source.byteOffset, source.length);
+  const bytes = Buffer.from(source.buffer, source.byteOffset, Math.min(source.length, MAX_BEGINNING));
   const hash = createHash('sha256').update(`${form} ${level}\0`);
   let position = skipSpace(bytes, 0);
   while (bytes[position] === OPEN_BRACKET || bytes[position] === COMMA) {
     const start = skipSpace(bytes, position + 1);
     if (bytes[start] === CLOSE_BRACKET) break;
-    const end = skipValue(bytes, start);
+    const end = endOf(bytes, start);
+    if (end === undefined) {
+      hash.update(bytes.subarray(start));
+      break;
+    }
     const message: unknown = JSON.parse(bytes.toString('utf8', start, end));
     hash.update(isText(message) ? `${message.role}\0${message.content}\0` : withoutMarks(message));
     if (isObject(message) && message.role === 'user') break;
     position = skipSpace(bytes, end);
   }
   return hash.digest('base64url');
+}
+
+/** The end of a message; undefined if it has been cut off. */
+function endOf(bytes: Buffer, start: number): number | undefined {
+  try {
+    return skipValue(bytes, start);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,5 @@
 import { GwError } from '../errors.ts';
+import type { WireRequest } from '../wire/request/wire-request.ts';
 import type { Wire } from '../wire/wire.ts';
 import { admit } from './admission/admit.ts';
 import type { RoutedAttempt } from './attempt/attempt.ts';
@@ -18,6 +19,7 @@ import { claimRepository } from './intake/claim-repository.ts';
 import { ClientGone } from './intake/client-gone.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
 import { authenticate, readRequest, receive, receiveUnreadable } from './intake/receive.ts';
+import { giveWay, isLarge } from './intake/scan-large.ts';
 import { observeAnswer } from './learning/observe-answer.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
 import { checkReferences } from './objects/check-references.ts';
@@ -37,16 +39,20 @@ import { buildRequest } from './upstream/build-request.ts';
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
   const sender = authenticate(gateway, exchange);
   let body: Buffer = Buffer.alloc(0);
+  let request: WireRequest | undefined;
   let context: RequestContext | undefined;
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
     exchange.bodyAt = gateway.clock.monotonic();
-    context = receive(gateway, sender, wire, readRequest(gateway, wire, body));
+    request = await readRequest(gateway, wire, body);
+    context = receive(gateway, sender, wire, request);
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, wire.path);
     await claimRepository(gateway, context);
     const targets = await resolveTargets(gateway, context);
+    if (isLarge(body)) await giveWay();
     checkReferences(gateway, context, targets);
+    if (isLarge(body)) await giveWay();
     checkBody(gateway, context);
     if (!context.conversation && needsConversation(context, targets))
       context.conversation = identifyConversation(context);
@@ -71,7 +77,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     }
   } catch (error) {
     if (error instanceof GwError)
-      await recordRefusal(gateway, context ?? receiveUnreadable(sender, wire, body), error);
+      await recordRefusal(gateway, context ?? receiveUnreadable(sender, wire, body, request), error);
     if (error instanceof ClientGone && context) await recordGone(gateway, context);
     throw error;
   }

@@ -1,6 +1,5 @@
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
-const ZERO = 0x30;
 
 /** Escapes of what has no need of one, perhaps behind an escaped backslash. */
 const ESCAPE = /\\u00(?:2[d-f]|3[0-9a]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
@@ -8,11 +7,19 @@ const ESCAPE = /\\u00(?:2[d-f]|3[0-9a]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
 const PLAIN = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(/[\w.:/-]/.test(String.fromCharCode(code))),
 );
-/** The values of hexadecimal digits by their codes; 0x100 for other bytes. */
-const HEX = Uint16Array.from({ length: 256 }, (_, code) => {
+/** The values of hexadecimal digits by their codes; 0x10000 for other bytes. */
+const HEX = Uint32Array.from({ length: 256 }, (_, code) => {
   const digit = String.fromCharCode(code);
-  return /[\da-f]/i.test(digit) ? Number.parseInt(digit, 16) : 0x100;
+  return /[\da-f]/i.test(digit) ? Number.parseInt(digit, 16) : 0x10000;
 });
+
+/** The UTF-16 unit of the escape `\uXXXX` at a byte; undefined if there is none. */
+export function unitAt(json: Buffer, at: number): number | undefined {
+  if (json[at] !== BACKSLASH || json[at + 1] !== LETTER_U) return undefined;
+  let unit = 0;
+  for (let i = at + 2; i < at + 6; i++) unit = 16 * unit + (HEX[json[i] ?? 0] as number);
+  return unit > 0xffff ? undefined : unit;
+}
 
 /**
  * JSON with each escape of a letter, a digit or one of `_-.:/` written as that character, which means the same. No encoder
@@ -33,28 +40,22 @@ export function withPlainLetters(json: Buffer): Buffer {
     const next = json[++at] as number;
     plain[end++] = next;
     if (next !== LETTER_U) continue;
-    if (!isHex(json, at + 1)) broken = end + 4;
-    if (end - 2 < broken || json[at + 1] !== ZERO || json[at + 2] !== ZERO) continue;
-    const code = 16 * (HEX[json[at + 3] as number] as number) + (HEX[json[at + 4] as number] as number);
-    if (PLAIN[code] !== 1) continue;
-    plain[end - 2] = code;
+    const unit = unitAt(json, at - 1);
+    if (unit === undefined) broken = end + 4;
+    if (end - 2 < broken || unit === undefined || PLAIN[unit] !== 1) continue;
+    plain[end - 2] = unit;
     end--;
     at += 4;
   }
   return end === length ? json : plain.subarray(0, end);
 }
 
-/** Whether four hexadecimal digits begin at a byte. */
-function isHex(json: Buffer, at: number): boolean {
-  for (let i = at; i < at + 4; i++) if ((HEX[json[i] ?? 0] as number) > 0xf) return false;
-  return true;
-}
-
 const BEGINNING = Buffer.from('u00');
 /** So many beginnings are looked at one by one, which is the fastest way for bodies with few or none. */
 const FEW = 64;
 
-function mayHaveEscape(json: Buffer): boolean {
+/** Whether `withPlainLetters` may have something to do. A quick look. */
+export function mayHaveEscape(json: Buffer): boolean {
   const first = json.indexOf(BACKSLASH);
   if (first < 0) return false;
   let at = json.indexOf(BEGINNING, first);

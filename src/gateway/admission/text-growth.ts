@@ -1,3 +1,4 @@
+import { unitAt } from '../../json/plain-letters.ts';
 import type { EarlierPrompt } from '../../wire/request/prompt-block.ts';
 
 /**
@@ -66,29 +67,25 @@ const NOT_ASCII = 0x80808080;
 /** The growth of characters that JSON escapes: six bytes for each UTF-16 unit. */
 function growthOfEscapes(bytes: Buffer): number {
   let growth = 0;
-  for (let start = bytes.indexOf(ESCAPE); start >= 0; ) {
-    const units = unitsFrom(bytes, start);
-    const length = units.length * ESCAPE_LENGTH;
-    growth += growthOf(String.fromCharCode(...units), length);
-    start = bytes.indexOf(ESCAPE, start + Math.max(1, length));
+  for (let at = bytes.indexOf(ESCAPE); at >= 0; at = bytes.indexOf(ESCAPE, at)) {
+    const start = at;
+    const units: number[] = [];
+    for (let unit = unitAt(bytes, at); unit !== undefined; unit = unitAt(bytes, at)) {
+      at += ESCAPE_LENGTH;
+      // These stay as they are, and shrink by half; what stands around one is not composed. Python's json writes Chinese so.
+      const isIdeograph = unit >= FIRST_IDEOGRAPH && unit <= LAST_IDEOGRAPH;
+      if (isIdeograph ? units.length > 0 : units.push(unit) === MAX_UNITS) break;
+    }
+    growth += growthOf(String.fromCharCode(...units), units.length * ESCAPE_LENGTH);
+    if (at === start) at++;
   }
   return growth;
 }
 
-/** The UTF-16 units of the escapes that stand one after the other, up to 1,000 of them. */
-function unitsFrom(bytes: Buffer, start: number): number[] {
-  const units: number[] = [];
-  for (let at = start; units.length < MAX_UNITS; at += ESCAPE_LENGTH) {
-    const written = bytes.toString('latin1', at, at + ESCAPE_LENGTH);
-    if (!IS_ESCAPE.test(written)) break;
-    units.push(Number.parseInt(written.slice(2), 16));
-  }
-  return units;
-}
-
-const IS_ESCAPE = /^\\u[\da-fA-F]{4}$/;
 const ESCAPE = Buffer.from('\\u');
 const MAX_UNITS = 1_000;
+const FIRST_IDEOGRAPH = 0x4e00;
+const LAST_IDEOGRAPH = 0x9fff;
 
 /** U+FDFA has 3 bytes, and 33 in NFKC. */
 function growthOf(text: string, bytes: number): number {

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../../errors.ts';
-import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory, BodyShare } from '../state/body-memory.ts';
 import { ClientGone } from './client-gone.ts';
 import { canDecompress, decompress } from './decompress.ts';
 import { joinChunks } from './join-chunks.ts';
+import { plainLetters } from './scan-large.ts';
 
 export interface BodyLimits {
   maxBytes: number;
@@ -42,7 +42,7 @@ export async function readBody(
     share?.release();
     throw new ClientGone();
   }
-  return /json/i.test(request.headers['content-type'] ?? '') ? withPlainLetters(body) : body;
+  return /json/i.test(request.headers['content-type'] ?? '') ? plainLetters(body) : body;
 }
 
 function decode(bytes: Buffer, encoding: string, limits: BodyLimits, share?: BodyShare): Promise<Buffer> {

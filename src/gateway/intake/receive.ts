@@ -7,6 +7,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { checkKey } from './check-key.ts';
 import { identifySession } from './identify-session.ts';
+import { isLarge, scanRequest } from './scan-large.ts';
 import { ownProject, selectProject } from './select-project.ts';
 
 /** Who sends a request, and from where. */
@@ -23,13 +24,13 @@ export function authenticate(
 }
 
 /** Reads a body. What it shares with the last ones is not scanned again. Throws GwError 400 with `param`. */
-export function readRequest(
+export async function readRequest(
   { recentBodies }: Pick<Gateway, 'recentBodies'>,
   wire: Wire,
   bytes: Buffer,
-): WireRequest {
+): Promise<WireRequest> {
   const earlier = recentBodies.find(bytes);
-  const scan = wire.scan(bytes, earlier);
+  const scan = await scanRequest(bytes, wire, earlier);
   recentBodies.keep({ bytes, scan }, earlier);
   return wire.parse(bytes, scan);
 }
@@ -63,9 +64,13 @@ export function receive<W extends AnswerWire, Request extends WireRequest>(
   };
 }
 
-/** What can be recorded of a request that can't be parsed, or that names an account its key can't use. */
-export function receiveUnreadable(sender: Sender, wire: Wire, body: Buffer): RequestContext {
-  const request = readable(body, sender.exchange);
+/** What can be recorded of a request that can't be parsed, or of one that names an account its key can't use. */
+export function receiveUnreadable(
+  sender: Sender,
+  wire: Wire,
+  body: Buffer,
+  request = readable(body, sender.exchange),
+): RequestContext {
   const project = ownProject(sender.caller);
   const session = identifySession(sender.exchange.request.headers, request);
   return { ...sender, project, session, wire, request, options: request.options, savedTokens: 0 };
@@ -73,7 +78,7 @@ export function receiveUnreadable(sender: Sender, wire: Wire, body: Buffer): Req
 
 function readable(body: Buffer, { request }: Exchange): WireRequest {
   try {
-    return readLoosely(body, request);
+    return isLarge(body) ? bareRequest(body) : readLoosely(body, request);
   } catch {
     return bareRequest(body);
   }

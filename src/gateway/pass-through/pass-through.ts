@@ -16,6 +16,7 @@ import { checkBody } from '../intake/check-body.ts';
 import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { authenticate, receive } from '../intake/receive.ts';
+import { scanLoosely } from '../intake/scan-large.ts';
 import type { Target } from '../state/resolver.ts';
 import { ownLogin, passLogin } from '../subscription/pass-login.ts';
 import { unboundedQuote } from '../subscription/unbounded-quote.ts';
@@ -101,7 +102,8 @@ async function receiveAny(
   const body = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
   exchange.bodyAt = gateway.clock.monotonic();
   const wire = passThroughWire(endpointOf(path), 'unknown');
-  const request = readLoosely(body, exchange.request);
+  const scan = await scanLoosely(body, exchange.request.headers);
+  const request = readLoosely(body, exchange.request, scan);
   const context = receive(gateway, sender, wire, request);
   if (!context.options.explain) return context;
   throw badRequest(

@@ -1,3 +1,5 @@
+import { skipValue } from '../../json/scan.ts';
+import { walkArray } from '../../json/walk.ts';
 import type { Fields } from '../request/fields.ts';
 import { beyondLimit, choicesPerPrompt, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
@@ -29,7 +31,7 @@ export const completionsWire: Wire = {
     reasoningBudget,
     nonText: NON_TEXT,
     tools: TOOLS,
-    choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),
+    choices: (fields, bytes) => promptsIn(fields, bytes) * choicesPerPrompt(fields),
   }),
   renameModel,
   limitOutput: (request, tokens) => [
@@ -50,8 +52,17 @@ const hasOtherLimit = ({ members }: WireRequest) => members.some(({ key }) => OT
 const PROMPTS: BlockShape = { ...CHAT_BLOCKS, fields: { ...CHAT_BLOCKS.fields, prompt: readPlainInput } };
 
 /** Number of prompts: each item of a list is one, but a list of numbers is a single prompt of token ids. */
-function promptsIn(fields: Fields): number {
-  const prompt = fields.read('prompt');
-  if (!Array.isArray(prompt) || typeof prompt[0] === 'number') return 1;
-  return Math.max(1, prompt.length);
+function promptsIn(fields: Fields, bytes: Buffer): number {
+  const prompt = fields.find('prompt');
+  if (!prompt || bytes[prompt.start] !== OPEN_BRACKET) return 1;
+  let count = 0;
+  let areTokens = false;
+  walkArray(bytes, prompt.start, (start) => {
+    if (count++ === 0) areTokens = START_OF_NUMBER.test(String.fromCharCode(bytes[start] ?? 0));
+    return skipValue(bytes, start);
+  });
+  return areTokens ? 1 : Math.max(1, count);
 }
+
+const OPEN_BRACKET = 0x5b;
+const START_OF_NUMBER = /[-\d]/;

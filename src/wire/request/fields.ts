@@ -4,7 +4,9 @@ import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 /** Typed access to the body fields that gw reads. `null` counts as absent, as it does at the providers. */
 export interface Fields {
   find(key: string): Member | undefined;
-  /** The field's value. All three readers throw GwError 400. */
+  /** The first byte of the field's value; undefined for `null`. */
+  firstByte(key: string): number | undefined;
+  /** The field's value, of up to a megabyte. All three readers throw GwError 400. */
   read(key: string): unknown;
   boolean(key: string): boolean | undefined;
   integer(key: string, min: number, max: number): number | undefined;
@@ -27,6 +29,8 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
   const read = (key: string): unknown => {
     const member = byKey.get(key);
     if (!member) return undefined;
+    if (member.end - member.start > MAX_VALUE_BYTES)
+      throw badRequest(`"${key}" is longer than ${MAX_VALUE_BYTES} bytes`, key, 'invalid_type');
     try {
       return readValue(bytes, member) ?? undefined;
     } catch (error) {
@@ -36,6 +40,10 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
   };
   return {
     find: (key) => byKey.get(key),
+    firstByte(key) {
+      const first = bytes[byKey.get(key)?.start ?? -1];
+      return first === START_OF_NULL ? undefined : first;
+    },
     read,
     boolean(key) {
       const value = read(key);
@@ -51,6 +59,9 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
   };
 }
 
+/** Options, limits and names; a longer one would keep others waiting while it is parsed. */
+const MAX_VALUE_BYTES = 1024 * 1024;
+const START_OF_NULL = 0x6e;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 

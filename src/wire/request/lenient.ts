@@ -1,15 +1,13 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../../errors.ts';
 import { removeMember } from '../../json/edit.ts';
-import { foldKey, KeyWatch } from '../../json/key-watch.ts';
-import { readValue, scanObject, skipSpace } from '../../json/scan.ts';
+import { foldKey } from '../../json/key-watch.ts';
+import { readValue, skipSpace } from '../../json/scan.ts';
 import { readFields } from './fields.ts';
 import { type FormField, readForm } from './form.ts';
 import { modelsInForm } from './named-models.ts';
 import { TEXT_ONLY } from './non-text-input.ts';
-import { LIMITS } from './scan/body-scan.ts';
-import { KNOWN_KEYS } from './scan/misleading-key.ts';
+import { type BodyScan, scanBody } from './scan/body-scan.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -27,12 +25,20 @@ function pictures(n: unknown): number {
   return Number.isInteger(count) ? Math.min(Math.max(count, 1), MAX_PICTURES) : 1;
 }
 
-/** Reads model, `stream` and `service` from any kind of body. Throws GwError 400 for an invalid `service`. */
-export function readLoosely(bytes: Buffer, { headers }: IncomingMessage): LooseRequest {
+/**
+ * Reads model, `stream` and `service` from any kind of body. `scan`: of these very bytes; null if they are no JSON object.
+ * Throws GwError 400 for an invalid `service`.
+ */
+export function readLoosely(
+  bytes: Buffer,
+  { headers }: IncomingMessage,
+  scan?: BodyScan | null,
+): LooseRequest {
   const type = headers['content-type'] ?? '';
   if (/^multipart\/form-data/i.test(type)) return readFormRequest(bytes, type);
   if (!/json\b/i.test(type)) return bareRequest(bytes);
-  return readJson(bytes) ?? { ...bareRequest(bytes), isBroken: isBroken(bytes, type) };
+  const found = scan === undefined ? scanJson(bytes) : scan;
+  return found ? readJson(bytes, found) : { ...bareRequest(bytes), isBroken: isBroken(bytes, type) };
 }
 
 /** A request of which gw knows only the bytes. */
@@ -59,21 +65,20 @@ function isBroken(bytes: Buffer, type: string): boolean {
 
 const OPEN_BRACKET = 0x5b;
 
-function readJson(bytes: Buffer): LooseRequest | undefined {
-  // Decoders differ in what they read.
-  if (!isUtf8(bytes)) return undefined;
-  let members: ReturnType<typeof scanObject>;
-  const keys = new KeyWatch(KNOWN_KEYS);
+function scanJson(bytes: Buffer): BodyScan | null {
   try {
-    members = scanObject(bytes, { keys, limits: LIMITS });
+    return scanBody(bytes, undefined);
   } catch {
-    return undefined;
+    return null;
   }
+}
+
+function readJson(bytes: Buffer, { members, mayMislead }: BodyScan): LooseRequest {
   const fields = readFields(bytes, members, FIELD_NAMES);
   const request: LooseRequest = {
     ...bareRequest(bytes),
     members,
-    mayMislead: keys.found,
+    mayMislead,
     stream: fields.read('stream') === true,
     choices: pictures(fields.read('n')),
   };

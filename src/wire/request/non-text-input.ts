@@ -44,10 +44,14 @@ export interface StringReader {
   seen(): StringsSeen;
 }
 
-/** Creates the reader of a body; `before` is what was seen up to where it begins. */
-export type NewStringReader = (before: StringsSeen | undefined) => StringReader;
+export interface StringReaders {
+  /** Readers of one kind look for the same strings. */
+  kind: string;
+  /** Creates the reader of a body; `before` is what was seen up to where it begins. */
+  create(before: StringsSeen | undefined): StringReader;
+}
 
-export function stringReaders({ images, context }: NonTextMarkers): NewStringReader {
+export function stringReaders({ images, context }: NonTextMarkers): StringReaders {
   /** By first letter, which rules out most strings. */
   const markers: (Marker[] | undefined)[] = new Array(256);
   for (const text of [...images, ...context]) {
@@ -59,7 +63,7 @@ export function stringReaders({ images, context }: NonTextMarkers): NewStringRea
       { bytes, isExact, isImage: images.includes(text) },
     ];
   }
-  return (before) => {
+  const create: StringReaders['create'] = (before) => {
     let { images: imageCount, context: hasContext } = before?.nonText ?? TEXT_ONLY;
     const types = createTypeReader(before?.types);
     const marks = createMarkReader(before?.cacheWrites);
@@ -80,6 +84,7 @@ export function stringReaders({ images, context }: NonTextMarkers): NewStringRea
       }),
     };
   };
+  return { kind: [...images, '', ...context].join(' '), create };
 }
 
 function isAt(bytes: Buffer, start: number, end: number, marker: Marker): boolean {

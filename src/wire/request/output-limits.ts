@@ -15,7 +15,7 @@ export function beyondLimit(fields: Fields): number | undefined {
  */
 function predictionBound(fields: Fields): number {
   const member = fields.find('prediction');
-  return member && fields.read('prediction') !== undefined ? member.end - member.start : 0;
+  return member && fields.firstByte('prediction') !== undefined ? member.end - member.start : 0;
 }
 
 const MAX_CHOICES = 128;

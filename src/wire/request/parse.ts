@@ -30,7 +30,7 @@ export interface RequestShape {
   /** Throws GwError 400 with `param`. */
   check?(fields: Fields, bytes: Buffer): void;
   /** Number of answers requested; 1 if undefined. */
-  choices?(fields: Fields): number;
+  choices?(fields: Fields, bytes: Buffer): number;
   /** The strings that mark non-text input. */
   nonText?: NonTextMarkers;
   /** Fields that refer to input which the provider stores. */
@@ -68,9 +68,9 @@ export function createParser(shape: RequestShape): RequestParser {
     ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
   ]);
   const plainNames = new Map([...fieldNames].map((name) => [plainName(name), name]));
-  const newReader = shape.nonText && stringReaders(shape.nonText);
+  const readers = shape.nonText && stringReaders(shape.nonText);
   const stored = shape.stored ?? [];
-  const scanWhole = (bytes: Buffer, earlier?: Earlier<ScannedBody>) => scanBody(bytes, newReader, earlier);
+  const scanWhole = (bytes: Buffer, earlier?: Earlier<ScannedBody>) => scanBody(bytes, readers, earlier);
   function parse(bytes: Buffer, scan = scanWhole(bytes)): WireRequest {
     const { members, strings } = scan;
     checkKeys(members, plainNames);
@@ -84,7 +84,7 @@ export function createParser(shape: RequestShape): RequestParser {
     const limit = isLimited ? largest : undefined;
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
-    const isStored = stored.some((key) => fields.read(key) !== undefined);
+    const isStored = stored.some((key) => fields.firstByte(key) !== undefined);
     const hasUnusualType = strings !== undefined && (strings.nonText.context || strings.types.unusual);
     return {
       bytes,
@@ -96,7 +96,7 @@ export function createParser(shape: RequestShape): RequestParser {
       options: readServiceObject(fields.read('service')),
       maxOutputTokens: limit,
       leastLimit: shape.leastLimit,
-      choices: shape.choices?.(fields) ?? 1,
+      choices: shape.choices?.(fields, bytes) ?? 1,
       beyondLimit: shape.beyondLimit?.(fields),
       reasoningTokens: shape.reasoningBudget?.(fields),
       foreignThinking: !shape.hasThinking && members.some(({ key }) => key === 'thinking'),

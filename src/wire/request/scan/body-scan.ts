@@ -9,10 +9,10 @@ import {
   type ScanPoint,
   scanObject,
 } from '../../../json/scan.ts';
-import type { NewStringReader, StringsSeen } from '../non-text-input.ts';
+import type { StringReaders, StringsSeen } from '../non-text-input.ts';
 import { KNOWN_KEYS } from './misleading-key.ts';
 
-/** What one pass over a body finds out. */
+/** What one pass over a body finds out: plain data, which another thread can send. */
 export interface BodyScan {
   members: Member[];
   /** What the strings tell; undefined where the API's are not looked at. */
@@ -21,7 +21,8 @@ export interface BodyScan {
   mayMislead: boolean;
   /** Where the scan of a longer body can go on. */
   points: readonly BodyPoint[];
-  newReader: NewStringReader | undefined;
+  /** The kind of `strings`. */
+  kind: string | undefined;
 }
 
 interface BodyPoint extends ScanPoint {
@@ -44,15 +45,15 @@ export const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values:
  */
 export function scanBody(
   bytes: Buffer,
-  newReader: NewStringReader | undefined,
+  readers: StringReaders | undefined,
   earlier?: Earlier<ScannedBody>,
 ): BodyScan {
   if (!isUtf8(bytes))
-    throw unreadable('it is not UTF-8, so decoders differ in what they read. Send it as UTF-8');
-  const before = earlier?.entry.scan.newReader === newReader ? earlier : undefined;
+    throw notAnObject('it is not UTF-8, so decoders differ in what they read. Send it as UTF-8');
+  const before = earlier?.entry.scan.kind === readers?.kind ? earlier : undefined;
   const points = before ? sharedPoints(before) : [];
   const point = points.at(-1);
-  const reader = newReader?.(point?.strings);
+  const reader = readers?.create(point?.strings);
   const keys = new KeyWatch(KNOWN_KEYS, point?.mayMislead);
   try {
     const members = scanObject(bytes, {
@@ -62,15 +63,18 @@ export function scanBody(
       from: point && before && { point, members: before.entry.scan.members },
       onPoint: (found) => points.push({ ...found, strings: reader?.seen(), mayMislead: keys.found }),
     });
-    return { members, strings: reader?.seen(), mayMislead: keys.found, points, newReader };
+    return { members, strings: reader?.seen(), mayMislead: keys.found, points, kind: readers?.kind };
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    throw unreadable(error.message, error);
+    throw notAnObject(error.message, error);
   }
 }
 
-function unreadable(why: string, cause?: JsonSyntaxError): GwError {
-  return new GwError(`the body is not a JSON object: ${why}`, {
+const notAnObject = (why: string, cause?: JsonSyntaxError): GwError =>
+  invalidJson(`the body is not a JSON object: ${why}`, cause);
+
+export function invalidJson(message: string, cause?: JsonSyntaxError): GwError {
+  return new GwError(message, {
     status: 400,
     type: 'invalid_request_error',
     code: 'invalid_json',

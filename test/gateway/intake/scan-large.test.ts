@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { plainLetters, scanLoosely, scanRequest } from '../../../src/gateway/intake/scan-large.ts';
+import { chatWire } from '../../../src/wire/apis/chat.ts';
+import { completionsWire } from '../../../src/wire/apis/completions.ts';
+import { embeddingsWire } from '../../../src/wire/apis/embeddings.ts';
+import { messagesWire } from '../../../src/wire/apis/messages.ts';
+import { compactWire, responsesWire } from '../../../src/wire/apis/responses.ts';
+import { scanBody } from '../../../src/wire/request/scan/body-scan.ts';
+
+const LONG = 'The quick brown fox jumps over the lazy dog. '.repeat(30_000);
+const PICTURE =
+  '{"type":"image_url","image_url":{"url":"data:,"}},{"type":"image","cache_control":{"ttl":"1h"}}';
+const body = (text: string) =>
+  Buffer.from(`{"model":"m","messages":[{"role":"user","content":[${PICTURE}]}],"input":"${text}","x":1}`);
+const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
+
+describe('a large body', () => {
+  test.each([chatWire, completionsWire, embeddingsWire, messagesWire, responsesWire, compactWire])(
+    'of $endpoint is scanned in a thread with the same result',
+    async (wire) => {
+      const bytes = body(LONG);
+      const scan = scanRequest(bytes, wire);
+      expect(scan).toBeInstanceOf(Promise);
+      expect(await scan).toEqual(wire.scan(bytes));
+      const { bytes: _, ...request } = wire.parse(bytes, await scan);
+      expect(wire.parse(bytes)).toMatchObject(request);
+    },
+  );
+
+  test('is scanned at once if little of it is new', async () => {
+    const bytes = body(LONG);
+    const longer = Buffer.concat([bytes.subarray(0, -1), Buffer.from(',"y":2}')]);
+    const earlier = { entry: { bytes, scan: await scanRequest(bytes, chatWire) }, shared: bytes.length - 1 };
+    const scan = scanRequest(longer, chatWire, earlier);
+    expect(scan).not.toBeInstanceOf(Promise);
+    expect(await scan).toEqual(chatWire.scan(longer));
+  });
+
+  test('is refused with the same words', async () => {
+    for (const bytes of [body(LONG).subarray(0, -1), Buffer.concat([body(LONG), Buffer.from([0xff])])]) {
+      const refusal = await Promise.resolve(scanRequest(bytes, chatWire)).catch((error: unknown) => error);
+      let expected: unknown;
+      try {
+        chatWire.scan(bytes);
+      } catch (error) {
+        expected = error;
+      }
+      expect(expected).toMatchObject({ status: 400, code: 'invalid_json' });
+      expect(refusal).toMatchObject({
+        status: 400,
+        code: 'invalid_json',
+        message: (expected as Error).message,
+      });
+    }
+  });
+
+  test('of any other API is scanned if it is sent as JSON', async () => {
+    const bytes = body(LONG);
+    expect(await scanLoosely(bytes, JSON_TYPE)).toEqual(scanBody(bytes, undefined));
+    expect(await scanLoosely(bytes.subarray(1), JSON_TYPE)).toBeNull();
+    expect(await scanLoosely(bytes, { 'content-type': 'text/plain' })).toBeUndefined();
+    expect(await scanLoosely(Buffer.from('{}'), JSON_TYPE)).toBeUndefined();
+  });
+
+  test('gets plain letters', async () => {
+    const escaped = body(LONG.replaceAll('q', '\\u0071'));
+    const inThread = plainLetters(escaped);
+    expect(inThread).toBeInstanceOf(Promise);
+    expect(body(LONG).equals(await inThread)).toBe(true);
+    const plain = body(LONG);
+    expect(plainLetters(plain)).toBe(plain);
+    expect(plainLetters(Buffer.from('"\\u0071"'))).toEqual(Buffer.from('"q"'));
+  });
+});
