@@ -71,6 +71,7 @@ export interface Settings {
   'admission.ask_wait_s': number;
   'admission.min_output_tokens': number;
   'admission.max_tool_calls': number;
+  'admission.code_result_tokens': number;
   'admission.service_tier': ServiceTierRule;
   'admission.host_price': HostPriceRule;
   'team.key_cache_ms': number;
@@ -212,6 +213,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 5,
     parse: whole(1, 1_000),
     about: "calls of the provider's own tools that a request under a budget may make if it sets no limit",
+  },
+  'admission.code_result_tokens': {
+    default: () => 25_000,
+    parse: whole(0, 10_000_000),
+    about:
+      "tokens that a round of code at Anthropic is held to add to the prompt, as no document limits them; 0 for whatever the model's context takes",
   },
   'admission.service_tier': {
     default: () => 'default',

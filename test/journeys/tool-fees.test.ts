@@ -34,6 +34,9 @@ async function bookedFor(tools: object[], output: object[], rest: object = {}, m
   return oneRecord(gateway);
 }
 
+const eventTexts = (list: { type: string; [field: string]: unknown }[]): string =>
+  list.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+
 const ran = (container_id: string) => ({ type: 'code_interpreter_call', container_id });
 
 describe('the fees of tools that a provider runs are booked', () => {
@@ -503,11 +506,97 @@ describe("Anthropic's messages", () => {
         { type: 'message_delta', delta: { stop_reason: 'end_turn', container }, usage: plain },
         { type: 'message_stop' },
       ];
-      const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
-      gateway.upstream.queue(respond(200, { 'content-type': 'text/event-stream' }, text));
+      gateway.upstream.queue(respond(200, { 'content-type': 'text/event-stream' }, eventTexts(events)));
       await gateway.post({ ...ask([CODE]), stream: true }, { path: '/v1/messages' });
       const [, record] = await gateway.settled(2);
       expect(record?.costNanoUsd).toBe(30_000 + Math.ceil(50_000_000 / 12));
+    });
+  });
+
+  describe('that run code', () => {
+    const CODE = { type: 'code_execution_20260120', name: 'code_execution' };
+    const read = (tokens: number) => ({ input_tokens: tokens, output_tokens: 5 });
+    const ran = (printed: string) =>
+      eventTexts([
+        { type: 'message_start', message: { usage: read(20) } },
+        {
+          type: 'content_block_start',
+          index: 0,
+          content_block: { type: 'server_tool_use', id: 's1', name: 'bash_code_execution', input: {} },
+        },
+        {
+          type: 'content_block_start',
+          index: 1,
+          content_block: {
+            type: 'bash_code_execution_tool_result',
+            tool_use_id: 's1',
+            content: { type: 'bash_code_execution_result', stdout: printed, stderr: '', return_code: 0 },
+          },
+        },
+      ]);
+
+    test('are held for ten rounds that print 25,000 tokens each', async () => {
+      const { gateway } = await answered(ask([CODE]), read(20));
+      const { heldUsd } = await oneRecord(gateway);
+      // 25,000 after the first round, 250,000 after the last.
+      expect(heldUsd).toBeGreaterThan(1.375);
+      expect(heldUsd).toBeLessThan(1.5);
+    });
+
+    test('are held for what a container and its skills add, and for results of earlier turns', async () => {
+      const { gateway } = await answered(ask([]), read(20));
+      const skills = [{ type: 'anthropic', skill_id: 'pptx', version: 'latest' }];
+      const call = {
+        type: 'server_tool_use',
+        id: 's1',
+        name: 'bash_code_execution',
+        input: { command: 'ls' },
+      };
+      const content = { type: 'bash_code_execution_result', stdout: 'a', stderr: '', return_code: 0 };
+      const result = { type: 'bash_code_execution_tool_result', tool_use_id: 's1', content };
+      const more = [{ role: 'assistant', content: [call, result] }, ...messages];
+      const body = { ...ask([CODE]), messages: [...messages, ...more], container: { id: 'c', skills } };
+      gateway.upstream.queue(json(200, { type: 'message', content: [], usage: read(20) }));
+      await gateway.post(body, { path: '/v1/messages' });
+      const [, record] = await gateway.settled(2);
+      expect((record?.holdNanoUsd ?? 0) / NANO_PER_USD).toBeLessThan(1.6);
+    });
+
+    test('are held for whole contexts once a round has printed more', async () => {
+      const { gateway } = await answered(ask([CODE]), read(2_000_000));
+      await oneRecord(gateway);
+      gateway.upstream.queue(json(200, { type: 'message', content: [], usage: read(20) }));
+      await gateway.post(ask([CODE]), { path: '/v1/messages' });
+      const [, second] = await gateway.settled(2);
+      expect((second?.holdNanoUsd ?? 0) / 1e9).toBeGreaterThan(10);
+    });
+
+    test('are cut in a stream when a result leaves no room for what a round may read', async () => {
+      const { gateway } = await answered(ask([]), read(20));
+      gateway.upstream.queue(async (exchange) => {
+        await exchange.start(200, { 'content-type': 'text/event-stream' });
+        await exchange.chunk(ran('7'.repeat(500_000)));
+        await exchange.untilGone();
+      });
+      const answer = await gateway.post({ ...ask([CODE]), stream: true }, { path: '/v1/messages' });
+      expect(answer.text()).toContain('message_stop');
+      const [, record] = await gateway.settled(2);
+      expect(record).toMatchObject({ outcome: 'capped' });
+      expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
+      expect(record?.costNanoUsd).toBeGreaterThan(500_000 * 1_000);
+    });
+
+    test('go on in a stream whose results are of the usual size', async () => {
+      const { gateway } = await answered(ask([]), read(20));
+      const end = eventTexts([
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: read(90) },
+        { type: 'message_stop' },
+      ]);
+      const stream = `${ran('7'.repeat(30_000)).repeat(2)}${end}`;
+      gateway.upstream.queue(respond(200, { 'content-type': 'text/event-stream' }, stream));
+      await gateway.post({ ...ask([CODE]), stream: true }, { path: '/v1/messages' });
+      const [, record] = await gateway.settled(2);
+      expect(record).toMatchObject({ outcome: 'ok', costNanoUsd: 90_000 + 10_000 });
     });
   });
 

@@ -56,6 +56,7 @@ export async function startRelay(options: Partial<RelayOptions> = {}) {
     {
       onContent: () => void calls.push('content'),
       onEvents: (bytes) => void sizes.push(bytes),
+      onToolResults: () => undefined,
       onClosed: () => void calls.push('closed'),
       onClosedEarly: () => void calls.push('closed early'),
       onSurplus: () => void calls.push('surplus'),

@@ -30,8 +30,19 @@ const TOKENS_PER_REQUEST = 64;
 /** Tokens that a provider adds to each message, tool or field. */
 const TOKENS_PER_ITEM = 16;
 
+/**
+ * Tokens of the skills in a container, up to eight, of which the model is told a name and a description of 1,024
+ * characters: https://platform.claude.com/docs/en/build-with-claude/skills-guide
+ */
+const FOR_SKILLS = 12_000;
+
 function overheadTokens({ request }: RequestContext): number {
-  return TOKENS_PER_REQUEST + (request.members.some(({ key }) => key === 'tools') ? FOR_TOOLS : 0);
+  let tokens = TOKENS_PER_REQUEST;
+  for (const { key } of request.members) {
+    if (key === 'tools') tokens += FOR_TOOLS;
+    else if (key === 'container') tokens += FOR_SKILLS;
+  }
+  return tokens;
 }
 
 /** Upper bound of the input tokens, and how it was found. */

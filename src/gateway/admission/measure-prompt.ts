@@ -64,8 +64,8 @@ export function unseenIn(context: Splittable): UnknownInput | undefined {
 /** The request's input besides text, with what is of no known shape. */
 export function nonTextOf(context: Splittable): NonTextInput {
   const { nonText, serverTools } = context.request;
-  const isSearch = nonText.context && serverTools?.onlySearches === true;
-  if (nonText.context && !isSearch) return nonText;
+  const isByRounds = nonText.context && serverTools?.heldByRounds === true;
+  if (nonText.context && !isByRounds) return nonText;
   const isUnseen = unseenIn(context) !== undefined;
   return isUnseen === nonText.context ? nonText : { images: nonText.images, context: isUnseen };
 }

@@ -47,6 +47,9 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
       choices: context.request.choices,
       fees: settings.fees,
       maxCalls: settings['admission.max_tool_calls'],
+      codeResultTokens: gateway.boundTrust.isTrusted(target, 'code')
+        ? settings['admission.code_result_tokens']
+        : 0,
     });
   return (inputTokens, inputBound = 'bytes') =>
     quote(context.request, {

@@ -74,7 +74,7 @@ function mostOf(a: ModelLimits, b: ModelLimits): ModelLimits {
 }
 
 export interface HeldTools extends ToolFees {
-  /** Input tokens that the model may read again in each round of tool calls. */
+  /** The model's context, which it may read again in each round of tool calls. */
   roundTokens: number;
 }
 
@@ -194,7 +194,14 @@ function leastOutput(
 
 /** Upper bound of the input tokens with this many calls of the provider's tools. */
 export function inputWith({ inputTokens, tools }: Quote, calls = 0): number {
-  return tools ? inputTokens + tools.roundsAt(calls) * tools.roundTokens : inputTokens;
+  if (!tools) return inputTokens;
+  const { addedTokens, roundTokens } = tools;
+  const rounds = tools.roundsAt(calls);
+  if (addedTokens === undefined) return inputTokens + rounds * roundTokens;
+  let read = inputTokens;
+  for (let round = 1; round <= rounds; round++)
+    read += Math.min(roundTokens, inputTokens + round * addedTokens);
+  return read;
 }
 
 /** Upper bound of the fees of this many calls of the provider's tools. */

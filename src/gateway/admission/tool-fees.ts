@@ -12,8 +12,10 @@ export interface ToolFees {
   leastCalls: number;
   /** Upper bound of the fees with this limit. */
   feesAt(calls: number): NanoUsd;
-  /** How often the model may read its whole context again with this limit. */
+  /** How often the model may read its context again with this limit. */
   roundsAt(calls: number): number;
+  /** The most that a round is held to add to the context; undefined if it may fill it. */
+  addedTokens: number | undefined;
   /** The tools, whose fees are billed by what the answer reports. */
   tools: readonly ServerTool[];
   limit: ServerTools['limit'];
@@ -30,6 +32,8 @@ export interface ToolFeesOptions {
   fees: Readonly<Record<string, Pick<ToolFee, 'nanoUsd'>>>;
   /** Limit of calls for a request that sets none. */
   maxCalls: number;
+  /** What a round of code is held to add to the context, in tokens; 0 for all that it takes. */
+  codeResultTokens: number;
 }
 
 /** One call may run several searches; four is the most that was observed. */
@@ -90,7 +94,7 @@ function documentsIn(bytes: Buffer): number {
 }
 
 export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFees {
-  const { provider, choices, fees, maxCalls } = options;
+  const { provider, choices, fees, maxCalls, codeResultTokens } = options;
   const limit = request.limit === 'all' && IGNORES_LIMIT.has(provider) ? 'none' : request.limit;
   const tools = request.tools.flatMap((tool) =>
     tool.name === 'prompt' ? PROMPT_TOOLS.map((name) => ({ ...tool, name })) : [tool],
@@ -138,6 +142,8 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
           )
         : MAX_ROUNDS;
     },
+    addedTokens:
+      limit === 'each' && request.heldByRounds && codeResultTokens > 0 ? codeResultTokens : undefined,
     tools,
     limit,
     feeFor,

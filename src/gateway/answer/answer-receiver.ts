@@ -36,12 +36,24 @@ export interface RelayOptions {
   now: () => number;
 }
 
+/** Results of tools that the provider runs, and the bytes of the stream up to each, in all. */
+export interface ToolResults {
+  count: number;
+  bytes: number;
+}
+
+/** The most that a model has read again behind them, in tokens: its prompt, and what came until then. */
+export const readAgain = ({ count, bytes }: ToolResults, promptTokens: number): number =>
+  count * promptTokens + bytes;
+
 /** Follows an answer as it arrives. */
 export interface RelayObserver {
   /** A stream that was held back has its first content. */
   onContent(): void;
   /** After each run of events, with the size of the stream so far. */
   onEvents(streamedBytes: number): void;
+  /** After results of tools that the provider runs. */
+  onToolResults(all: ToolResults): void;
   /** A stream's closing event has arrived, so the answer is complete. */
   onClosed(): void;
   /** A stream's closing event has arrived without final usage, which may follow it. */
@@ -87,6 +99,7 @@ export abstract class AnswerReceiver {
   /** The usage as the provider reported it. */
   usage: unknown;
   usageIs: InspectedEvents['usageIs'];
+  readonly toolResults: ToolResults = { count: 0, bytes: 0 };
   /** An error that the provider reported inside a stream. */
   streamError: string | undefined;
   readonly isStream: boolean = false;

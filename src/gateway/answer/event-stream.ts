@@ -53,7 +53,6 @@ export class EventStream extends AnswerReceiver {
 
   #pass(events: Buffer): boolean {
     const { pass, closing } = this.#inspect(events);
-    this.#size += pass.length;
     this.answer.observer.onEvents(this.#size);
     const out = this.#forClient(pass);
     const more = out.length === 0 || this.#write(out);
@@ -64,7 +63,6 @@ export class EventStream extends AnswerReceiver {
   /** Nothing goes out before the first content, so that another target can answer after an error or an early end. */
   #holdBack(events: Buffer, heldBack: Buffer[]): boolean {
     const { pass, closing } = this.#inspect(events);
-    this.#size += pass.length;
     heldBack.push(this.#forClient(pass));
     if (this.#hasContent(events) || this.#size > MAX_HELD_BYTES) this.#release(heldBack);
     if (closing) this.#close(closing);
@@ -118,7 +116,15 @@ export class EventStream extends AnswerReceiver {
       this.usageIs = 'opening';
     if (inspected.error !== undefined) this.streamError = inspected.error;
     this.#events.add(inspected.pass);
+    this.#size += inspected.pass.length;
+    if (inspected.toolResults) this.#takeToolResults(inspected.toolResults);
     return inspected;
+  }
+
+  #takeToolResults(count: number): void {
+    this.toolResults.count += count;
+    this.toolResults.bytes += count * this.#size;
+    this.answer.observer.onToolResults(this.toolResults);
   }
 
   /** An error may quote the credential that the provider was sent. */

@@ -5,7 +5,7 @@ import type { StreamFault } from '../../wire/answer/error-event.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { returnedHeaders } from '../upstream/headers.ts';
 import type { Receiver } from '../upstream/send.ts';
-import type { Answer, AnswerReceiver, RelayObserver, RelayOptions } from './answer-receiver.ts';
+import type { Answer, AnswerReceiver, RelayObserver, RelayOptions, ToolResults } from './answer-receiver.ts';
 import { EventStream } from './event-stream.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
 import { PassOn } from './pass-on.ts';
@@ -105,6 +105,10 @@ export class Relay implements Receiver {
 
   get usageIs(): InspectedEvents['usageIs'] {
     return this.#receiver.usageIs;
+  }
+
+  get toolResults(): ToolResults {
+    return this.#receiver.toolResults;
   }
 
   get streamError(): string | undefined {

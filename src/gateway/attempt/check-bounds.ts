@@ -37,8 +37,10 @@ export function checkBounds(
   // An error page is longer than a limit too, but no answer of the model.
   if (flags & FLAGS.overrun && !failure) boundTrust.distrust(target, limit, id);
   if (flags & FLAGS.estimated) return;
-  if (usage.inputTokens > inputWith(quote, callsOf(admitted)) && quote.inputBound !== 'bytes')
-    boundTrust.distrust(target, quote.inputBound, id);
+  const isCode = quote.tools?.addedTokens !== undefined;
+  const bound = isCode ? 'code' : quote.inputBound;
+  if (usage.inputTokens > inputWith(quote, callsOf(admitted)) && bound !== 'bytes')
+    boundTrust.distrust(target, bound, id);
   const most = (limitOf(admitted) + quote.beyondLimit) * quote.choices;
   // The rounds of the provider's tools have a limit each.
   if (!quote.tools && usage.outputTokens > most + ENDING_TOKENS) boundTrust.distrust(target, limit, id);

@@ -1,7 +1,7 @@
 import { encodingOf } from '../../tokens/encoding.ts';
-import { limitOf } from '../admission/admitted.ts';
-import { costsNothing } from '../admission/quote.ts';
-import type { RelayObserver } from '../answer/answer-receiver.ts';
+import { callsOf, limitOf } from '../admission/admitted.ts';
+import { costsNothing, inputWith } from '../admission/quote.ts';
+import { type RelayObserver, readAgain, type ToolResults } from '../answer/answer-receiver.ts';
 import { createOutputGuard, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { GoneListener } from '../context/exchange.ts';
@@ -169,6 +169,17 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
 
   onEvents(streamedBytes: number): void {
     this.#guard?.(streamedBytes);
+  }
+
+  /** Cuts a stream in which code printed so much that the next round could outgrow the hold. No token is shorter than a byte. */
+  onToolResults(all: ToolResults): void {
+    const { quote } = this.#attempt.admitted;
+    const { tools, inputTokens } = quote;
+    if (tools?.addedTokens === undefined || !isGuarded(this.#attempt)) return;
+    const held = inputWith(quote, callsOf(this.#attempt.admitted));
+    if (inputTokens + readAgain(all, inputTokens) + tools.roundTokens <= held) return;
+    this.#isCapped = true;
+    this.#call?.abort();
   }
 
   /** A requested stream ends with its closing event, even if the provider keeps the connection open. */

@@ -10,6 +10,7 @@ import type { RequestWire } from '../../wire/wire.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import { callsOf, limitOf, worstCaseOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
+import { readAgain } from '../answer/answer-receiver.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { CallEnd } from '../upstream/send.ts';
 import { clampCost, clampUsage } from './clamp-usage.ts';
@@ -149,7 +150,7 @@ async function meterEstimated(
   try {
     const estimate = await estimateUsage(gateway, wire, metering);
     if (estimate.isBeyondLimit) return meterOverrun(gateway, metering);
-    const usage = combineUsage(reportedUsage, estimate.usage);
+    const usage = combineUsage(withRounds(reportedUsage, metering), estimate.usage);
     const metered = addHeldFees(priceEstimate(usage, metering, reportedUsage.inputTokens > 0), admitted);
     return { ...metered, costNanoUsd: Math.max(metered.costNanoUsd, reported.costNanoUsd) };
   } catch (error) {
@@ -157,7 +158,16 @@ async function meterEstimated(
   }
 }
 
-/** An early report is final for the input; of the output, more may have come since. */
+/** With what the model has read again behind results of tools since its early report, as far as it was held. */
+function withRounds(reported: TokenUsage, { admitted, relay }: Metering): TokenUsage {
+  const { inputTokens } = reported;
+  if (inputTokens === 0 || relay.toolResults.count === 0) return reported;
+  const held = inputWith(admitted.quote, callsOf(admitted));
+  const read = Math.min(readAgain(relay.toolResults, inputTokens), Math.max(0, held - inputTokens));
+  return { ...reported, inputTokens: inputTokens + read };
+}
+
+/** An early report is final for the input of the first round; of the output, more may have come since. */
 function combineUsage(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
   const outputTokens = Math.max(reported.outputTokens, estimate.outputTokens);
   const known = reported.inputTokens > 0 ? reported : estimate;

@@ -39,6 +39,7 @@ export type MeteredAnswer = Pick<
   | 'status'
   | 'usage'
   | 'usageIs'
+  | 'toolResults'
   | 'isReadable'
   | 'isStream'
   | 'firstByteAt'

@@ -6,9 +6,9 @@ import type { Target } from './resolver.ts';
 
 /**
  * A bound of a hold that can be switched off: one of the input; `output`, the limit in the request; or `maximum`, the
- * output that the model has at most without one; or `free`, that an endpoint (in place of a model) costs nothing.
+ * output that the model has at most without one; `code`, what a round of code adds to the context; or `free`, that an endpoint (in place of a model) costs nothing.
  */
-export type SwitchedBound = InputBound | 'output' | 'maximum' | 'free';
+export type SwitchedBound = InputBound | 'output' | 'maximum' | 'code' | 'free';
 
 /** Which bounds may be used for a hold, by provider and model. */
 export interface BoundTrust {

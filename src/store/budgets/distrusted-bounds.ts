@@ -8,7 +8,7 @@ export interface DistrustedBound {
   model: string;
   /**
    * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
-   * the request; `maximum`, the model's own; `price x1.4`, the cost in relation to the dearest listed price; or `free`, of
+   * the request; `maximum`, the model's own; `code`, what a round of code adds; `price x1.4`, the cost in relation to the dearest listed price; or `free`, of
    * an endpoint, whose name is in place of a model.
    */
   bound: string;
@@ -50,6 +50,7 @@ export async function trustBounds(db: Db): Promise<number> {
 export function describeExcess(bound: string): string {
   if (bound === 'output') return 'wrote more output than its limit allowed';
   if (bound === 'maximum') return 'wrote more output than the maximum that is listed for it';
+  if (bound === 'code') return 'read more than its rounds of code were held to add to the prompt';
   if (bound === 'free') return 'reported a cost, although its provider should not bill it';
   if (bound.startsWith('price ')) return 'cost more than the price that was held';
   return `reported more input than the ${bound} bound allowed`;

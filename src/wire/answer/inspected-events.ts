@@ -10,6 +10,8 @@ export interface InspectedEvents {
   usage?: unknown;
   /** Undefined for the final usage; `opening` for that of the first event; `so far` for a total that may still grow. */
   usageIs?: 'opening' | 'so far' | undefined;
+  /** How many results of tools that the provider runs. Behind each, the model reads its context again. */
+  toolResults?: number;
   /** The error that the provider reported within the stream. */
   error?: string;
 }

@@ -7,7 +7,7 @@ import type { InspectedEvents, LimitEnding } from './inspected-events.ts';
 import { usageMember } from './usage-member.ts';
 
 /** Matches the few events to inspect. Content deltas have neither. */
-const MARKS = /"message|"error"/;
+const MARKS = /"message|"error"|_tool_result"/;
 
 /** Finds usage, errors and the closing event. A buffer without any of these is passed on unparsed, by reference. */
 export function inspectMessageEvents(events: Buffer): InspectedEvents {
@@ -22,6 +22,7 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
       // The first event counts the output of its time. A later one that counts none leaves it at that.
       result.usageIs = value?.type === 'message_start' || !statesOutput(usage) ? 'opening' : undefined;
     }
+    if (isToolResult(value?.content_block)) result.toolResults = (result.toolResults ?? 0) + 1;
     if (value?.type === 'error') result.error = describeError(value.error);
     if (value?.type !== 'message_stop' || result.closing) continue;
     result.pass = events.subarray(0, start);
@@ -29,6 +30,9 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
   }
   return result;
 }
+
+const isToolResult = (block: unknown): boolean =>
+  isObject(block) && typeof block.type === 'string' && block.type.endsWith('_tool_result');
 
 const CONTAINER = Buffer.from('"container"');
 

@@ -24,12 +24,15 @@ const NULL = 0x6e;
 
 /** Tools that the client runs. Anthropic's own come with a schema of which the request has only the name. */
 const CLIENT_TOOL = /^(custom|(bash|text_editor|computer|memory)_\d{8})$/;
+/** What code adds to the input later is held by its rounds. */
+const CODE_TOOL = /^code_execution_\d{8}$/;
 /** Claude Code's line for the bill: https://github.com/ggml-org/llama.cpp/issues/20623 */
 const NOTICE = Buffer.from('"x-anthropic-billing-header:');
 
 /** Blocks of Anthropic's messages. */
 export const MESSAGE_BLOCKS: BlockShape = {
   fields: {
+    container: readContainer,
     context_management: readContextEdits,
     safeguards: addSafeguards,
     tools: addTools,
@@ -51,6 +54,16 @@ const TOOL: KnownMembers = {
     'custom',
   ]),
 };
+/** A container holds files, of which the model reads only what code prints. Its skills have a bound of their own. */
+function readContainer(reader: BlockReader, { start }: Member): void {
+  const { bytes } = reader;
+  if (bytes[start] === QUOTE) return;
+  walkObject(bytes, start, (key, valueStart) => {
+    if (key !== 'id' && key !== 'skills') throw new UnboundedInput(`"${key}" of a container`);
+    return skipValue(bytes, valueStart);
+  });
+}
+
 /** Claude Code's paths and rules for the provider's classifier of dangerous calls: no model reads them. */
 function addSafeguards(reader: BlockReader, { start, end }: Member): void {
   reader.add({ kind: 'notice', role: 'system', start, end, isJson: true });
@@ -63,7 +76,8 @@ function addTools(reader: BlockReader, list: Member): void {
     const end = readMembers(bytes, start, members);
     const type = onlyMember(members, 'type');
     const typeName = isCustom(bytes, type, members) ? 'custom' : ((type && stringAt(bytes, type)) ?? '');
-    if (!CLIENT_TOOL.test(typeName)) throw new UnboundedInput(unknownType('tool', typeName));
+    if (!CLIENT_TOOL.test(typeName) && !CODE_TOOL.test(typeName))
+      throw new UnboundedInput(unknownType('tool', typeName));
     checkMembers(bytes, members, TOOL, 'a tool');
     const name = onlyMember(members, 'name');
     const deferral = onlyMember(members, 'defer_loading');
@@ -191,6 +205,10 @@ const BLOCKS: Readonly<Record<string, KnownMembers>> = {
   tool_reference: known(['tool_name']),
   document: known(['title', 'context'], ['source', 'citations']),
   search_result: known(['title', 'source'], ['content', 'citations']),
+  server_tool_use: known(['id', 'name'], ['input', 'caller']),
+  code_execution_tool_result: known(['tool_use_id'], ['content']),
+  bash_code_execution_tool_result: known(['tool_use_id'], ['content']),
+  text_editor_code_execution_tool_result: known(['tool_use_id'], ['content']),
 };
 
 /** Checks the type of a block and its members. Returns the type. */
@@ -216,6 +234,12 @@ function readBlock(
     case 'text':
       return textBlock(bytes, kindOf(role), role, range, members);
     case 'tool_use':
+    case 'server_tool_use':
+      return { kind: 'assistant', role, start, end, marks, isJson: true };
+    case 'code_execution_tool_result':
+    case 'bash_code_execution_tool_result':
+    case 'text_editor_code_execution_tool_result':
+      if (bytes.subarray(start, end).includes(FILE_ID)) throw new UnboundedInput('a file that code made');
       return { kind: 'assistant', role, start, end, marks, isJson: true };
     case 'image':
       return {
@@ -238,6 +262,7 @@ function readBlock(
   }
 }
 
+const FILE_ID = Buffer.from('"file_id"');
 const REASONING = ['thinking', 'redacted_thinking'];
 const CONTENTS = new Set([
   'text',
@@ -246,6 +271,10 @@ const CONTENTS = new Set([
   'tool_result',
   'document',
   'search_result',
+  'server_tool_use',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
   ...REASONING,
 ]);
 const RESULTS = new Set(['text', 'image', 'tool_reference', 'document', 'search_result']);

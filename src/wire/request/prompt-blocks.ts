@@ -77,9 +77,9 @@ export function splitPrompt(
 ): PromptBlocks | undefined {
   const { nonText, serverTools } = request;
   const { context, onlyStored } = nonText;
-  const onlySearches = serverTools?.onlySearches === true;
-  const isUnbounded = context && !onlySearches && !(onlyStored && shape.previous !== undefined);
-  const hasTools = serverTools !== undefined && !onlySearches;
+  const heldByRounds = serverTools?.heldByRounds === true;
+  const isUnbounded = context && !heldByRounds && !(onlyStored && shape.previous !== undefined);
+  const hasTools = serverTools !== undefined && !heldByRounds;
   if (hasTools || isUnbounded || mayAnswerOther(request.surcharges)) return undefined;
   try {
     return readBlocks(request, shape, earlier);

@@ -28,7 +28,7 @@ export function promptReader({
   stored = NONE,
 }: PromptFields): (request: WireRequest) => Prompt {
   return ({ bytes, members, serverTools }) => {
-    const nonText = { images: 0, context: serverTools !== undefined && !serverTools.onlySearches };
+    const nonText = { images: 0, context: serverTools !== undefined && !serverTools.heldByRounds };
     const prompt: Prompt = { texts: [], items: 0, tokens: 0, nonText, inlineBytes: 0 };
     for (const member of members) {
       if (read.has(member.key)) {

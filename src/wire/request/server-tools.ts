@@ -29,10 +29,10 @@ export interface ServerTools {
   /** The request's own limit of calls to all tools together. */
   maxCalls?: number | undefined;
   /**
-   * All of them search the web, the API limits their calls, and nothing else is stored: what they add to the input is held
-   * by rounds.
+   * All of them search the web, where the API limits their calls, or run code, and nothing else is stored: what they add to
+   * the input is held by rounds, and the rest of it is in the request.
    */
-  onlySearches?: boolean;
+  heldByRounds?: boolean;
   /** The edits without which the request has none of them; undefined if it can't go without. */
   removal?: Edit[] | undefined;
 }
@@ -170,20 +170,22 @@ export function readServerTools(
   }
   if (tools.length === 0) return undefined;
   const maxCalls = limitField === undefined ? undefined : fields.integer(limitField, 0, MAX_CALLS);
-  const onlySearches =
+  const addsByRounds = limit === 'all' ? IS_SEARCH : limit === 'each' ? IS_CODE : undefined;
+  const heldByRounds =
     !isStored &&
-    limit === 'all' &&
-    tools.every(({ name, field }) => field === 'tools' && IS_SEARCH.test(name));
+    addsByRounds !== undefined &&
+    tools.every(({ name, field }) => field === 'tools' && addsByRounds.test(name));
   return {
     tools,
     limit,
     maxCalls,
-    onlySearches,
-    removal: onlySearches ? removalOf(bytes, members, tools) : undefined,
+    heldByRounds,
+    removal: heldByRounds && limit === 'all' ? removalOf(bytes, members, tools) : undefined,
   };
 }
 
 const IS_SEARCH = /^web_search(_preview)?$/;
+const IS_CODE = /^code_execution$/;
 
 /** Removes the searches from the list of tools, unless nothing else is in it or `tool_choice` may name one. */
 function removalOf(bytes: Buffer, members: Member[], tools: readonly ServerTool[]): Edit[] | undefined {

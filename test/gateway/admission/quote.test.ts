@@ -54,7 +54,13 @@ function searchFees(maxCalls: number) {
   const tools = [{ name: 'file_search', field: 'tools' }];
   return toolFees(
     { tools, limit: 'all' },
-    { provider: 'openai', choices: 1, fees: { file_search: { nanoUsd: 10_000_000 } }, maxCalls },
+    {
+      provider: 'openai',
+      choices: 1,
+      fees: { file_search: { nanoUsd: 10_000_000 } },
+      maxCalls,
+      codeResultTokens: 25_000,
+    },
   );
 }
 const FEE = 10_000_000;

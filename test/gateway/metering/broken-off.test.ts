@@ -95,6 +95,7 @@ async function start() {
         status: 200,
         usage: undefined,
         usageIs: undefined,
+        toolResults: { count: 0, bytes: 0 },
         isReadable: true,
         isStream,
         firstByteAt: moment(seen.firstByteAt),

@@ -13,6 +13,7 @@ const ANSWER: MeteredAnswer = {
   status: 200,
   usage: { prompt_tokens: 9, completion_tokens: 5 },
   usageIs: undefined,
+  toolResults: { count: 0, bytes: 0 },
   isReadable: true,
   isStream: false,
   firstByteAt: 100,

@@ -550,6 +550,10 @@ const BLOCKS: Cases = {
       { type: 'thinking', thinking: 'Hm', signature: 's' },
       { type: 'redacted_thinking', data: 's' },
       { type: 'tool_use', id: 'a', name: 'f', input: { file_id: 'a' } },
+      { type: 'server_tool_use', id: 'a', name: 'code_execution', input: {} },
+      { type: 'code_execution_tool_result', tool_use_id: 'a', content: {} },
+      { type: 'bash_code_execution_tool_result', tool_use_id: 'a', content: { stdout: 'a' } },
+      { type: 'text_editor_code_execution_tool_result', tool_use_id: 'a', content: {} },
       { type: 'tool_result', tool_use_id: 'a', content: 'done', is_error: false },
       { type: 'tool_result', tool_use_id: 'a' },
       { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'done' }] },
@@ -566,12 +570,9 @@ const BLOCKS: Cases = {
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } },
       { type: 'document', source: { type: 'content', content: [{ type: 'image' }] } },
       { type: 'container_upload', file_id: 'file_1' },
-      { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} },
       { type: 'web_search_tool_result', tool_use_id: 'a', content: [] },
       { type: 'web_fetch_tool_result', tool_use_id: 'a', content: {} },
-      { type: 'code_execution_tool_result', tool_use_id: 'a', content: {} },
-      { type: 'bash_code_execution_tool_result', tool_use_id: 'a', content: {} },
-      { type: 'text_editor_code_execution_tool_result', tool_use_id: 'a', content: {} },
+      { type: 'bash_code_execution_tool_result', tool_use_id: 'a', content: { content: [{ file_id: 'f' }] } },
       { type: 'tool_search_tool_result', tool_use_id: 'a', content: {} },
       { type: 'mcp_tool_use', id: 'a', name: 'f', server_name: 'b', input: {} },
       { type: 'mcp_tool_result', tool_use_id: 'a', content: 'done' },
@@ -600,11 +601,11 @@ const MESSAGE_TOOLS: Cases = {
       { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 5 },
       { type: 'computer_20250124', name: 'computer', display_width_px: 1, display_height_px: 1 },
       { type: 'memory_20250818', name: 'memory' },
+      { type: 'code_execution_20250825', name: 'code_execution' },
     ],
     unseen: [
       { type: 'web_search_20250305', name: 'web_search' },
       { type: 'web_fetch_20250910', name: 'web_fetch' },
-      { type: 'code_execution_20250825', name: 'code_execution' },
       { type: 'tool_search_tool_regex_20251119', name: 's' },
       { type: 'mcp_toolset', mcp_server_name: 'a' },
       { name: 'f' },
@@ -647,8 +648,12 @@ describe("the closed list of Anthropic's messages", () => {
     const messages = [{ role: 'user', content: 'Hi' }];
     const mcp = { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] };
     const compact = { context_management: { edits: [{ type: 'compact_20260112' }] } };
-    for (const field of [...REFERRING_FIELDS, mcp, compact])
+    const fields = REFERRING_FIELDS.filter((field) => !('container' in field));
+    const odd = { container: { id: 'c', files: ['f'] } };
+    for (const field of [...fields, mcp, compact, odd])
       expect([field, unseenIn(messagesWire, { messages, ...field })]).not.toEqual([field, undefined]);
+    for (const container of ['c', { id: 'c', skills: [{ type: 'anthropic', skill_id: 'pptx' }] }])
+      expect(unseenIn(messagesWire, { messages, container })).toBeUndefined();
     const edits = { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } };
     expect(unseenIn(messagesWire, { messages, ...edits, metadata: { user_id: 'a' } })).toBeUndefined();
   });
