@@ -4,6 +4,19 @@
  */
 export type NanoUsd = number;
 
+declare const KIND: unique symbol;
+/** The most that something can cost: what holds are made of. It doesn't compile as an `Amount`. */
+export type Bound = NanoUsd & { readonly [KIND]: 'bound' };
+/** A cost that is booked. */
+export type Amount = NanoUsd & { readonly [KIND]: 'amount' };
+
+/** A cost that was worked out from what an answer reports. */
+export const amountOf = <T extends NanoUsd>(cost: T extends Bound ? never : T): Amount =>
+  cost as NanoUsd as Amount;
+/** The most that an answer can have cost, where nothing better is known of it. The record is flagged `estimated`. */
+export const bookBound = (bound: Bound): Amount => bound as NanoUsd as Amount;
+export const NO_COST = 0 as Amount;
+
 export const NANO_PER_USD = 1_000_000_000;
 
 /** No cap or price may exceed this, so that sums stay safe integers. */

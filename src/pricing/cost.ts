@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../money.ts';
+import { type Amount, amountOf, type Bound, type NanoUsd } from '../money.ts';
 import type { TokenUsage } from '../usage.ts';
 import { nanoFromPico, picoFromNano } from './pico.ts';
 import type { PriceCard } from './price-card.ts';
@@ -16,7 +16,7 @@ export interface UsageBound {
  * The cost of the usage, summed in pico-USD and rounded up to nano-USD once. Parts must not exceed their totals, which
  * readUsage() ensures.
  */
-export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
+export function costOf(usage: TokenUsage, card: PriceCard): Amount {
   const price = (tokens: number, rate: Rate) =>
     tokens === 0 ? 0n : BigInt(tokens) * rateAt(rate, usage.inputTokens);
   const freshText =
@@ -28,26 +28,26 @@ export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
     usage.imageInputTokens;
   const cachedText = usage.cachedInputTokens - usage.cachedAudioInputTokens - usage.cachedImageInputTokens;
   const textOutput = usage.outputTokens - usage.audioOutputTokens - usage.imageOutputTokens;
-  return nanoFromPico(
+  const pico =
     card.perRequestPicoUsd +
-      price(freshText, card.input) +
-      price(usage.audioInputTokens, card.audioInput) +
-      price(usage.imageInputTokens, card.imageInput) +
-      price(cachedText, card.cachedInput) +
-      price(usage.cachedImageInputTokens, card.cachedImageInput) +
-      price(usage.cachedAudioInputTokens, card.cachedAudioInput) +
-      price(usage.cacheWriteTokens, card.cacheWrite) +
-      price(usage.cacheWrite1hTokens, card.cacheWrite1h) +
-      price(textOutput, card.output) +
-      price(usage.audioOutputTokens, card.audioOutput) +
-      price(usage.imageOutputTokens, card.imageOutput),
-  );
+    price(freshText, card.input) +
+    price(usage.audioInputTokens, card.audioInput) +
+    price(usage.imageInputTokens, card.imageInput) +
+    price(cachedText, card.cachedInput) +
+    price(usage.cachedImageInputTokens, card.cachedImageInput) +
+    price(usage.cachedAudioInputTokens, card.cachedAudioInput) +
+    price(usage.cacheWriteTokens, card.cacheWrite) +
+    price(usage.cacheWrite1hTokens, card.cacheWrite1h) +
+    price(textOutput, card.output) +
+    price(usage.audioOutputTokens, card.audioOutput) +
+    price(usage.imageOutputTokens, card.imageOutput);
+  return amountOf(nanoFromPico(pico));
 }
 
 /** Upper bound of the cost: every token at the dearest price that may apply to it. */
-export function worstCase({ inputTokens, outputTokens, choices }: UsageBound, card: PriceCard): NanoUsd {
+export function worstCase({ inputTokens, outputTokens, choices }: UsageBound, card: PriceCard): Bound {
   const output = BigInt(outputTokens) * BigInt(choices) * rateAt(card.dearest.output, inputTokens);
-  return nanoFromPico(worstInputPico(inputTokens, card) + output);
+  return nanoFromPico(worstInputPico(inputTokens, card) + output) as Bound;
 }
 
 /**

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type Amount, amountOf, bookBound } from '../../src/money.ts';
 import { affordableOutputTokens, costOf, isFree, worstCase } from '../../src/pricing/cost.ts';
 import { completePrices, createPriceCard, freeCard } from '../../src/pricing/price-card.ts';
 import { flatRate } from '../../src/pricing/rate.ts';
@@ -196,4 +197,13 @@ describe('isFree()', () => {
     const prices = completePrices({ input: flatRate(0n), output: flatRate(0n), perRequestPicoUsd: 1n }, 'm');
     expect(isFree(createPriceCard('test', prices))).toBe(false);
   });
+});
+
+test('a bound does not compile as a cost that is booked', () => {
+  const bound = worstCase({ inputTokens: 5, outputTokens: 0, choices: 1 }, mini);
+  // @ts-expect-error
+  const cost: Amount = bound;
+  // @ts-expect-error
+  expect(amountOf(bound)).toBe(cost);
+  expect(bookBound(bound)).toBe(cost);
 });

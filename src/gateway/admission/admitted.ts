@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../money.ts';
+import type { Bound, NanoUsd } from '../../money.ts';
 import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
@@ -22,10 +22,10 @@ export function limitOf({ limit, quote }: Admitted): number {
 }
 
 /** The most that the request can cost with the limits that it was sent with. */
-export function worstCaseOf(admitted: Admitted): NanoUsd {
+export function worstCaseOf(admitted: Admitted): Bound {
   const { quote } = admitted;
   // No more than without lowered limits: a request that is passed through has an amount, but no bound of its tokens.
-  return Math.min(costWith(quote, limitOf(admitted), callsOf(admitted)), quote.amount);
+  return Math.min(costWith(quote, limitOf(admitted), callsOf(admitted)), quote.amount) as Bound;
 }
 
 /** The calls of the provider's tools that the hold covers. */

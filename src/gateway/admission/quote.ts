@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../money.ts';
+import type { Bound, NanoUsd } from '../../money.ts';
 import { affordableOutputTokens, isFree, worstCase } from '../../pricing/cost.ts';
 import { type ModelLimits, modelLimits } from '../../pricing/limits.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
@@ -205,21 +205,21 @@ export function inputWith({ inputTokens, tools }: Quote, calls = 0): number {
 }
 
 /** Upper bound of the fees of this many calls of the provider's tools. */
-export function feesWith({ tools }: Quote, calls = 0): NanoUsd {
-  return tools ? tools.feesAt(calls) : 0;
+export function feesWith({ tools }: Quote, calls = 0): Bound {
+  return (tools ? tools.feesAt(calls) : 0) as Bound;
 }
 
 /** The worst case with this output limit of each choice, and this many calls of the provider's tools. */
-export function costWith(quote: Quote, outputTokens: number, calls?: number): NanoUsd {
+export function costWith(quote: Quote, outputTokens: number, calls?: number): Bound {
   const { card, choices, beyondLimit } = quote;
-  if (!card) return 0;
+  if (!card) return 0 as Bound;
   const usage = {
     inputTokens: inputWith(quote, calls),
     outputTokens: outputTokens + beyondLimit,
     choices,
   };
   const tokens = worstCase(usage, card);
-  return Math.min(tokens + feesWith(quote, calls), Number.MAX_SAFE_INTEGER);
+  return Math.min(tokens + feesWith(quote, calls), Number.MAX_SAFE_INTEGER) as Bound;
 }
 
 /** Input tokens of a small request, as `budget.exceeded` means it. */

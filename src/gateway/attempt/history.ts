@@ -1,4 +1,4 @@
-import { usdNumber } from '../../money.ts';
+import { amountOf, usdNumber } from '../../money.ts';
 import type { Failure } from '../../routing/failure.ts';
 import type { Tried } from '../../routing/next-attempt.ts';
 import type { TokenUsage } from '../../usage.ts';
@@ -37,7 +37,7 @@ export function appendFailure(
 export function summed(before: AttemptHistory, last: Metered): Metered {
   return {
     usage: sumOf(before.usage, last.usage),
-    costNanoUsd: before.costNanoUsd + last.costNanoUsd,
+    costNanoUsd: amountOf(before.costNanoUsd + last.costNanoUsd),
     flags: before.flags | last.flags,
   };
 }

@@ -1,4 +1,4 @@
-import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
+import { type Amount, amountOf, MAX_AMOUNT_NANO_USD } from '../../money.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { inputWith, type Quote } from '../admission/quote.ts';
 
@@ -33,9 +33,9 @@ export function clampUsage(usage: TokenUsage, quote: Quote): Clamped<TokenUsage>
 }
 
 /** No single answer costs a hundredth of the largest possible cap. */
-const MAX_COST: NanoUsd = MAX_AMOUNT_NANO_USD / 100;
+const MAX_COST = amountOf(MAX_AMOUNT_NANO_USD / 100);
 
-export function clampCost(costNanoUsd: NanoUsd): Clamped<NanoUsd> {
+export function clampCost(costNanoUsd: Amount): Clamped<Amount> {
   const wasCut = costNanoUsd > MAX_COST;
   return { value: wasCut ? MAX_COST : costNanoUsd, wasCut };
 }

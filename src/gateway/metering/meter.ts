@@ -1,4 +1,5 @@
 import { messageOf } from '../../errors.ts';
+import { amountOf, bookBound, NO_COST } from '../../money.ts';
 import { worstCase } from '../../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
@@ -59,8 +60,12 @@ function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Meter
   const { wire } = metering.context;
   if (wire.unreported === undefined) return meterEstimated(gateway, wire, metering, usage);
   const { perRequest } = admitted.quote;
-  if (perRequest !== undefined) return { usage: NO_USAGE, costNanoUsd: perRequest, flags: 0 };
-  return { usage: NO_USAGE, costNanoUsd: 0, flags: wire.unreported === 'unmetered' ? FLAGS.unmetered : 0 };
+  if (perRequest !== undefined) return { usage: NO_USAGE, costNanoUsd: amountOf(perRequest), flags: 0 };
+  return {
+    usage: NO_USAGE,
+    costNanoUsd: NO_COST,
+    flags: wire.unreported === 'unmetered' ? FLAGS.unmetered : 0,
+  };
 }
 
 /** Prices reported usage: at the cost that the provider reports, else at its prices with the surcharges it reports. */
@@ -75,7 +80,7 @@ function meterReported(
   const priced = priceServed(gateway, metering, reported, billedCard(metering, billed));
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
-    const { value, wasCut } = clampCost(reportedCost);
+    const { value, wasCut } = clampCost(amountOf(reportedCost));
     const { servedModel } = priced;
     const flags = (priced.flags & FLAGS.other_model) | (wasCut ? FLAGS.estimated : 0);
     return { usage, costNanoUsd: value, flags, servedModel };
@@ -152,7 +157,7 @@ async function meterEstimated(
     if (estimate.isBeyondLimit) return meterOverrun(gateway, metering);
     const usage = combineUsage(withRounds(reportedUsage, metering), estimate.usage);
     const metered = addHeldFees(priceEstimate(usage, metering, reportedUsage.inputTokens > 0), admitted);
-    return { ...metered, costNanoUsd: Math.max(metered.costNanoUsd, reported.costNanoUsd) };
+    return { ...metered, costNanoUsd: amountOf(Math.max(metered.costNanoUsd, reported.costNanoUsd)) };
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
   }
@@ -184,7 +189,7 @@ function priceEstimate(usage: TokenUsage, { admitted, whole }: Metering, isInput
   const metered = priceAtQuote(usage, admitted, FLAGS.estimated);
   if (whole || isInputKnown || !card) return metered;
   const { inputTokens, outputTokens } = usage;
-  return { ...metered, costNanoUsd: worstCase({ inputTokens, outputTokens, choices: 1 }, card) };
+  return { ...metered, costNanoUsd: bookBound(worstCase({ inputTokens, outputTokens, choices: 1 }, card)) };
 }
 
 function meterOverrun(gateway: Pick<Gateway, 'warn'>, { admitted, target }: Metering): Metered {
@@ -208,14 +213,14 @@ function priceAtBound(admitted: Admitted, flags: number): Metered {
     inputTokens: inputWith(admitted.quote, callsOf(admitted)),
     outputTokens: (limitOf(admitted) + beyondLimit) * choices,
   };
-  if (!card) return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
-  return { usage, costNanoUsd: worstCaseOf(admitted), flags };
+  if (!card) return { usage, costNanoUsd: NO_COST, flags: flags | FLAGS.unpriced };
+  return { usage, costNanoUsd: bookBound(worstCaseOf(admitted)), flags };
 }
 
 /** Adds the fees of all tool calls that were held for: the answer doesn't tell how many there were. */
 function addHeldFees(metered: Metered, admitted: Admitted): Metered {
-  const fees = feesWith(admitted.quote, callsOf(admitted));
-  return fees === 0 ? metered : { ...metered, costNanoUsd: metered.costNanoUsd + fees };
+  const fees = bookBound(feesWith(admitted.quote, callsOf(admitted)));
+  return fees === 0 ? metered : { ...metered, costNanoUsd: amountOf(metered.costNanoUsd + fees) };
 }
 
 function priceAtQuote(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {

@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../money.ts';
+import { type Amount, NO_COST } from '../../money.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Admitted } from '../admission/admitted.ts';
@@ -9,7 +9,7 @@ import type { Target } from '../state/resolver.ts';
 /** The usage of an attempt, its cost, and the record flags that say how reliable they are. */
 export interface Metered {
   usage: TokenUsage;
-  costNanoUsd: NanoUsd;
+  costNanoUsd: Amount;
   flags: number;
   /** The model that answered, where its price is known and it is another than the requested one. */
   servedModel?: string | undefined;
@@ -51,4 +51,4 @@ export type MeteredAnswer = Pick<
 >;
 
 /** For a call that was never sent. */
-export const NOTHING_USED: Metered = { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+export const NOTHING_USED: Metered = { usage: NO_USAGE, costNanoUsd: NO_COST, flags: 0 };

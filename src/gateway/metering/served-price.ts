@@ -1,3 +1,4 @@
+import { amountOf, NO_COST } from '../../money.ts';
 import { costOf } from '../../pricing/cost.ts';
 import { findInLibrary } from '../../pricing/library.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
@@ -37,7 +38,7 @@ export function priceServed(
   const all = (total: number, { flags }: Metered) => total | flags;
   return {
     usage,
-    costNanoUsd: priced.reduce(sum, 0),
+    costNanoUsd: amountOf(priced.reduce(sum, 0)),
     flags: priced.reduce(all, FLAGS.other_model),
     servedModel: names[at],
   };
@@ -84,7 +85,7 @@ function chooseCard(
 
 export function priceAt(usage: TokenUsage, card: PriceCard | undefined, flags: number): Metered {
   const used = usage.inputTokens > 0 || usage.outputTokens > 0;
-  if (!used) return { usage, costNanoUsd: 0, flags };
+  if (!used) return { usage, costNanoUsd: NO_COST, flags };
   if (card) return { usage, costNanoUsd: costOf(usage, card), flags };
-  return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
+  return { usage, costNanoUsd: NO_COST, flags: flags | FLAGS.unpriced };
 }

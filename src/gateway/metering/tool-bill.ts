@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../money.ts';
+import { amountOf, type Bound, bookBound, type NanoUsd } from '../../money.ts';
 import { costOf } from '../../pricing/cost.ts';
 import { readImageUsage, readToolCalls, readToolRuns, tellsToolCalls } from '../../pricing/tool-usage.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
@@ -18,12 +18,15 @@ interface ToolBill {
 }
 
 /** Adds the fees of the tools that ran by the answer's report, or of all that were held for if it has none. */
-export function billTools(gateway: BillParts, metered: Metered, metering: Metering, held: NanoUsd): Metered {
+export function billTools(gateway: BillParts, metered: Metered, metering: Metering, held: Bound): Metered {
   const { tools } = metering.admitted.quote;
   if (!tools) return metered;
-  const bill = reportedBill(gateway, metering, tools) ?? { nanoUsd: held, assumed: ['the calls of tools'] };
+  const bill = reportedBill(gateway, metering, tools) ?? {
+    nanoUsd: bookBound(held),
+    assumed: ['the calls of tools'],
+  };
   // A broken provider may report any number of calls.
-  const { value: costNanoUsd, wasCut } = clampCost(metered.costNanoUsd + bill.nanoUsd);
+  const { value: costNanoUsd, wasCut } = clampCost(amountOf(metered.costNanoUsd + bill.nanoUsd));
   const assumed = [...(metered.assumed ?? []), ...bill.assumed];
   const isEstimate = bill.assumed.length > 0 || wasCut;
   const flags = (isEstimate ? FLAGS.estimated : 0) | (tools.unknown ? FLAGS.unpriced : 0);

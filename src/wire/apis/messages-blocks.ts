@@ -2,7 +2,7 @@ import { bytesAt } from '../../json/bytes-at.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, skipValue } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray, walkObject } from '../../json/walk.ts';
-import type { BlockKind, BlockRole, PromptBlock } from '../request/prompt-block.ts';
+import type { BlockKind, BlockRole } from '../request/prompt-block.ts';
 import {
   type BlockReader,
   type BlockShape,
@@ -13,9 +13,9 @@ import {
   onlyMember,
   UnboundedInput,
 } from '../request/prompt-blocks.ts';
-import type { WireRequest } from '../request/wire-request.ts';
 import { unknownType } from './chat-blocks.ts';
 import { readContextEdits } from './context-edits.ts';
+import { keepsReasoning } from './keeps-reasoning.ts';
 
 const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
@@ -378,37 +378,4 @@ function textBlock(
   const text = onlyMember(members, 'text');
   const isPlain = text && bytes[text.start] === QUOTE && members.length === 2 + marks.length;
   return { kind, role, start, end, marks, hashed: isPlain ? text : undefined };
-}
-
-/**
- * Whether thinking is on for the whole prompt. It is off where the prompt ends inside a loop of tool calls whose turn
- * doesn't begin with thinking: https://platform.claude.com/docs/en/build-with-claude/extended-thinking
- */
-function keepsReasoning(blocks: readonly PromptBlock[], { bytes, members }: WireRequest): boolean {
-  if (!blocks.some(({ kind }) => kind === 'reasoning')) return true;
-  const thinking = members.find(({ key }) => key === 'thinking');
-  const value = thinking && readValue(bytes, thinking);
-  if (!isObject(value) || (value.type !== 'enabled' && value.type !== 'adaptive')) return false;
-  const messages = splitMessages(blocks);
-  if (!messages.at(-1)?.some(isResult)) return true;
-  // A message with results and a text may count as a turn of its own.
-  const texts = messages.map(
-    (message) => message[0]?.role === 'user' && message.some((block) => !isResult(block)),
-  );
-  const pure = messages.map((message) => message[0]?.role === 'user' && !message.some(isResult));
-  const beginsWithReasoning = (at: number) => messages[at + 1]?.[0]?.kind === 'reasoning';
-  const lastText = texts.lastIndexOf(true, messages.length - 2);
-  return beginsWithReasoning(pure.lastIndexOf(true)) && beginsWithReasoning(lastText);
-}
-
-const isResult = ({ kind }: PromptBlock): boolean => kind === 'result';
-
-function splitMessages(blocks: readonly PromptBlock[]): PromptBlock[][] {
-  const messages: PromptBlock[][] = [];
-  for (const block of blocks) {
-    if (block.role !== 'user' && block.role !== 'assistant') continue;
-    if (block.opensMessage) messages.push([block]);
-    else messages.at(-1)?.push(block);
-  }
-  return messages;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { quoteRequest } from '../../../src/gateway/admission/quote-request.ts';
 import { checkBounds } from '../../../src/gateway/attempt/check-bounds.ts';
 import type { Metered } from '../../../src/gateway/metering/metered.ts';
+import { amountOf, NO_COST } from '../../../src/money.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import { MANY } from '../../support/several-targets.ts';
@@ -14,6 +15,8 @@ const LIMIT = 1_000;
 /** Of a model that nobody knows. */
 const MAXIMUM = 32_000;
 
+type Checked = Partial<Omit<Metered, 'costNanoUsd'>> & { costNanoUsd?: number };
+
 async function start() {
   const stages = await startStages();
   const { exchange } = await stages.receive({ ...MANY, max_tokens: LIMIT });
@@ -23,14 +26,17 @@ async function start() {
     ...stages,
     attempt,
     /** Checks an answer with this usage, by default at its price. */
-    check(inputTokens: number, outputTokens: number, more: Partial<Metered> = {}) {
+    check(
+      inputTokens: number,
+      outputTokens: number,
+      { costNanoUsd = inputTokens * IN + outputTokens * OUT, ...more }: Checked = {},
+    ) {
       const usage = { ...NO_USAGE, inputTokens, outputTokens };
-      const costNanoUsd = inputTokens * IN + outputTokens * OUT;
       checkBounds(
         gateway,
         attempt,
         { relay: { usage: undefined } as never, failure: undefined },
-        { usage, costNanoUsd, flags: 0, ...more },
+        { usage, costNanoUsd: amountOf(costNanoUsd), flags: 0, ...more },
       );
     },
     /** What the next request of a thousand tokens is held at. */
@@ -90,7 +96,7 @@ describe('a settlement', () => {
       gateway,
       tried,
       { relay: { usage: undefined } as never, failure: undefined },
-      { usage, costNanoUsd: 0, flags: 0 },
+      { usage, costNanoUsd: NO_COST, flags: 0 },
     );
     expect(quoteOf(ask())).toEqual({ ...before, mustLimit: true });
     expect(quoteOf(ask(LIMIT))).toMatchObject({ outputTokens: LIMIT, mustLimit: false, mayLower: true });
