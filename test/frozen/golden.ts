@@ -10,16 +10,21 @@ const WIDTH = 140;
 
 /** Puts placeholders where outputs differ from run to run and from machine to machine. */
 export function normalise(text: string, home: string): string {
+  // The end of a key that was just made is shown apart from it.
+  const hints = Array.from(text.matchAll(/sk-gw-[\w-]{39}([\w-]{4})/g), ([, hint]) => `"hint": "${hint}"`);
   return (
-    text
+    hints
+      .reduce((rest, hint) => rest.replaceAll(hint, '"hint": "<hint>"'), text)
+      .replace(/sk-gw-[\w-]{43}/g, 'sk-gw-<key>')
+      .replace(/whsec_[\w+/]{43}=/g, 'whsec_<secret>')
+      .replace(/evt_[0-9a-f]{32}/g, 'evt_<id>')
       .replaceAll(home, '<home>')
       .replaceAll(resolve(import.meta.dirname, '../..'), '<repo>')
       .replaceAll(VERSION, '<version>')
       .replace(/((?:127\.0\.0\.1|localhost):)\d{4,5}\b/g, '$1<port>')
-      .replace(/("(?:pid|port)": ?)\d+/g, (_, name) => `${name}0`)
+      .replace(/("(?:pid|port|bytes)": ?)\d+/g, (_, name) => `${name}0`)
       // A longer one leaves less space for what is at the right edge.
       .replace(/\bpid \d+(,? +up \w+)? */g, 'pid <pid>$1 ')
-      .replace(/evt_[0-9a-f]{32}/g, 'evt_<id>')
   );
 }
 

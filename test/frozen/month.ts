@@ -34,6 +34,8 @@ export interface Month {
   adminKey: string;
   /** Of the project `web`. */
   webKey: string;
+  /** Of a project whose only budget has no room and asks. */
+  askingKey: string;
   /** Requests that commands and endpoints are asked for, by what is special of them. */
   ids: Record<'blocked' | 'failed' | 'kept' | 'missed' | 'rated', string>;
 }
@@ -130,6 +132,7 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
       aliases: { fast: 'openai/gpt-5-mini,mock/test-model' },
       optimizer: { level: 'safe' },
       requests: { keep_bodies: 'on' },
+      limits: { max_memory_bytes: 2 ** 31 },
       providers: { mock: { baseUrl: upstreamUrl }, silent: { baseUrl: 'http://127.0.0.1:9/v1' } },
     }),
     { mode: 0o600 },
@@ -142,6 +145,7 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   const web = await project('web', 'team');
   const idle = await project('idle', 'free');
   const gone = await project('gone');
+  const asking = await project('asking');
   const key = (projectId: number, more: object = {}) =>
     createKey(db, { projectId, now: clock.now(), random, ...more });
   const main = await key(standard.id, { label: 'laptop' });
@@ -150,6 +154,7 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   const old = await key(web.id, { label: 'old', expiresAt: NOW + 9 * DAY });
   const revoked = await key(web.id, { label: 'leaked' });
   await key(idle.id);
+  const askingKey = await key(asking.id);
   // The command line makes one with random bytes where it has none.
   const cliKey = await key(standard.id, { label: CLI_KEY_LABEL });
   writeFileSync(paths.cliKeys, JSON.stringify({ default: cliKey.key }), { mode: 0o600 });
@@ -169,6 +174,7 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   await budget(5, { period: 'rolling', windowMs: HOUR });
   await budget(0.02, { period: 'daily', alertPercent: 50 }, web);
   await budget(1, { period: 'monthly', scope: { kind: 'key', value: 'ci' }, onLimit: 'ask' }, web);
+  await budget(0, { period: 'monthly', onLimit: 'ask' }, asking);
 
   const webhooks = createWebhookService({
     db,
@@ -338,6 +344,7 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   return {
     adminKey: admin.key,
     webKey: webKey.key,
+    askingKey: askingKey.key,
     ids: {
       blocked: id(blocked),
       failed: id(rare[11]),
