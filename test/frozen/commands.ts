@@ -12,7 +12,7 @@ export const READING: Readonly<Record<string, readonly string[]>> = {
     'usage -s strange',
   ],
   requests: [
-    'requests -n 9',
+    'requests --since 25h -n 18',
     'requests -s blocked -n 3',
     'requests -p web --since 2d -n 4',
     'requests <failed>',

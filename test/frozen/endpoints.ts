@@ -39,7 +39,7 @@ export const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
     '/v1/gw/calls?agent=codex&since=2026-03-30T00:00:00Z&until=2026-04-01T00:00:00Z&limit=2',
     '/v1/gw/calls?agent=codex',
   ],
-  '/v1/gw/budgets': ['/v1/gw/budgets', '/v1/gw/budgets?repo=/home/me/shop', '/v1/gw/budgets?period=daily'],
+  '/v1/gw/budgets': ['/v1/gw/budgets', '/v1/gw/budgets?project_id=web', '/v1/gw/budgets?period=daily'],
   '/v1/gw/budgets/backtest': [
     '/v1/gw/budgets/backtest?cap_usd=0.05&from=7d',
     '/v1/gw/budgets/backtest?cap_usd=x',

@@ -113,26 +113,17 @@ function outputOf({ env, paths }: CliHome, { code, stdout, stderr }: Result): st
     .join('\n');
 }
 
-/** What a command prints that never ends, up to a number of lines: its output breaks then. */
-async function firstLines(cli: CliHome, line: string, count: number): Promise<string> {
-  const { env, clock, paths } = cli;
+/** The first five lines of a command that never ends: its output breaks then. */
+async function firstLines(cli: CliHome, line: string): Promise<string> {
   let stdout = '';
   const output = Object.assign(new PassThrough(), { isTTY: false, columns: COLUMNS });
   output.write = (chunk: string) => {
     stdout += chunk;
-    if (stdout.split('\n').length > count) throw new Exit(0);
+    if (stdout.split('\n').length > 5) throw new Exit(0);
     return true;
   };
-  const program = { program: 'gw', gw: 'gw', version: VERSION };
-  const context = {
-    ...program,
-    stdin: process.stdin,
-    stdout: output,
-    stderr: new PassThrough(),
-    env,
-    clock,
-    paths,
-  };
+  const streams = { stdin: process.stdin, stdout: output, stderr: new PassThrough() };
+  const context = { ...cli, ...streams, program: 'gw', gw: 'gw', version: VERSION };
   const code = await runCli(line.split(' '), context as Context);
   return outputOf(cli, { code, stdout, stderr: '' });
 }
@@ -149,29 +140,37 @@ test('each command with --json is listed, or why it is not', async () => {
   expect(others.sort()).toEqual(Object.keys(UNFROZEN).sort());
 });
 
+/** Adds what a command prints locally, and how that differs remotely. */
+async function addBoth(
+  golden: ReturnType<typeof goldenFile>,
+  line: string,
+  [here, away]: [CliHome, CliHome],
+  print = printed,
+): Promise<void> {
+  const local = await print(here, line);
+  golden.add(`gw ${line}`, local);
+  golden.add(`gw ${line}, remotely`, difference(await print(away, line), local));
+}
+
 describe('reading commands', () => {
+  const onBoth = (): [CliHome, CliHome] => [commandLine('locally'), commandLine('remotely')];
+
   for (const [area, lines] of Object.entries(READING))
     test(area, async () => {
       const golden = goldenFile(area);
-      const here = commandLine('locally');
-      const away = commandLine('remotely');
+      const both = onBoth();
       for (const line of lines) {
-        const local = await printed(here, `${line} --json`);
-        golden.add(`gw ${line} --json`, local);
-        golden.add(`gw ${line} --json, remotely`, difference(await printed(away, `${line} --json`), local));
-        golden.add(`gw ${line}`, await printed(here, line));
+        await addBoth(golden, `${line} --json`, both);
+        golden.add(`gw ${line}`, await printed(both[0], line));
       }
       golden.check();
     });
 
   test('endless', async () => {
     const golden = goldenFile('endless');
-    const [here, away] = [commandLine('locally'), commandLine('remotely')];
-    for (const line of ENDLESS.flatMap((each) => [`${each} --json`, each])) {
-      const local = await firstLines(here, line, 5);
-      golden.add(`gw ${line}`, local);
-      golden.add(`gw ${line}, remotely`, difference(await firstLines(away, line, 5), local));
-    }
+    const both = onBoth();
+    for (const line of ENDLESS.flatMap((each) => [`${each} --json`, each]))
+      await addBoth(golden, line, both, firstLines);
     golden.check();
   });
 });
@@ -179,15 +178,10 @@ describe('reading commands', () => {
 describe('GET endpoints', () => {
   test('are all listed', () => {
     // The handlers are not called.
-    const routes = Object.keys(
-      routesOf({ gateway: {}, webhooks: {}, db: { prepare() {} } } as unknown as ApiOptions),
-    );
-    expect(Object.keys(ENDPOINTS).sort()).toEqual(
-      routes
-        .filter((route) => route.startsWith('GET /v1/'))
-        .map((route) => route.slice(4))
-        .sort(),
-    );
+    const options = { gateway: {}, webhooks: {}, db: { prepare() {} } };
+    const routes = Object.keys(routesOf(options as unknown as ApiOptions));
+    const paths = routes.filter((route) => route.startsWith('GET /v1/')).map((route) => route.slice(4));
+    expect(Object.keys(ENDPOINTS).sort()).toEqual(paths.sort());
   });
 
   test('http', async () => {
@@ -201,10 +195,7 @@ describe('GET endpoints', () => {
       const answer = await get(path, month.adminKey);
       golden.add(`GET ${path}`, answer);
       const own = await get(path, month.webKey);
-      golden.add(
-        `GET ${path}, with a project's key`,
-        difference(own, answer) === 'the same' ? 'the same' : own,
-      );
+      golden.add(`GET ${path}, with a project's key`, own === answer ? 'the same' : own);
     }
     golden.check();
   });
@@ -220,11 +211,8 @@ describe('commands that write', () => {
     for (const line of MACHINE) golden.add(`gw ${line} --json`, await printed(cli, `${line} --json`));
     const other = newMachine();
     other.env.HOME = user;
-    for (const line of NEW_HOME)
-      golden.add(
-        `gw ${line} --json, on a new machine`,
-        await printed(other, `${line} --json`, month.adminKey),
-      );
+    for (const line of NEW_HOME.map((each) => `${each} --json`))
+      golden.add(`gw ${line}, on a new machine`, await printed(other, line, month.adminKey));
     golden.check();
   });
 
@@ -233,11 +221,7 @@ describe('commands that write', () => {
     const alike = newMachine();
     await buildMonth(alike.paths, upstreamUrl);
     const away = commandLine('remotely');
-    for (const line of CHANGING) {
-      const local = await printed(alike, `${line} --json`);
-      golden.add(`gw ${line} --json`, local);
-      golden.add(`gw ${line} --json, remotely`, difference(await printed(away, `${line} --json`), local));
-    }
+    for (const line of CHANGING) await addBoth(golden, `${line} --json`, [alike, away]);
     golden.check();
   });
 });
@@ -248,19 +232,19 @@ function writeUserFiles(user: string, paths: Paths): void {
     const path = addLog(user, name);
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll('2026-11-', '2026-03-'));
   }
-  writeFileSync(`${user}/request.json`, JSON.stringify(COMPRESSIBLE));
-  const labels = ['Tell me of lemmas', 'Bake a cake'].map((content, i) => ({
-    ...{ messages: [{ role: 'user', content }], strong_correct: 1, weak_correct: i },
-  }));
-  writeFileSync(`${user}/labels.jsonl`, labels.map((each) => `${JSON.stringify(each)}\n`).join(''));
-  const bill = [
-    'start_time_iso,amount_value,amount_currency,line_item',
-    '2026-03-12T00:00:00Z,1.25,usd,gpt-4.1 input',
-  ];
-  writeFileSync(`${user}/bill.csv`, bill.join('\n'));
-  const log = { level: 30, time: NOW, msg: 'gw is listening', port: 4747 };
-  writeFileSync(
-    paths.log,
-    [log, { ...log, level: 40, msg: 'a warning' }].map((each) => `${JSON.stringify(each)}\n`).join(''),
+  const write = (path: string, lines: unknown[]) =>
+    writeFileSync(
+      path,
+      lines.map((each) => (typeof each === 'string' ? each : JSON.stringify(each))).join('\n'),
+    );
+  write(`${user}/request.json`, [COMPRESSIBLE]);
+  const label = { messages: [{ role: 'user', content: 'Tell me of lemmas' }], strong_correct: 1 };
+  write(
+    `${user}/labels.jsonl`,
+    [0, 1].map((weak_correct) => ({ ...label, weak_correct })),
   );
+  const columns = 'start_time_iso,amount_value,amount_currency,line_item';
+  write(`${user}/bill.csv`, [columns, '2026-03-12T00:00:00Z,1.25,usd,gpt-4.1 input']);
+  const log = { level: 30, time: NOW, msg: 'gw is listening', port: 4747 };
+  write(paths.log, [log, { ...log, level: 40, msg: 'a warning' }]);
 }

@@ -63,10 +63,11 @@ function parse(text: string): Map<string, string> {
 
 /** The lines of `text` that are not in `other`, and those that it lacks. */
 export function difference(text: string, other: string): string {
-  const [lines, others] = [text, other].map((each) => each.split('\n')) as [string[], string[]];
-  const only = (these: string[], those: string[], mark: string) =>
-    these.filter((line) => !those.includes(line)).map((line) => `${mark} ${line}`);
-  return [...only(others, lines, '-'), ...only(lines, others, '+')].join('\n') || 'the same';
+  if (text === other) return 'the same';
+  const [lines, others] = [text.split('\n'), other.split('\n')];
+  const removed = others.filter((line) => !lines.includes(line)).map((line) => `- ${line}`);
+  const added = lines.filter((line) => !others.includes(line)).map((line) => `+ ${line}`);
+  return removed.length + added.length > 0 ? [...removed, ...added].join('\n') : text;
 }
 
 /**
@@ -83,10 +84,11 @@ export function laidOut(text: string, indentation?: number): string {
 
 function linesOf(value: unknown, seen: Map<string, string>, path = '', indent = ''): string {
   const flat = JSON.stringify(value);
-  if (flat.length + indent.length <= WIDTH || typeof value !== 'object' || value === null) return flat;
+  if (flat.length + indent.length <= WIDTH) return flat;
   const before = seen.get(flat);
   if (before !== undefined) return `<as ${before}>`;
   seen.set(flat, path);
+  if (typeof value !== 'object' || value === null) return flat;
   const isArray = Array.isArray(value);
   const lines = Object.entries(value).map(
     ([name, each]) =>

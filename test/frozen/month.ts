@@ -37,7 +37,7 @@ export interface Month {
   /** Of a project whose only budget has no room and asks. */
   askingKey: string;
   /** Requests that commands and endpoints are asked for, by what is special of them. */
-  ids: Record<'blocked' | 'failed' | 'kept' | 'missed' | 'rated', string>;
+  ids: Record<string, string>;
 }
 
 /** Everything that can differ between requests, each a few times: the fields that request `i` of the month has. */
@@ -58,62 +58,38 @@ function requestOf(i: number): Partial<RequestRecord> {
     { agent: 'codex', agentVersion: '0.98.0', session: `run-${i % 3}` },
     {},
   ];
+  const trial = { conversation: i, heldOut: i % 12 === 0, level: 'safe', originalTokens: inputTokens + 900 };
+  const cause = i % 16 === 3 ? 'idle_past_ttl' : 'tools_changed';
   return {
-    provider,
-    model,
-    askedModel: i % 11 === 0 ? 'fast' : model,
+    ...{ provider, model, usage, askedModel: i % 11 === 0 ? 'fast' : model },
     endpoint: provider === 'anthropic' ? 'messages' : 'chat/completions',
-    usage,
     flags: i % 2 === 0 ? FLAGS.stream : 0,
     costNanoUsd: usage.inputTokens * 2_000 + usage.outputTokens * 8_000,
-    durationMs: 400 + ((i * 131) % 9_000),
-    firstByteMs: 120 + (i % 7) * 15,
+    ...{ durationMs: 400 + ((i * 131) % 9_000), firstByteMs: 120 + (i % 7) * 15 },
     timings: { body: 1.25, ...(i % 3 === 0 ? { compressed: 3.5 } : {}), held: 5, sent: 6.75 },
-    origin:
-      i % 4 === 1 ? { process: 'node agent.mjs', repo: SHOP } : { process: i % 4 ? 'curl' : '', repo: '' },
+    origin: { process: ['', 'node agent.mjs', 'curl', 'curl'][i % 4] ?? '', repo: i % 4 === 1 ? SHOP : '' },
     ...agents[i % agents.length],
-    ...(i % 6 === 0 ? { savedTokens: 900, savedNanoUsd: 1_800_000 } : {}),
-    ...(i % 6 === 0
-      ? {
-          trial: { conversation: i, heldOut: i % 12 === 0, level: 'safe', originalTokens: inputTokens + 900 },
-        }
-      : {}),
-    ...(i % 8 === 3
-      ? {
-          missed: {
-            tokens: 700 + i,
-            nanoUsd: 630_000,
-            cause: i % 16 === 3 ? 'idle_past_ttl' : 'tools_changed',
-          },
-        }
-      : {}),
+    ...(i % 6 === 0 ? { savedTokens: 900, savedNanoUsd: 1_800_000, trial } : {}),
+    ...(i % 8 === 3 ? { missed: { tokens: 700 + i, nanoUsd: 630_000, cause } } : {}),
   };
 }
+
+const FREE = { usage: NO_USAGE, costNanoUsd: 0, savedTokens: 0, savedNanoUsd: 0 };
 
 /** What goes wrong or is rare: the fields of requests of the last two days. */
 const RARE: Partial<RequestRecord>[] = [
   { flags: FLAGS.estimated | FLAGS.stream, outcome: 'client_gone', status: 499 },
   { flags: FLAGS.unpriced, costNanoUsd: 0, model: 'secret-model' },
-  { flags: FLAGS.unmetered, usage: NO_USAGE, costNanoUsd: 0 },
+  { ...FREE, flags: FLAGS.unmetered },
   { flags: FLAGS.overrun | FLAGS.underheld, costNanoUsd: 0.09 * USD },
   { flags: FLAGS.not_billed, agent: 'claude', agentVersion: '2.1.0', session: 'thread-1' },
   { flags: FLAGS.other_model, detail: { served_model: 'gpt-5-mini-2' } },
   { flags: FLAGS.inconsistent, detail: { conflicts: { total_tokens: [120, 100] } } },
   { flags: FLAGS.stream | FLAGS.estimated, outcome: 'capped', lowered: { asked: 4_096, sent: 512 } },
   { outcome: 'crashed', status: 500, flags: FLAGS.estimated },
-  {
-    detail: { attempts: [{ provider: 'openai', model: 'gpt-5-mini', status: 429 }, { provider: 'mock' }] },
-    upstreamMessageId: 'msg_0001',
-    upstreamRequestId: 'req_upstream_1',
-  },
-  {
-    outcome: 'upstream_error',
-    status: 429,
-    usage: NO_USAGE,
-    costNanoUsd: 0,
-    detail: { error: 'rate_limited' },
-  },
-  { outcome: 'upstream_failed', status: 502, usage: NO_USAGE, costNanoUsd: 0, detail: { error: 'timeout' } },
+  { detail: { attempts: [{ provider: 'openai', status: 429 }] }, upstreamMessageId: 'msg_1' },
+  { ...FREE, outcome: 'upstream_error', status: 429, detail: { error: 'rate_limited' } },
+  { ...FREE, outcome: 'upstream_failed', status: 502, detail: { error: 'timeout' } },
 ];
 
 /** Writes a home with a month of everything, through the stores and the ledger. The same each time, but for the paths. */
@@ -125,19 +101,16 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   const world = createWorld({ startMs: FIRST, timezone: TIMEZONE });
   const { clock, calendar } = world;
   const random = seededRandom('month');
-  writeFileSync(
-    paths.config,
-    JSON.stringify({
-      timezone: TIMEZONE,
-      aliases: { fast: 'openai/gpt-5-mini,mock/test-model' },
-      optimizer: { level: 'safe' },
-      requests: { keep_bodies: 'on' },
-      limits: { max_memory_bytes: 2 ** 31 },
-      providers: { mock: { baseUrl: upstreamUrl }, silent: { baseUrl: 'http://127.0.0.1:9/v1' } },
-    }),
-    { mode: 0o600 },
-  );
-  writeFileSync(paths.credentials, JSON.stringify({ mock: 'provider-key' }), { mode: 0o600 });
+  const write = (path: string, content: object | Buffer) =>
+    writeFileSync(path, Buffer.isBuffer(content) ? content : JSON.stringify(content), { mode: 0o600 });
+  write(paths.config, {
+    timezone: TIMEZONE,
+    aliases: { fast: 'openai/gpt-5-mini,mock/test-model' },
+    requests: { keep_bodies: 'on' },
+    limits: { max_memory_bytes: 2 ** 31 },
+    providers: { mock: { baseUrl: upstreamUrl }, silent: { baseUrl: 'http://127.0.0.1:9/v1' } },
+  });
+  write(paths.credentials, { mock: 'provider-key' });
 
   const project = (name: string, plan: 'free' | 'pro' | 'team' = 'pro') =>
     createProject(db, { name, plan, now: clock.now() });
@@ -157,13 +130,11 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   const askingKey = await key(asking.id);
   // The command line makes one with random bytes where it has none.
   const cliKey = await key(standard.id, { label: CLI_KEY_LABEL });
-  writeFileSync(paths.cliKeys, JSON.stringify({ default: cliKey.key }), { mode: 0o600 });
+  write(paths.cliKeys, { default: cliKey.key });
   await setPaused(db, idle.name, FIRST + DAY);
-  for (const price of [
-    { provider: 'mock', model: 'test-model', inputPicoUsd: 1e6, outputPicoUsd: 2e6 },
-    { provider: '', model: 'gpt-4.1', inputPicoUsd: 3e6, outputPicoUsd: 9e6, cachedInputPicoUsd: 5e5 },
-  ])
-    await setPrice(db, price, clock.now());
+  const price = { inputPicoUsd: 1e6, outputPicoUsd: 2e6 };
+  await setPrice(db, { ...price, provider: 'mock', model: 'test-model' }, clock.now());
+  await setPrice(db, { ...price, provider: '', model: 'gpt-4.1', cachedInputPicoUsd: 5e5 }, clock.now());
   const budget = (capUsd: number, terms: Omit<BudgetSettings, 'capNanoUsd'>, of = standard) =>
     setBudget(db, of, { ...terms, capNanoUsd: capUsd * USD }, { calendar, now: clock.now() });
   await budget(2, { period: 'daily', alertPercents: [5, 10, 80] });
@@ -186,37 +157,28 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
     random,
   });
   const asAdmin = { admin: true, projectId: standard.id, project: standard.name };
-  for (const hook of [
-    { url: 'http://127.0.0.1:9/hook?token=secret', project_id: 'default' },
-    {
-      url: 'https://hooks.slack.com/services/T0/B0/x',
-      project_id: 'web',
-      format: 'slack',
-      events: ['budget.exceeded'],
-    },
-    { url: 'https://chat.example.com/off', project_id: 'default' },
-  ])
-    await webhooks.register(asAdmin, hook);
+  const slack = { url: 'https://hooks.slack.com/services/T0/B0/x', format: 'slack' };
+  await webhooks.register(asAdmin, { url: 'http://127.0.0.1:9/hook?token=secret', project_id: 'default' });
+  await webhooks.register(asAdmin, { ...slack, project_id: 'web', events: ['budget.exceeded'] });
+  await webhooks.register(asAdmin, { url: 'https://chat.example.com/off', project_id: 'default' });
   await webhooks.update(asAdmin, 'wh_3', { enabled: false });
 
   const daemon = startDaemon(db, world, 0);
   const { ledger } = daemon;
   const outbox = createOutbox(db, async (command) => inTransaction(db, command));
   let sends = 0;
-  /** Sends what is due: every fifth in vain, and of the last one a retry is due later. */
+  /** Sends what is due, every fifth in vain. */
   async function deliver(): Promise<void> {
     const now = clock.now();
-    for (let claims = await due(); claims.length > 0; claims = await due())
+    for (;;) {
+      const claims = await outbox.claim({ now, leaseMs: MINUTE });
+      if (claims.length === 0) return;
       for (const claim of claims) {
-        const isFailed = sends++ % 5 === 3;
-        const result = isFailed
-          ? { status: 500, error: 'HTTP 500', response: 'oops' }
-          : { status: 204, error: null, response: '' };
-        const attempt = { at: now, durationMs: 20 + sends, ...result };
-        await (isFailed ? outbox.failed(claim, attempt, now) : outbox.delivered(claim, attempt, now));
+        const attempt = { at: now, durationMs: 20 + ++sends, status: 204, error: null, response: '' };
+        if (sends % 5 > 0) await outbox.delivered(claim, attempt, now);
+        else
+          await outbox.failed(claim, { ...attempt, status: 500, error: 'HTTP 500', response: 'oops' }, now);
       }
-    function due() {
-      return outbox.claim({ now, leaseMs: MINUTE });
     }
   }
 
@@ -228,41 +190,29 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
     const record = recordOf(id, { keyId: main.id, ...fields, projectId });
     const held = Math.ceil(costNanoUsd * 1.5) + 1_000;
     const need = {
-      inputTokens: record.usage.inputTokens + 100,
-      inputBound: 'edit' as const,
-      outputTokens: 1_024,
-      outputAskedTokens: id % 2 ? null : 2_048,
-      inputNanoUsd: costNanoUsd,
-      outputNanoUsd: held - costNanoUsd,
-      feesNanoUsd: 0,
+      ...{ inputTokens: record.usage.inputTokens + 100, inputBound: 'edit' as const, outputTokens: 1_024 },
+      ...{
+        outputAskedTokens: 2_048,
+        inputNanoUsd: costNanoUsd,
+        outputNanoUsd: held - costNanoUsd,
+        feesNanoUsd: 0,
+      },
     };
-    const { kind } = await ledger.admit(
-      admissionOf(id, held, {
-        ...{ ...record, stream: (record.flags & FLAGS.stream) > 0 },
-        needOf: () => need,
-        notBilled: (record.flags & FLAGS.not_billed) > 0,
-        blockedRecord: () => ({
-          ...record,
-          ...{
-            status: 402,
-            outcome: 'blocked',
-            usage: NO_USAGE,
-            costNanoUsd: 0,
-            savedTokens: 0,
-            savedNanoUsd: 0,
-            need,
-          },
-          detail: { error: 'budget_exceeded' },
-        }),
-      }),
-    );
+    const detail = { error: 'budget_exceeded' };
+    const admission = admissionOf(id, held, {
+      ...{ ...record, stream: (record.flags & FLAGS.stream) > 0 },
+      needOf: () => need,
+      notBilled: (record.flags & FLAGS.not_billed) > 0,
+      blockedRecord: () => ({ ...record, ...FREE, status: 402, outcome: 'blocked', need, detail }),
+    });
+    const { kind } = await ledger.admit(admission);
     clock.set(at + record.durationMs);
     if (kind === 'held') await ledger.settle(record);
     await deliver();
     return id;
   }
 
-  const times = Array.from({ length: 90 }, (_, i) => FIRST + i * 8 * HOUR + (i % 13) * 7 * MINUTE);
+  const times = Array.from({ length: 82 }, (_, i) => FIRST + i * 8 * HOUR + (i % 13) * 7 * MINUTE);
   const sent: RequestId[] = [];
   for (const [i, at] of times.entries()) {
     const projectId = i % 7 === 6 ? web.id : i === 4 ? gone.id : standard.id;
@@ -270,15 +220,12 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
     sent.push(await send(at, { ...requestOf(i), projectId, keyId }));
     if (i === 40) await daemon.takeOver();
   }
+  const ofWeb = { projectId: web.id, keyId: webKey.id };
+  const refuse = (status: number, error: string, more: Partial<RequestRecord>) =>
+    ledger.record(recordOf(daemon.nextId(), { outcome: 'refused', status, detail: { error }, ...more }));
   // So many refusals of a key in a minute that the last ones share a row.
-  clock.set(NOW - DAY - HOUR);
-  for (let i = 0; i < 104; i++)
-    await ledger.record(
-      recordOf(daemon.nextId(), {
-        ...{ projectId: web.id, keyId: webKey.id, status: 429, outcome: 'refused' },
-        detail: { error: 'rate_limit_exceeded' },
-      }),
-    );
+  clock.set(NOW - 3 * DAY);
+  for (let i = 0; i < 104; i++) await refuse(429, 'rate_limit_exceeded', ofWeb);
   const rare: RequestId[] = [];
   for (const [i, fields] of RARE.entries())
     rare.push(await send(NOW - DAY + i * HOUR, { ...requestOf(i), ...fields }));
@@ -287,70 +234,43 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   // The last hours are still in the journal.
   const kept = await send(NOW - 3 * HOUR, requestOf(6));
   const missed = await send(NOW - 2 * HOUR, requestOf(11));
-  const blocked = await send(NOW - HOUR, {
-    ...requestOf(2),
-    projectId: web.id,
-    keyId: webKey.id,
-    costNanoUsd: USD,
-  });
-  await ledger.record(
-    recordOf(daemon.nextId(), {
-      keyId: main.id,
-      status: 404,
-      outcome: 'refused',
-      detail: { error: 'model_not_found' },
-    }),
-  );
+  const blocked = await send(NOW - HOUR, { ...requestOf(2), ...ofWeb, costNanoUsd: USD });
+  await refuse(404, 'model_not_found', { keyId: main.id });
   clock.set(NOW);
   await ledger.roll();
   await deliver();
   createFeedbackStore(db)(sent[60] ?? 0, 0.25);
-  const optimized = Buffer.from('{"model":"mock/test-model","messages":[{"role":"user","content":"Hi"}]}');
   mkdirSync(paths.bodies, { mode: 0o700 });
-  writeFileSync(
-    `${paths.bodies}/${formatRequestId(kept)}.gz`,
-    await packBodies({
-      ...{ endpoint: 'chat/completions', sentEndpoint: 'chat/completions', optimized, sent: optimized },
-      client: Buffer.from('{"model":"mock/test-model",  "messages":[{"role":"user","content":"Hi \\n\\n"}]}'),
-    }),
-    { mode: 0o600 },
-  );
-  await importUsage(
-    db,
-    Array.from({ length: 6 }, (_, i) => ({
-      ...{
-        key: `call-${i}`,
-        agent: 'claude',
-        agentVersion: '2.0.0',
-        session: `earlier-${i % 2}`,
-        repo: SHOP,
-      },
-      ...{ provider: 'anthropic', model: 'claude-sonnet-4-5', at: FIRST - 9 * DAY + i * 3 * DAY },
-      usage: { ...NO_USAGE, inputTokens: 3_000 + i, outputTokens: 200 },
-      costNanoUsd: i === 5 ? undefined : 12_000_000,
-    })),
-    { projectId: standard.id },
-  );
+  const bodyOf = (content: string) => Buffer.from(JSON.stringify({ messages: [{ role: 'user', content }] }));
+  const [client, optimized] = [bodyOf('Hi \n\n'), bodyOf('Hi')];
+  const endpoint = 'chat/completions';
+  const bodies = { client, optimized, sent: optimized, endpoint, sentEndpoint: endpoint };
+  write(`${paths.bodies}/${formatRequestId(kept)}.gz`, await packBodies(bodies));
+  const logged = {
+    agent: 'claude',
+    agentVersion: '2.0.0',
+    provider: 'anthropic',
+    model: 'claude-sonnet-4-5',
+  };
+  const calls = Array.from({ length: 6 }, (_, i) => ({
+    ...{ ...logged, key: `call-${i}`, session: `earlier-${i % 2}`, repo: SHOP },
+    ...{ at: FIRST - 9 * DAY + i * 3 * DAY, costNanoUsd: i === 5 ? undefined : 12_000_000 },
+    usage: { ...NO_USAGE, inputTokens: 3_000 + i, outputTokens: 200 },
+  }));
+  await importUsage(db, calls, { projectId: standard.id });
   await removeProject(db, gone.name, NOW - DAY);
   await revokeKey(db, revoked.id, NOW - 2 * DAY);
   await rotateKey(db, { id: old.id, overlapMs: 2 * DAY, now: NOW - DAY, random });
-  await raiseBudget(
-    db,
-    { budget: 'default/daily', amountNanoUsd: USD, forMs: 6 * HOUR },
-    { calendar, now: NOW - HOUR },
-  );
+  const raise = { budget: 'default/daily', amountNanoUsd: USD, forMs: 6 * HOUR };
+  await raiseBudget(db, raise, { calendar, now: NOW - HOUR });
   db.close();
-  const id = (requestId: RequestId | undefined) => formatRequestId(requestId ?? 0);
+  const [failed, rated] = [rare.at(-1) ?? 0, sent[60] ?? 0];
+  const ids = Object.entries({ blocked, failed, kept, missed, rated }).map(([name, id]) => [
+    name,
+    formatRequestId(id),
+  ]);
   return {
-    adminKey: admin.key,
-    webKey: webKey.key,
-    askingKey: askingKey.key,
-    ids: {
-      blocked: id(blocked),
-      failed: id(rare[11]),
-      kept: id(kept),
-      missed: id(missed),
-      rated: id(sent[60]),
-    },
+    ...{ adminKey: admin.key, webKey: webKey.key, askingKey: askingKey.key },
+    ids: Object.fromEntries(ids),
   };
 }
