@@ -27,7 +27,7 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
     providers: ['config', 'network'],
     reading: ['config', 'pricing', 'providers', 'store', 'webhooks'],
     terminal: ['reading', 'store'],
-    tiering: ['config', 'routing'],
+    tiering: ['routing'],
     webhooks: ['network', 'store'],
     agents: ['config', 'pricing'],
     backup: ['config', 'store'],

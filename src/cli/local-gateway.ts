@@ -91,10 +91,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
         now,
         // A running daemon notices the change before its next request.
         change: (work) => work(),
-        async forgetProject(name) {
-          const { removeLearner } = await import('../tiering/learner/learner-file.ts');
-          removeLearner(context.paths.home, name);
-        },
+        home: context.paths.home,
         async webhooks() {
           const { localService, policyInForce } = await import('./webhooks/local-service.ts');
           return localService(context, db, await policyInForce(context));

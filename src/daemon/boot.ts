@@ -182,7 +182,6 @@ async function closeParts(parts: Parts): Promise<void> {
   await gateway.tokens.close();
   await gateway.compressor.close();
   await gateway.attribution.close();
-  await gateway.learners.close();
   await parts.polled.close();
   await parts.checkpoints.close();
   await parts.keptBodies.settled();

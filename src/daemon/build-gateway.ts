@@ -14,8 +14,6 @@ import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createBoundTrust } from '../gateway/state/bound-trust.ts';
 import { createContainerSessions } from '../gateway/state/container-sessions.ts';
 import { createContinuedResponses } from '../gateway/state/continued-responses.ts';
-import { createLabels } from '../gateway/state/labels.ts';
-import { createLearners } from '../gateway/state/learners.ts';
 import { createPromptBases } from '../gateway/state/prompt-bases.ts';
 import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
@@ -39,7 +37,6 @@ import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
 import { createKeysChecked } from '../store/team/keys.ts';
-import { modelsFingerprint } from '../tiering/learner/tier-models.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { createItemMemories } from '../translation/responses-over-chat/item-memory.ts';
 import type { Configuration } from './configuration.ts';
@@ -71,7 +68,7 @@ function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
 
 /** Makes the gateway: everything that the stages of a request work with. */
 export function buildGateway(options: BuildGatewayOptions): Gateway {
-  const { db, ledger, slot, configuration, lists, router, clock, calendar, paths, warn } = options;
+  const { db, ledger, slot, configuration, lists, router, clock, calendar, warn } = options;
   const { current } = configuration;
   const settings = () => current().settings;
   const providers = () => current().registry.providers;
@@ -96,12 +93,6 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     tiers.forget();
     boundTrust.reload();
   });
-  const learners = createLearners({
-    home: paths.home,
-    clock,
-    models: () => modelsFingerprint(settings().tiers),
-    warn,
-  });
   const upstreams = createUpstreamPools(() => upstreamOptions(current()));
   const promptBases = createPromptBases(clock);
 
@@ -122,8 +113,6 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     resolver,
     router,
     tiers,
-    learners,
-    labels: createLabels(learners),
     catalog: () => current().catalog,
     ledger,
     settleRetry: createSettleRetry(ledger, clock, warn),

@@ -20,7 +20,6 @@ import { ClientGone } from './intake/client-gone.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
 import { authenticate, readRequest, receive, receiveUnreadable } from './intake/receive.ts';
 import { giveWay, isLarge } from './intake/scan-large.ts';
-import { observeAnswer } from './learning/observe-answer.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
 import { checkReferences } from './objects/check-references.ts';
 import { optimize } from './optimize.ts';
@@ -70,8 +69,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
         const settlement = await settle(gateway, attempt, result);
         await result.objects?.written();
         deliver(gateway, attempt, result, settlement);
-        rememberPrompt(gateway, attempt, result, settlement);
-        return observeAnswer(gateway, attempt, result, settlement);
+        return rememberPrompt(gateway, attempt, result, settlement);
       }
       attempt = next;
     }

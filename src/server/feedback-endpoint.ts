@@ -5,31 +5,22 @@ import { isObject } from '../json/object.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { createFeedbackStore } from '../store/requests/feedback.ts';
-import type { LoggedRequest } from '../store/requests/request-log.ts';
 import { readJson } from './read-json.ts';
 import { ownRequest } from './request-endpoint.ts';
 
-/** `POST /v1/requests/{id}/feedback`: rates an answer. Throws GwError 400 and 404. */
+/** `POST /v1/requests/{id}/feedback`: rates an answer, on its record. Throws GwError 400 and 404. */
 export function feedbackEndpoint(
   db: Db,
-  { ledger, labels }: Pick<Gateway, 'ledger' | 'labels'>,
+  { ledger }: Pick<Gateway, 'ledger'>,
 ): (caller: Caller, id: string, request: IncomingMessage) => Promise<Record<string, unknown>> {
   const store = createFeedbackStore(db);
   return async (caller, id, message) => {
     const score = parseScore(await readJson(message));
     const request = await ownRequest(caller, id, db);
     await ledger.write(() => store(request.id, score));
-    const result = labels.feedback(request.id, score);
-    const because = result === 'not_remembered' ? whyUnknown(request) : result;
-    const learnt = because === 'learnt';
-    return { object: 'feedback', request_id: id, score, learnt, ...(learnt ? {} : { because }) };
+    // gw 0.2.0 learnt from ratings; its clients may read the field.
+    return { object: 'feedback', request_id: id, score, learnt: false, because: 'no_learner' };
   };
-}
-
-/** Why there is no prompt to learn from. gw forgets the prompts of answers from before a restart. */
-function whyUnknown({ outcome, detail }: LoggedRequest): 'no_answer' | 'no_tiers' | 'not_remembered' {
-  if (outcome !== 'ok') return 'no_answer';
-  return detail.tier === undefined ? 'no_tiers' : 'not_remembered';
 }
 
 /** The score in `{"score": 0.7}` or `{"good": true}`. */

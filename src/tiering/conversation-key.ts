@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ScoredMessage, textOf } from './prompt.ts';
+import { type ScoredMessage, textOf } from './score.ts';
 
 export interface ConversationIdentity {
   /** Value of the client's session header, if it sent one. */
@@ -27,9 +27,4 @@ export function conversationKey({
 
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
-}
-
-/** Hashes a key to a number in [0,1). */
-export function unitHash(key: string): number {
-  return createHash('sha256').update(key).digest().readUInt32BE(0) / 2 ** 32;
 }

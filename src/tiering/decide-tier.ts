@@ -1,10 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { Tier } from '../routing/tier.ts';
-import { unitHash } from './conversation-key.ts';
-import type { TierScore } from './score.ts';
-import { type ScoreWindow, shareUnderPressure, tierByShare } from './share.ts';
 
 export interface TierQuestion {
-  scored: TierScore;
+  /** How much the prompt needs the strong tier, in [0,1]. */
+  score: number;
   window: ScoreWindow;
   /** The share of requests that the user wants on the strong tier, if one was set. */
   share?: number;
@@ -17,8 +16,6 @@ export interface TierQuestion {
   inToolLoop?: boolean;
   /** The request carries encrypted reasoning that the other tier's provider can't decrypt. */
   isSealed?: boolean;
-  /** Lowest tier that the request allows; exempt from budget pressure. */
-  minTier?: Tier;
   /** What the weak tier would save on this turn, and what losing the prompt cache would cost. */
   savingNanoUsd?: number;
   cacheLossNanoUsd?: number;
@@ -30,55 +27,40 @@ export interface TierDecision {
   applied: boolean;
   threshold?: number;
   /** What decided, beyond the score. */
-  because:
-    | 'needs'
-    | 'min_tier'
-    | 'tool_loop'
-    | 'sealed'
-    | 'budget'
-    | 'share'
-    | 'gain'
-    | 'sticky'
-    | 'cold_start';
+  because: 'needs' | 'tool_loop' | 'sealed' | 'budget' | 'share' | 'sticky' | 'cold_start';
 }
 
-/** Expected gain from which the strong tier is worth its price. Used when the user set no share. */
-const WORTHWHILE_GAIN = 0.05;
-/** Share that a cold start's decision is computed with. */
+/** Share that a decision is computed with when none is set. */
 const UNSET_SHARE = 0.5;
 
 /**
- * Decides which tier serves a request. With a share, scores above the running quantile go to the strong tier. Without
- * one, no decision is applied until the learner has proved itself on the project's labels. A budget that runs low
- * reduces the share, and a conversation keeps its tier.
+ * Decides which tier serves a request: scores above the running quantile of the share go to the strong tier. Without a
+ * share, and until there are scores enough, the decision is only reported. A budget that runs low reduces the share,
+ * and a conversation keeps its tier.
  */
 export function decideTier(question: TierQuestion): TierDecision {
-  const { pinned, inToolLoop = false, minTier, share, scored, spentOfCap = 0 } = question;
-  if (minTier === 'strong') return { tier: 'strong', applied: true, because: 'min_tier' };
+  const { pinned, inToolLoop = false, share, spentOfCap = 0 } = question;
   if (inToolLoop && pinned) return { tier: pinned, applied: true, because: 'tool_loop' };
   if (question.isSealed && pinned) return { tier: pinned, applied: true, because: 'sealed' };
-  const coldStart = share === undefined && scored.gain === undefined;
-  if (coldStart) return { ...byShare(question, UNSET_SHARE), applied: false, because: 'cold_start' };
-  const strongShare = shareUnderPressure(share ?? 1, spentOfCap);
+  if (share === undefined)
+    return { ...byShare(question, UNSET_SHARE), applied: false, because: 'cold_start' };
+  const strongShare = shareUnderPressure(share, spentOfCap);
   if (strongShare === 0) return { tier: 'weak', applied: true, because: share === 0 ? 'share' : 'budget' };
-  const choice = share === undefined ? byGain(question, strongShare) : byShare(question, strongShare);
+  const choice = byShare(question, strongShare);
   const { savingNanoUsd = 0, cacheLossNanoUsd = 0 } = question;
   const tier = tierOfTurn({ pinned, choice: choice.tier, inToolLoop, savingNanoUsd, cacheLossNanoUsd });
   return tier === choice.tier ? choice : { ...choice, tier, because: 'sticky' };
 }
 
-function byShare({ window, scored, conversation }: TierQuestion, share: number): TierDecision {
-  const ranked = tierByShare(window, { score: scored.score, share, tieBreak: unitHash(conversation) });
+function byShare({ window, score, conversation }: TierQuestion, share: number): TierDecision {
+  const ranked = tierByShare(window, { score, share, tieBreak: unitHash(conversation) });
   if (!ranked) return { tier: 'strong', applied: false, because: 'cold_start' };
   return { ...ranked, applied: true, because: 'share' };
 }
 
-/** Sends prompts with enough gain to the strong tier, as far as budget pressure allows. */
-function byGain(question: TierQuestion, strongShare: number): TierDecision {
-  const { gain = 0 } = question.scored;
-  if (gain < WORTHWHILE_GAIN) return { tier: 'weak', applied: true, because: 'gain' };
-  if (strongShare === 1) return { tier: 'strong', applied: true, because: 'gain' };
-  return { ...byShare(question, strongShare), because: 'budget' };
+/** Hashes a key to a number in [0,1). */
+export function unitHash(key: string): number {
+  return createHash('sha256').update(key).digest().readUInt32BE(0) / 2 ** 32;
 }
 
 /**
@@ -102,4 +84,48 @@ export function tierOfTurn({
   if (inToolLoop) return pinned;
   if (choice === 'strong') return 'strong';
   return savingNanoUsd > cacheLossNanoUsd ? 'weak' : 'strong';
+}
+
+/** Latest scores of a project's requests, oldest first. */
+export type ScoreWindow = number[];
+
+const WINDOW = 500;
+const MIN_SCORES = 20;
+
+/** Appends a score to the window, in place. */
+export function observe(window: ScoreWindow, score: number): void {
+  window.push(score);
+  if (window.length > WINDOW) window.shift();
+}
+
+/**
+ * The tier of a score such that `share` of the requests go to the strong tier, and the threshold for display.
+ * Undefined while there are too few scores. `tieBreak` in [0,1) ranks a score among equal ones; a hash of the
+ * conversation makes the decision repeatable.
+ */
+export function tierByShare(
+  window: ScoreWindow,
+  { score, share, tieBreak }: { score: number; share: number; tieBreak: number },
+): { tier: Tier; threshold: number } | undefined {
+  if (window.length < MIN_SCORES) return undefined;
+  let below = 0;
+  let equal = 0;
+  for (const other of window) {
+    if (other < score) below++;
+    else if (other === score) equal++;
+  }
+  // The score counts among its equals, so the rank is below 1 and a share of 0 sends nothing to the strong tier.
+  const rank = (below + tieBreak * (equal + 1)) / (window.length + 1);
+  return { tier: rank >= 1 - share ? 'strong' : 'weak', threshold: quantile(window, 1 - share) };
+}
+
+function quantile(window: ScoreWindow, share: number): number {
+  const sorted = Float64Array.from(window).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 1;
+}
+
+/** Reduces the strong share linearly from 80 % of the cap on; at 95 % it is 0. */
+export function shareUnderPressure(share: number, spentOfCap: number): number {
+  const left = (0.95 - spentOfCap) / (0.95 - 0.8);
+  return share * Math.min(1, Math.max(0, left));
 }

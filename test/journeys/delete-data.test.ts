@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lastRequestId } from '../../src/store/database/daemons.ts';
 import { cliHome, commandLineOf } from '../cli/cli-home.ts';
@@ -47,6 +49,18 @@ describe.each(['locally', 'remotely'] as const)('gw projects delete-data, %s', (
     await clock.advance(2_000);
     await gateway.post(PLAIN);
     expect(await gateway.settled(1)).toHaveLength(1);
+  });
+
+  test('deletes what gw 0.2.0 has learnt from the project, and of no other', async () => {
+    const { gateway, cli } = await served(how);
+    const [own = '', other = ''] = ['default', 'web'].map((name) =>
+      join(gateway.paths.home, `route-${name}.bin`),
+    );
+    for (const file of [own, other]) writeFileSync(file, 'learnt');
+    await cli.run(['projects', 'delete-data', 'default', '--session', 'one', '--yes']);
+    expect(existsSync(own)).toBe(true);
+    await cli.run(['projects', 'delete-data', 'default', '--yes']);
+    expect([own, other].map((file) => existsSync(file))).toEqual([false, true]);
   });
 
   test('deletes one session', async () => {

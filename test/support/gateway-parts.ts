@@ -67,7 +67,6 @@ export async function openGatewayParts(options: Partial<HomeOptions> = {}): Prom
     await gateway.tokens.close();
     await gateway.compressor.close();
     await gateway.attribution.close();
-    await gateway.learners.close();
     await core.checkpoints.close();
     core.db.close();
     home.db.close();

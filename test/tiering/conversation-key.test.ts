@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conversationKey, unitHash } from '../../src/tiering/conversation-key.ts';
+import { conversationKey } from '../../src/tiering/conversation-key.ts';
 
 const start = [
   { role: 'system', content: 'You help.' },
@@ -30,11 +30,4 @@ describe('conversationKey()', () => {
     expect(conversationKey({ promptCacheKey: 'c'.repeat(10_000), messages: [] })).toBe(cached);
     expect(cached).toMatch(/^cache:[\w-]{43}$/);
   });
-});
-
-test('placeOf() spreads keys over [0,1) and answers the same each time', () => {
-  const places = Array.from({ length: 1_000 }, (_, i) => unitHash(`key ${i}`));
-  expect(places.every((place) => place >= 0 && place < 1)).toBe(true);
-  expect(Math.abs(places.reduce((sum, place) => sum + place, 0) / 1_000 - 0.5)).toBeLessThan(0.05);
-  expect(unitHash('key 7')).toBe(places[7]);
 });

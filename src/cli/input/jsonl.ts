@@ -5,7 +5,7 @@ import { isObject } from '../../json/object.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { clean, safeJson } from '../../terminal/text.ts';
 import type { Context } from '../context.ts';
-import { CliError, usageError } from '../exit.ts';
+import { CliError } from '../exit.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -26,27 +26,6 @@ export async function answerLines(
     if (text !== '' && !context.stdout.write(text)) await once(context.stdout, 'drain');
   }
   if (failures > 0) throw new CliError(`${plural(failures, 'line')} failed; see "error" in the output`);
-}
-
-/** Parses each line with `read`. An error names the number of its line. */
-export async function readLines<T>(input: Readable, read: (object: JsonObject) => T): Promise<T[]> {
-  const values: T[] = [];
-  let number = 0;
-  for await (const lines of lineBatches(input)) {
-    for (const line of lines) {
-      number += 1;
-      if (line.trim() !== '') values.push(readLine(line, number, read));
-    }
-  }
-  return values;
-}
-
-function readLine<T>(line: string, number: number, read: (object: JsonObject) => T): T {
-  try {
-    return read(parseObject(line));
-  } catch (error) {
-    throw usageError(`line ${number}: ${messageOf(error)}`);
-  }
 }
 
 function answerLine(

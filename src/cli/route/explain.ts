@@ -1,40 +1,37 @@
-import { plural } from '../../terminal/numbers.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { clean, pad } from '../../terminal/text.ts';
 import type { TierDecision } from '../../tiering/decide-tier.ts';
-import type { LearnerState } from '../../tiering/learner/learner-state.ts';
-import { scorePrompt, type TierScore } from '../../tiering/score.ts';
+import { scorePrompt } from '../../tiering/score.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { readRequestFile } from '../input/request-file.ts';
-import { labelsOf } from './learn.ts';
 import { type Plan, planFor } from './plan.ts';
 import { noPlan, planFacts, plannedTier, routeJson } from './plan-text.ts';
-import { promptIn } from './prompt.ts';
+import { promptIn } from './score-lines.ts';
 import { type TierAnswer, tierFor } from './tier.ts';
 
 interface ExplainOptions {
   project: string;
-  learner: LearnerState | undefined;
   json?: boolean | undefined;
 }
 
 /** Prints how much a request needs a strong model, where it would go, and why. Sends nothing. */
 export async function explain(context: Context, file: string, options: ExplainOptions): Promise<void> {
-  const { project, learner, json } = options;
+  const { project, json } = options;
   const request = await readRequestFile(context, file);
   const { messages, model } = request;
-  const scored = scorePrompt(promptIn(messages, file), learner);
+  const scored = scorePrompt(promptIn(messages, file));
   const plan = await planFor(context, request, project);
   const planned = plan && 'tier' in plan ? plan.tier : null;
-  const tier = await tierFor(context, { project, model, messages, scored });
+  const tier = await tierFor(context, { project, model, messages, score: scored.score });
   if (json) {
-    const { score, basis, gain, why } = scored;
+    const { score, why } = scored;
     sayJson(context, {
       project_id: project,
       model: model ?? null,
       score,
-      basis,
-      gain: gain ?? null,
+      basis: 'prior',
+      // Only gw 0.2.0 and before, which learnt, could tell.
+      gain: null,
       why,
       tier: tier ? tierJson(tier, planned) : null,
       route: plan ? routeJson(plan) : null,
@@ -45,8 +42,7 @@ export async function explain(context: Context, file: string, options: ExplainOp
   const facts: [string, string][] = [
     ['score', `${scored.score.toFixed(2)} of 1: how much the prompt needs a strong model`],
     ['why', scored.why.join(', ') || 'nothing stands out'],
-    ['basis', basisText(scored, options)],
-    ...gainFact(scored),
+    ['basis', 'prior: the built-in rules'],
     ['tier', planned && tier ? plannedTier(planned, tier) : tierText(tier, model ?? 'its model')],
     ...(plan ? planFacts(plan) : []),
   ];
@@ -69,7 +65,7 @@ function tierText(tier: TierAnswer | undefined, model: string): string {
   if (applied) return `${name} (${models})${by}; decided by the ${because}`;
   const missing =
     share === undefined
-      ? 'no share is set, and no training has been proven'
+      ? 'no share is set'
       : 'too few requests have been scored to know what the share selects';
   return `none: the request keeps ${model}, because ${missing}. It would be ${name} (${models})${by}`;
 }
@@ -95,19 +91,4 @@ function tierJson(
     by,
     ...(lacks === undefined ? {} : { lacks }),
   };
-}
-
-function gainFact({ gain }: TierScore): [string, string][] {
-  if (gain === undefined) return [];
-  const percents = Math.round(gain * 100);
-  return [['gain', `${percents < 0 ? '' : '+'}${percents} % correct answers expected from the strong tier`]];
-}
-
-function basisText({ basis }: TierScore, { project, learner }: ExplainOptions): string {
-  if (!learner)
-    return `prior: the built-in rules; project ${project} is not trained yet (gw route learn FILE)`;
-  const labels = `${plural(labelsOf(learner), 'label')} of project ${project}`;
-  return basis === 'learnt'
-    ? `learnt: from ${labels}`
-    : `prior: the built-in rules; ${labels} do not prove the training better yet`;
 }

@@ -1,9 +1,7 @@
 import { findProject } from '../../store/accounts/projects.ts';
 import { recentTierScores } from '../../store/router/tier-scores.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
-import { decideTier, type TierDecision } from '../../tiering/decide-tier.ts';
-import type { TierScore } from '../../tiering/score.ts';
-import { observe, type ScoreWindow } from '../../tiering/share.ts';
+import { decideTier, observe, type ScoreWindow, type TierDecision } from '../../tiering/decide-tier.ts';
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../input/jsonl.ts';
 import { readSettings } from '../settings.ts';
@@ -24,13 +22,13 @@ export interface TierQuestion {
   project: string;
   model: string | undefined;
   messages: readonly JsonObject[];
-  scored: TierScore;
+  score: number;
 }
 
 /** Chooses a tier as the daemon does. Undefined if the model has no tiers. */
 export async function tierFor(
   context: Context,
-  { project, model, messages, scored }: TierQuestion,
+  { project, model, messages, score }: TierQuestion,
 ): Promise<TierAnswer | undefined> {
   const { settings } = readSettings(context);
   const tiers = model === undefined ? undefined : settings.tiers[model];
@@ -40,7 +38,7 @@ export async function tierFor(
   const { projectId, window } = await scoresOf(context, project, model);
   const turns = messages.map(({ role, content }) => ({ role: String(role), content }));
   const decision = decideTier({
-    scored,
+    score,
     window,
     ...(share === undefined ? {} : { share }),
     conversation: `${projectId} ${model} ${conversationKey({ messages: turns })}`,

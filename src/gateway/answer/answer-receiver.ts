@@ -152,7 +152,7 @@ export abstract class AnswerReceiver {
   }
 
   /** The last events of a stream, including the closing event. */
-  get lastEvents(): { events: Buffer; isWhole: boolean } | undefined {
+  get lastEvents(): Buffer | undefined {
     return undefined;
   }
 

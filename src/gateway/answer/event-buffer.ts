@@ -54,18 +54,18 @@ export class EventBuffer {
   }
 
   /** Whether no event was dropped. */
-  get isWhole(): boolean {
+  get #isWhole(): boolean {
     return this.#lastDropped.length === 0;
   }
 
   /** The first events, the last of them perhaps in part. */
   first(): Buffer {
-    return this.isWhole ? this.all().subarray(0, FIRST_BYTES) : this.#firstDropped;
+    return this.#isWhole ? this.all().subarray(0, FIRST_BYTES) : this.#firstDropped;
   }
 
   /** The last events, at least one. */
   end(): Buffer {
-    return this.isWhole ? this.all() : Buffer.concat([this.#lastDropped, this.all()]);
+    return this.#isWhole ? this.all() : Buffer.concat([this.#lastDropped, this.all()]);
   }
 
   /** All generated text. Parses each event once. */
@@ -92,7 +92,7 @@ export class EventBuffer {
   #drop(): void {
     this.#takeText();
     this.ending();
-    if (this.isWhole) this.#firstDropped = Buffer.from(this.first());
+    if (this.#isWhole) this.#firstDropped = Buffer.from(this.first());
     this.#lastDropped = Buffer.from(this.#store.subarray(this.#last, this.#bytes));
     this.#store = NOTHING;
     this.#bytes = 0;

@@ -238,11 +238,8 @@ export class EventStream extends AnswerReceiver {
     return this.#events.first();
   }
 
-  override get lastEvents(): { events: Buffer; isWhole: boolean } {
-    return {
-      events: Buffer.concat([this.#events.end(), this.#closingEvent]),
-      isWhole: this.#events.isWhole,
-    };
+  override get lastEvents(): Buffer {
+    return Buffer.concat([this.#events.end(), this.#closingEvent]);
   }
 
   override get isReadable(): boolean {

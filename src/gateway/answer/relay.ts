@@ -143,7 +143,7 @@ export class Relay implements Receiver {
     return this.#receiver.firstEvents;
   }
 
-  get lastEvents(): { events: Buffer; isWhole: boolean } | undefined {
+  get lastEvents(): Buffer | undefined {
     return this.#receiver.lastEvents;
   }
 

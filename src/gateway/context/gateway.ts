@@ -26,8 +26,6 @@ import type { BodyMemory } from '../state/body-memory.ts';
 import type { BoundTrust } from '../state/bound-trust.ts';
 import type { ContainerSessions } from '../state/container-sessions.ts';
 import type { ContinuedResponses } from '../state/continued-responses.ts';
-import type { Labels } from '../state/labels.ts';
-import type { Learners } from '../state/learners.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Resolver } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
@@ -59,8 +57,6 @@ export interface Gateway {
   resolver: Resolver;
   router: Router;
   tiers: Tiers;
-  learners: Learners;
-  labels: Labels;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

@@ -1,5 +1,4 @@
 import type { TierDecision } from '../../tiering/decide-tier.ts';
-import type { Prompt } from '../../tiering/prompt.ts';
 import type { TierScore } from '../../tiering/score.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
 
@@ -13,9 +12,4 @@ export interface TierChoice {
   lacks: readonly string[];
   /** First target of the strong tier. */
   strong: RoutedTarget;
-  weak: readonly RoutedTarget[];
-  /** Training example for the learner, labelled once the answer is rated. */
-  prompt: Prompt;
-  turns: number;
-  wantsJson: boolean;
 }

@@ -15,7 +15,7 @@ export function rememberSeals(
   relay: Pick<Relay, 'isStream' | 'lastEvents' | 'unsent'>,
   { reasoningTokens, outputTokens }: TokenUsage,
 ): void {
-  const answer = relay.isStream ? relay.lastEvents?.events : relay.unsent;
+  const answer = relay.isStream ? relay.lastEvents : relay.unsent;
   if (!answer || !SEALED_KEYS.some((mark) => answer.indexOf(mark) >= 0)) return;
   // Not all providers say which part of the output is reasoning.
   const tokens = reasoningTokens > 0 ? reasoningTokens : outputTokens;

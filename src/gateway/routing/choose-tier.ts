@@ -1,10 +1,7 @@
 import { JsonSyntaxError } from '../../json/scan.ts';
 import { costOf } from '../../pricing/cost.ts';
-import type { Needs } from '../../routing/needs.ts';
-import { decideTier, type TierDecision } from '../../tiering/decide-tier.ts';
-import { readPrompt } from '../../tiering/prompt.ts';
+import { decideTier, observe, type TierDecision } from '../../tiering/decide-tier.ts';
 import { scorePrompt } from '../../tiering/score.ts';
-import { observe } from '../../tiering/share.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
@@ -18,7 +15,7 @@ import { lackOfTarget, requirementsOf } from './requirements.ts';
 import { canTranslateTo } from './translate.ts';
 
 /** What this stage uses of the gateway. */
-type TierParts = Pick<Gateway, 'clock' | 'router' | 'tiers' | 'learners' | 'catalog' | 'responsesSupport'>;
+type TierParts = Pick<Gateway, 'clock' | 'router' | 'tiers' | 'catalog' | 'responsesSupport'>;
 
 /** Chooses the tier of a request for a model with tiers, and returns that tier's targets. */
 export function chooseTier(
@@ -64,7 +61,7 @@ function choose(gateway: TierParts, context: RequestContext, offer: TierOffer): 
   const needs = requirementsOf(context);
   const lacks = reachable.map((target) => lackOfTarget(target, needs));
   const capable = reachable.filter((_, i) => lacks[i]?.length === 0);
-  const choice = decide(gateway, context, { offer, turns, needs, capable, lacks: lacks[0] ?? ['endpoint'] });
+  const choice = decide(gateway, context, { offer, turns, capable, lacks: lacks[0] ?? ['endpoint'] });
   if (!choice) return offer.untiered;
   context.tier = choice;
   if (!choice.decision.applied) return offer.untiered;
@@ -75,7 +72,6 @@ function choose(gateway: TierParts, context: RequestContext, offer: TierOffer): 
 interface DecisionInput {
   offer: TierOffer;
   turns: PromptMessages;
-  needs: Needs;
   /** The weak tier's targets that can serve the request. */
   capable: readonly RoutedTarget[];
   /** What the weak tier's first target lacks. */
@@ -85,21 +81,20 @@ interface DecisionInput {
 function decide(
   gateway: TierParts,
   context: RequestContext,
-  { offer, turns, needs, capable, lacks }: DecisionInput,
+  { offer, turns, capable, lacks }: DecisionInput,
 ): TierChoice | undefined {
-  const { tiers, router, learners } = gateway;
+  const { tiers, router } = gateway;
   const { project, request, conversation } = context;
   const [strong] = offer.strong;
   const [weak] = capable;
   if (!strong || !conversation) return undefined;
   const inToolLoop = turns.at(turns.length - 1).role === 'tool';
-  const prompt = readPrompt([lastQuestion(turns)]);
-  const scored = scorePrompt(prompt, learners.of(project.name));
+  const scored = scorePrompt([lastQuestion(turns)]);
   const window = tiers.windowOf(project.id, request.model);
   const share = tiers.shareOf(project.name) ?? offer.share;
   const decision: TierDecision = weak
     ? decideTier({
-        scored,
+        score: scored.score,
         window,
         ...(share === undefined ? {} : { share }),
         spentOfCap: tiers.spentOfCap(project.id),
@@ -113,17 +108,7 @@ function decide(
   // A tool loop repeats the same question, which counts once.
   if (!inToolLoop && !context.options.explain) observe(window, scored.score);
   const name = decision.tier === 'strong' ? 'strong' : offer.weakName;
-  return {
-    decision,
-    scored,
-    name,
-    lacks: weak ? [] : lacks,
-    strong,
-    weak: offer.weak,
-    prompt,
-    turns: turns.length,
-    wantsJson: needs.jsonSchema === true,
-  };
+  return { decision, scored, name, lacks: weak ? [] : lacks, strong };
 }
 
 /** Whether the request returns encrypted reasoning of one tier's account that the other tier's would refuse. */

@@ -4,14 +4,14 @@ import type { TierChoice } from '../context/tier-choice.ts';
 /** The header `x-service-route`, as in `tier=fast; asked=gpt-5; score=0.21<0.35; why=short; basis=prior; by=share`. */
 export function describeTier({ decision, scored, name, lacks }: TierChoice, request: string): string {
   const { applied, tier, threshold, because } = decision;
-  const { score, why, basis } = scored;
+  const { score, why } = scored;
   const sign = tier === 'strong' ? '>=' : '<';
   const parts = [
     applied ? `tier=${name}` : `tier=asked; would=${name}`,
     `asked=${printable(request)}`,
     `score=${threshold === undefined ? score.toFixed(2) : comparison(score, sign, threshold)}`,
     ...(why.length > 0 ? [`why=${why.join(',')}`] : []),
-    `basis=${basis}`,
+    'basis=prior',
     `by=${because}${lacks.length > 0 ? `(${lacks.join(',')})` : ''}`,
   ];
   return parts.join('; ');
@@ -36,7 +36,7 @@ export function tierDetail(
     score: rounded(scored.score),
     threshold: threshold === undefined ? null : rounded(threshold),
     why: scored.why.join(','),
-    basis: scored.basis,
+    basis: 'prior',
     by: because,
   };
   if (lacks.length > 0) detail.lacks = lacks.join(',');

@@ -1,6 +1,6 @@
 import { readValue } from '../../json/scan.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
-import type { ScoredMessage } from '../../tiering/prompt.ts';
+import type { ScoredMessage } from '../../tiering/score.ts';
 import type { Conversation, RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
 import { type PromptMessages, promptMessages } from './prompt-messages.ts';

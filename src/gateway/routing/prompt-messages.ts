@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanArray } from '../../json/scan.ts';
-import type { ScoredMessage } from '../../tiering/prompt.ts';
+import type { ScoredMessage } from '../../tiering/score.ts';
 import type { RequestContext } from '../context/request-context.ts';
 
 /** A request's conversation in one form for all APIs. Roles: `user`, `tool` (a result), `system`, and the model's. */

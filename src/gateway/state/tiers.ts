@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
 import type { ModelTiers } from '../../config/tiers.ts';
 import type { Provider } from '../../providers/registry.ts';
-import type { ScoreWindow } from '../../tiering/share.ts';
+import type { ScoreWindow } from '../../tiering/decide-tier.ts';
 import type { Resolver, RoutedTarget } from './resolver.ts';
 
 /** The targets of a model with tiers. */

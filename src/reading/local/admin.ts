@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Calendar } from '../../calendar.ts';
 import { createKey, revokeKey, rotateKey } from '../../store/accounts/keys.ts';
 import { removePrice, setPrice } from '../../store/accounts/prices.ts';
@@ -32,8 +34,8 @@ export interface AdminSources {
   now: () => number;
   /** Runs a change in its turn, and applies it in this process. */
   change: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Deletes what is kept of a project outside of the database. */
-  forgetProject: (name: string) => Promise<void>;
+  /** gw's state directory. */
+  home: string;
   /** The folder of kept bodies. */
   bodies: string;
   webhooks: () => Promise<WebhookService>;
@@ -125,7 +127,7 @@ export function createLocalAdmin(sources: AdminSources): Admin {
     removeProject: (name) =>
       change(async () => {
         await removeProject(db, name, now());
-        await sources.forgetProject(name);
+        removeTraining(sources.home, name);
       }),
     async deleteRecords({ project, session }) {
       const records = { projectId: findProject(db, project), session, before: now() + 1 };
@@ -136,8 +138,7 @@ export function createLocalAdmin(sources: AdminSources): Admin {
         deleted += count;
       }
       await removeUnrecorded(sources.bodies, db);
-      // What the router has learned from the project's prompts.
-      if (session === undefined) await sources.forgetProject(project);
+      if (session === undefined) removeTraining(sources.home, project);
       return deleted;
     },
     setPrice: (price) => change(() => setPrice(db, price, now())),
@@ -153,4 +154,9 @@ export function createLocalAdmin(sources: AdminSources): Admin {
       replayFailed: async (query) => (await webhooks()).replayFailed(caller, query),
     },
   };
+}
+
+/** Deletes what gw 0.2.0 and before learnt from a project's prompts. Nothing reads it, but it is the project's data. */
+function removeTraining(home: string, project: string): void {
+  rmSync(join(home, `route-${project}.bin`), { force: true });
 }

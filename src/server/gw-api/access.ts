@@ -9,7 +9,6 @@ import type { Reader } from '../../reading/reader.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { AskTeamUsage } from '../../store/team/usage-query.ts';
-import { removeLearner } from '../../tiering/learner/learner-file.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 
 export interface AccessOptions {
@@ -60,12 +59,7 @@ export function createAccess(options: AccessOptions) {
       catalog: async () => gateway.catalog(),
       standings: (projectIds) => allStandings(ledger, projectIds),
     });
-    const admin = async () =>
-      createLocalAdmin({
-        ...shared,
-        change,
-        forgetProject: async (name) => removeLearner(options.home, name),
-      });
+    const admin = async () => createLocalAdmin({ ...shared, change, home: options.home });
     return { reader, admin };
   };
 }

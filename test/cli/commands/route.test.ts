@@ -1,34 +1,9 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CliHome, cliHome, stopAfterwards } from '../cli-home.ts';
+import { cliHome, stopAfterwards } from '../cli-home.ts';
 
 const userMessages = (content: string) => [{ role: 'user', content }];
-const THEMES = { hard: 'the spectral lemma of Zorn', easy: 'the banana bread of grandma' };
-
-/** A prompt on a theme. Prompts on different themes differ only in their words. */
-const prompt = (theme: keyof typeof THEMES, i: number) =>
-  userMessages(`Tell me about ${THEMES[theme]} in chapter ${i}, as far as page ${(i * 7) % 90}`);
-
-/** Labels of a project whose weak tier fails only on the hard theme. */
-function labels(count: number): string {
-  const lines = Array.from({ length: count }, (_, i) => {
-    const theme = i % 2 ? 'hard' : 'easy';
-    return { messages: prompt(theme, i), strong_correct: 1, weak_correct: theme === 'easy' };
-  });
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-}
-
-async function scoresOf(cli: CliHome, args: string[] = []): Promise<number[]> {
-  const lines = [prompt('easy', 1), prompt('hard', 1)].map((messages, id) =>
-    JSON.stringify({ id, messages }),
-  );
-  const { stdout } = await cli.run(['route', '--jsonl', ...args], { stdin: lines.join('\n') });
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { score: number }).score);
-}
 
 describe('gw route', () => {
   const request = JSON.stringify({
@@ -42,7 +17,7 @@ describe('gw route', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "score  0.11 of 1: how much the prompt needs a strong model
       why    writing, short
-      basis  prior: the built-in rules; project default is not trained yet (gw route learn FILE)
+      basis  prior: the built-in rules
       tier   none: the request keeps gpt-5
       "
     `);
@@ -133,18 +108,7 @@ describe('gw route', () => {
     [['-', '-p', 'nobody'], request, 5, 'no project "nobody"'],
     [['-', '--online'], request, 2, '--online requires --jsonl'],
     [['--jsonl', '--json'], '', 2, 'cannot be used with'],
-    [['learn', '-'], '', 2, '"-" has no labels'],
-    [['learn', 'gone.jsonl'], '', 5, 'there is no file "gone.jsonl"'],
-    [['learn', '-'], `${labels(1)}{"messages":[]}`, 2, 'line 2: strong_correct or weak_correct is required'],
-    [
-      ['learn', '-'],
-      '{"messages":[],"weak_correct":7}',
-      2,
-      'line 1: weak_correct must be a number from 0 to 1',
-    ],
-    [['learn', '-'], '{"weak_correct":1}', 2, 'line 1: it has no messages'],
-    [['learn', '-'], '\n[]', 2, 'line 2: not a JSON object'],
-    [['learn', '-', '-p', 'nobody'], labels(1), 5, 'no project "nobody"'],
+    [['learn', 'labels.jsonl', '-p', 'web', '--fresh'], '', 2, 'gw route learn was removed in this version'],
   ])('%j exits with %i', async (args, stdin, code, message) => {
     const result = await cliHome().run(['route', ...args], { stdin });
     expect(result).toMatchObject({ code, stdout: '' });
@@ -152,61 +116,8 @@ describe('gw route', () => {
   });
 });
 
-describe('gw route learn', () => {
-  test('trains one project, in a file that only its owner can read', async () => {
-    const cli = cliHome();
-    await cli.run(['projects', 'add', 'web']);
-    const before = await scoresOf(cli, ['-p', 'web']);
-    const result = await cli.run(['route', 'learn', '-', '-p', 'web'], { stdin: labels(600) });
-    expect(result).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: 'Trained project web on 600 labels, 600 in total: the training now scores its prompts.\n',
-    });
-    expect(statSync(join(cli.paths.home, 'route-web.bin')).mode & 0o777).toBe(0o600);
-    const [easy = 0, hard = 0] = await scoresOf(cli, ['-p', 'web']);
-    expect(hard).toBeGreaterThan(easy + 0.1);
-    expect(await scoresOf(cli)).toEqual(before);
-
-    const stdin = JSON.stringify(prompt('hard', 3));
-    const { stdout } = await cli.run(['route', '-', '-p', 'web'], { stdin });
-    expect(stdout).toContain('basis  learnt: from 600 labels of project web\ngain   +');
-  });
-
-  test('says when there are too few labels, adds to earlier training, and starts over with --fresh', async () => {
-    const cli = cliHome();
-    const teach = async (count: number, ...more: string[]) => {
-      const { stdout } = await cli.run(['route', 'learn', '-', '--json', ...more], { stdin: labels(count) });
-      return JSON.parse(stdout) as unknown;
-    };
-    expect(await teach(40)).toEqual({ project_id: 'default', labels: 40, labels_total: 40, proven: false });
-    const stdin = JSON.stringify(prompt('hard', 3));
-    expect((await cli.run(['route', '-'], { stdin })).stdout).toContain(
-      'do not prove the training better yet',
-    );
-    expect(await teach(20)).toMatchObject({ labels: 20, labels_total: 60 });
-    expect(await teach(20, '--fresh')).toMatchObject({ labels: 20, labels_total: 20 });
-  });
-
-  test('is deterministic', async () => {
-    const learn = async () => {
-      const cli = cliHome();
-      await cli.run(['route', 'learn', '-'], { stdin: labels(100) });
-      return readFileSync(join(cli.paths.home, 'route-default.bin'));
-    };
-    expect((await learn()).equals(await learn())).toBe(true);
-  });
-
-  test('a damaged file is an error, and --fresh replaces it', async () => {
-    const cli = cliHome();
-    const file = join(cli.paths.home, 'route-default.bin');
-    writeFileSync(file, 'damaged');
-    const { code, stderr } = await cli.run(['route', '--jsonl']);
-    expect(code).toBe(1);
-    expect(stderr).toContain('To start over: gw route learn FILE -p default --fresh');
-    expect((await cli.run(['route', 'learn', '-'], { stdin: labels(9) })).code).toBe(1);
-    expect((await cli.run(['route', 'learn', '-', '--fresh'], { stdin: labels(9) })).code).toBe(0);
-  });
+test('gw route --help names no training', async () => {
+  expect((await cliHome().run(['route', '--help'])).stdout).not.toMatch(/\blearn <|train/);
 });
 
 describe('gw route --jsonl', () => {
@@ -225,34 +136,13 @@ describe('gw route --jsonl', () => {
     expect(answers[2]).toBe('{"id":"c","error":"feedback requires --online"}');
   });
 
-  test('--online learns from feedback, does not answer it, and saves no training', async () => {
-    const cli = cliHome();
-    await cli.run(['route', 'learn', '-'], { stdin: labels(600) });
-    const trained = readFileSync(join(cli.paths.home, 'route-default.bin'));
-    const question = (id: number) => line({ id, messages: prompt('hard', 1) });
-    const feedback = (id: number) => line({ id, feedback: { tier: 'strong', correct: 0 } });
-    const turns = Array.from({ length: 50 }, (_, id) => question(id) + feedback(id));
-    const { code, stdout } = await cli.exec(['route', '--jsonl', '--online'], { stdin: turns.join('') });
-    expect(code).toBe(0);
-    const answers = stdout
-      .trim()
-      .split('\n')
-      .map((each) => JSON.parse(each) as { id: number; score: number });
-    expect(answers.map(({ id }) => id)).toEqual(turns.map((_, id) => id));
-    for (const { score } of answers) expect(score >= 0 && score <= 1).toBe(true);
-    expect(answers.at(-1)?.score).toBeLessThan((answers[0]?.score ?? 0) - 0.02);
-    expect(readFileSync(join(cli.paths.home, 'route-default.bin')).equals(trained)).toBe(true);
-  });
-
-  test.each([
-    [{ id: 9, feedback: { tier: 'weak', correct: 1 } }, 'feedback on a prompt that was not scored'],
-    [{ id: 1, feedback: { tier: 'middle', correct: 1 } }, 'feedback must be'],
-    [{ id: 1, feedback: { tier: 'weak', correct: 2 } }, 'correct must be a number from 0 to 1'],
-    [{ id: 1, feedback: null }, 'feedback must be'],
-  ])('--online refuses %j', async (feedback, message) => {
-    const stdin = line({ id: 1, messages: userMessages('Hello') }) + line(feedback);
+  test('--online reads over feedback, which changes no score', async () => {
+    const question = line({ id: 1, messages: userMessages('Hello') });
+    const stdin = question + line({ id: 1, feedback: { tier: 'strong', correct: 0 } }) + question;
     const { code, stdout } = await cliHome().run(['route', '--jsonl', '--online'], { stdin });
-    expect(code).toBe(1);
-    expect(stdout.split('\n')[1]).toContain(message);
+    expect(code).toBe(0);
+    const answers = stdout.trim().split('\n');
+    expect(answers).toHaveLength(2);
+    expect(answers[0]).toBe(answers[1]);
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { failOver } from '../../../src/gateway/attempt/fail-over.ts';
 import { settle } from '../../../src/gateway/attempt/settle.ts';
 import type { TierChoice } from '../../../src/gateway/context/tier-choice.ts';
-import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { completion } from '../../support/chat-scripts.ts';
 import { completionBody, usageOf } from '../../support/chat-shapes.ts';
 import { until } from '../../support/home.ts';
@@ -139,14 +138,10 @@ describe('settle() of a request that was routed to a tier', () => {
     const target = targets.find(({ provider }) => provider.name === strong) ?? attempt.route.target;
     attempt.context.tier = {
       decision,
-      scored: { score: 0.2, basis: 'prior', why: [] },
+      scored: { score: 0.2, why: [] },
       name: 'fast',
       lacks: [],
       strong: target,
-      weak: targets,
-      prompt: readPrompt([]),
-      turns: 1,
-      wantsJson: false,
     };
     await settle(gateway, attempt, result);
     return { route: result.headers.route, tier: (await records())[0]?.detail.tier };

@@ -167,7 +167,7 @@ test('sealed reasoning that comes back counts at what it was billed', async () =
   const firstEvents = Buffer.from(
     'event: response.created\ndata: {"type":"response.created","response":{"model":"test-model"}}\n\n',
   );
-  const lastEvents = { events: Buffer.from(done), isWhole: true };
+  const lastEvents = Buffer.from(done);
   await play({
     body: { model: MODEL, input: first },
     settlement: { usage },

@@ -1,12 +1,7 @@
-import { writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { learnAll } from '../../../src/tiering/learner/learner.ts';
-import { learnerPath, writeLearner } from '../../../src/tiering/learner/learner-file.ts';
-import { newLearner } from '../../../src/tiering/learner/learner-state.ts';
-import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { seededRandom } from '../../routing/seeded-random.ts';
 import { completion } from '../../support/chat-scripts.ts';
-import { startGateway, until } from '../../support/gateway.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { status } from '../../support/scripts.ts';
 import { closeAll, type SeveralOptions, severalTargets } from '../../support/several-targets.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
@@ -111,7 +106,7 @@ describe('with a share', () => {
   });
 });
 
-test('without a share or a learner, every request goes to the requested model', async () => {
+test('without a share, every request goes to the requested model', async () => {
   const several = await start(TIERS);
   await warmUp(several, 40);
   expect(several.hits()).toEqual([40, 0]);
@@ -359,35 +354,6 @@ test('as a budget runs down, the strong share falls to nothing', async () => {
   expect(share(strong.between)).toBeLessThan(0.9);
   expect([strong.after.length, share(strong.after)]).toEqual([20, 0]);
 }, 180_000);
-
-test('a learner decides once it is proven, without a share', async () => {
-  const several = await start(TIERS);
-  const { gateway, clock } = several;
-  const themed = (theme: string, i: number) => `Tell me about ${theme} in chapter ${i}, page ${(i * 7) % 90}`;
-  const labels = Array.from({ length: 600 }, (_, i) => ({
-    prompt: readPrompt([{ role: 'user', content: themed(i % 2 ? 'the lemma of Zorn' : 'banana bread', i) }]),
-    outcome: { strong: 1, weak: i % 2 ? 0 : 1 },
-  }));
-  const state = newLearner();
-  learnAll(state, labels, seededRandom(1));
-  writeLearner(learnerPath(gateway.paths.home, gateway.project.name), state);
-  const by = async (theme: string) => {
-    const answer = await gateway.post(ask(themed(theme, 7)));
-    return [answer.header('x-service-provider'), answer.header('x-service-route')];
-  };
-  await until(async () => {
-    await clock.advance(2_000);
-    return /basis=learnt/.test((await by('banana bread'))[1] ?? '');
-  });
-  expect(await by('banana bread')).toEqual(['b', expect.stringMatching(/^tier=fast; .*; by=gain/)]);
-  expect(await by('the lemma of Zorn')).toEqual(['a', expect.stringMatching(/^tier=strong; .*; by=gain/)]);
-  // A deleted or damaged file resets it.
-  writeFileSync(learnerPath(gateway.paths.home, gateway.project.name), 'rubbish');
-  await until(async () => {
-    await clock.advance(2_000);
-    return /basis=prior/.test((await by('banana bread'))[1] ?? '');
-  });
-});
 
 test('a restart continues with the recorded scores', async () => {
   const { gateway, upstreams } = await start(`${TIERS}; share=1%`);

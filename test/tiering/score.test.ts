@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { priorScore } from '../../src/tiering/prior.ts';
 import { scan } from '../../src/tiering/scan.ts';
+import { promptText, scorePrompt } from '../../src/tiering/score.ts';
 
-const score = (text: string) => priorScore(scan(text));
+const score = (text: string) => scorePrompt([{ role: 'user', content: text }]);
 
-describe('priorScore()', () => {
+describe('scorePrompt()', () => {
   test('is in [0,1] whatever the text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
@@ -66,4 +66,29 @@ describe('priorScore()', () => {
     const text = `${'plain words here. '.repeat(400)}${middle}${'plain words here. '.repeat(200)}`;
     expect(scan(text).condition).toBe(0);
   });
+});
+
+test('promptText() takes the last user turn', () => {
+  const messages = [
+    { role: 'system', content: 'be brief' },
+    { role: 'user', content: 'first' },
+    { role: 'assistant', content: 'answer' },
+    { role: 'user', content: 'second' },
+    { role: 'assistant', content: null },
+  ];
+  expect(promptText(messages)).toBe('second');
+});
+
+test('promptText() joins text parts and passes over images', () => {
+  const content = [
+    { type: 'text', text: 'what is' },
+    { type: 'image_url', image_url: { url: 'data:...' } },
+    { type: 'text', text: 'this?' },
+  ];
+  expect(promptText([{ role: 'user', content }])).toBe('what is\nthis?');
+});
+
+test('promptText() is empty where there is no user turn or no text', () => {
+  expect(promptText([])).toBe('');
+  expect(promptText([{ role: 'user', content: 7 }])).toBe('');
 });
