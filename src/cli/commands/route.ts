@@ -19,6 +19,8 @@ interface Options {
 
 export const route: SetUp = (command, context) => {
   command
+    // The only subcommand is hidden.
+    .usage('[options] [file]')
     .argument('[file]', 'JSON file with a request, or with its array of messages; - is stdin')
     .option('-p, --project <name>', 'project that the request is for', DEFAULT_PROJECT)
     .option('--json', 'print JSON')
