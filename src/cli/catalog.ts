@@ -41,8 +41,8 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'dashboard', aliases: ['top'], group: SPEND, about: 'watch spending live, and manage budgets and keys', load: async () => (await import('./commands/dashboard.ts')).dashboard },
   { name: 'budget', aliases: ['budgets'], group: SPEND, bare: 'list', about: 'cap what a project may spend', load: async () => (await import('./commands/budget.ts')).budget },
   { name: 'asks', group: SPEND, rare: true, about: 'list requests that wait for an answer beyond a budget', load: async () => (await import('./commands/asks.ts')).asks },
-  { name: 'approve', group: SPEND, rare: true, about: 'let a request go beyond a budget that asks', load: async () => (await import('./commands/approve.ts')).approve },
-  { name: 'deny', group: SPEND, rare: true, about: 'refuse a request that waits for an answer', load: async () => (await import('./commands/deny.ts')).deny },
+  { name: 'approve', group: SPEND, rare: true, about: 'let a request go beyond a budget that asks', load: async () => (await import('./commands/asks.ts')).approve },
+  { name: 'deny', group: SPEND, rare: true, about: 'refuse a request that waits for an answer', load: async () => (await import('./commands/asks.ts')).deny },
   { name: 'prices', group: SPEND, rare: true, bare: 'list', about: 'show and set the prices of models', load: async () => (await import('./commands/prices.ts')).prices },
 
   { name: 'providers', group: SET_UP, reach: 'local', remote: ['list'], bare: 'list', about: 'manage the providers that requests are sent to', load: async () => (await import('./commands/providers.ts')).providers },
@@ -55,7 +55,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'backup', group: SET_UP, reach: 'local', about: 'back up the database while gw runs', load: async () => (await import('./commands/backup.ts')).backup },
   { name: 'restore', group: SET_UP, rare: true, reach: 'local', about: 'bring a backup back, here or on another machine', load: async () => (await import('./commands/restore.ts')).restore },
   { name: 'login', group: SET_UP, rare: true, reach: 'any', about: 'use the gw of another machine from here', load: async () => (await import('./commands/login.ts')).login },
-  { name: 'logout', group: SET_UP, rare: true, reach: 'any', about: "use this machine's gw again", load: async () => (await import('./commands/logout.ts')).logout },
-  { name: 'completion', group: SET_UP, rare: true, reach: 'any', about: 'print a completion script for bash, zsh or fish', load: async () => (await import('./commands/completion.ts')).completion },
+  { name: 'logout', group: SET_UP, rare: true, reach: 'any', about: "use this machine's gw again", load: async () => (await import('./commands/login.ts')).logout },
+  { name: 'completion', group: SET_UP, rare: true, reach: 'any', about: 'print a completion script for bash, zsh or fish', load: async () => (await import('./commands/complete.ts')).completion },
   { name: 'complete', group: SET_UP, reach: 'any', hidden: true, about: 'print the words that can come next on a command line', load: async () => (await import('./commands/complete.ts')).complete },
 ];

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { REMOTE_DATA_JSON_URL } from '@pydantic/genai-prices';
 import { describe, expect, test } from 'vitest';
-import { checkPrices } from '../../src/cli/doctor/prices.ts';
+import { checkPrices } from '../../src/cli/commands/doctor.ts';
 import { PACKAGED_PRICES, packagedPrices } from '../../src/pricing/library.ts';
 import { isLinear } from '../../src/pricing/published/linear-expression.ts';
 import { parsePriceFile } from '../../src/pricing/published/price-file.ts';

@@ -9,12 +9,12 @@ import {
 } from '../../config/settings.ts';
 import { writtenOf } from '../../config/written.ts';
 import { withoutPassword } from '../../proxy-address.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { widthOf, wrap } from '../../terminal/text.ts';
 import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
-import { changeSetting, deleteIgnored, providerOf, unknownSetting } from '../config/change.ts';
-import { type Entry, originLines, settingLines } from '../config/lines.ts';
-import { noteTypos } from '../config/warnings.ts';
+import { changeSetting, deleteIgnored, noteTypos, providerOf, unknownSetting } from '../config/change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import type { Unasked } from '../input/confirm.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
@@ -161,4 +161,54 @@ function shown<T extends string | number>(key: string, value: T): T | string {
 
 function originText(key: ScalarKey, origin: string): string {
   return origin === 'environment' ? `environment ${DEFINITIONS[key].environment}` : origin;
+}
+
+/** A row of `gw config list`. */
+interface Entry {
+  key: string;
+  value: string | number;
+  origin: string;
+  about: string;
+}
+
+const SETTING: Column<Entry> = { header: 'setting', value: ({ key }) => key };
+const VALUE: Column<Entry> = { header: 'value', value: ({ value }) => String(value) };
+const ORIGIN: Column<Entry> = { header: 'source', value: ({ origin }) => origin };
+const ABOUT: Column<Entry> = { header: 'description', value: ({ about }) => about };
+const GAP = 2;
+const MIN_ABOUT = 20;
+
+/** Settings with the source of each value. The values come last, because a list of models can be long. */
+function originLines(entries: Entry[], terminal: Terminal): string[] {
+  return table(entries, [SETTING, ORIGIN, VALUE], { terminal });
+}
+
+/** Settings with their descriptions. Entries that users name, whose values can be long, get a second table. */
+function settingLines(scalars: Entry[], mapEntries: Entry[], terminal: Terminal): string[] {
+  const lines = table(aboutBeside(scalars, terminal.columns), [SETTING, VALUE, ABOUT], { terminal });
+  if (mapEntries.length === 0) return lines;
+  return [...lines, '', ...table(aboutBelow(mapEntries, terminal.columns), [SETTING, VALUE], { terminal })];
+}
+
+/** Rows with the description next to the value, wrapped over as many lines as needed. */
+function aboutBeside(entries: Entry[], columns: number): Entry[] {
+  const room = Math.max(MIN_ABOUT, columns - widest(entries, SETTING) - widest(entries, VALUE) - 2 * GAP);
+  return entries.flatMap((entry) =>
+    wrap(entry.about, room).map((about, i) =>
+      i === 0 ? { ...entry, about } : { ...entry, key: '', value: '', about },
+    ),
+  );
+}
+
+/** Rows with the description below the value. */
+function aboutBelow(entries: Entry[], columns: number): Entry[] {
+  const room = Math.max(MIN_ABOUT, columns - widest(entries, SETTING) - GAP);
+  return entries.flatMap((entry) => [
+    entry,
+    ...wrap(entry.about, room).map((line) => ({ ...entry, key: '', value: line })),
+  ]);
+}
+
+function widest(entries: Entry[], { header, value }: Column<Entry>): number {
+  return Math.max(...[header, ...entries.map((entry) => value(entry, 0))].map(widthOf));
 }

@@ -2,7 +2,7 @@ import { Argument } from 'commander';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, sayJson, tell } from '../context.ts';
-import { importAll } from '../imports/import-all.ts';
+import { importAll } from '../imports/import-source.ts';
 import { READABLE, sourceName } from '../imports/sources.ts';
 import { importText } from '../imports/view.ts';
 

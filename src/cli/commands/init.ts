@@ -1,16 +1,23 @@
 import { Option } from 'commander';
+import { formatUsd } from '../../money.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { getProject } from '../../store/accounts/projects.ts';
+import { notImported } from '../../store/archive/import-usage.ts';
 import { setBudget } from '../../store/budgets/budgets.ts';
+import { plural } from '../../terminal/numbers.ts';
 import { PLAIN } from '../../terminal/palette.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import { readAmount } from '../budgets/read.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys } from '../first-run/default-keys.ts';
 import { keyLines } from '../first-run/first-steps.ts';
-import { offerImport } from '../first-run/offer-import.ts';
+import { importAll, readSource, sumOf } from '../imports/import-source.ts';
+import { sourcesOf } from '../imports/sources.ts';
+import { importText } from '../imports/view.ts';
 import { ask, canAsk } from '../input/prompt.ts';
+import { withLocalGateway } from '../local-gateway.ts';
 import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { settingsAndCalendar } from '../settings.ts';
@@ -97,4 +104,47 @@ async function askProvider(context: Context): Promise<string | undefined> {
 async function askBudget(context: Context): Promise<number | undefined> {
   const answer = await ask(context, 'Daily cap in dollars [empty for none]: ');
   return answer === '' ? undefined : readAmount(answer);
+}
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+/** Longer logs are offered by what was read of them. */
+const LIMIT_MS = 3_000;
+
+/** Offers to import what agents have logged, if there is anything. Asks on a terminal, else names the command. */
+async function offerImport(context: Context, { isInteractive }: { isInteractive: boolean }): Promise<void> {
+  const found = await summarize(context);
+  if (!found) return;
+  if (!isInteractive) {
+    note(context, `${found}. To add them to the reports: gw import`);
+    return;
+  }
+  const answer = await ask(context, `${found}. Import them? [Y/n]: `);
+  if (!/^(y|yes)?$/i.test(answer)) return;
+  tell(context, `${importText(await importAll(context, []), terminalOf(context.stdout, context.env))}\n`);
+}
+
+/** Such as `Codex and Claude Code: 41 sessions in 30 days, $312.00 at list price`; undefined without any. */
+async function summarize(context: Context): Promise<string | undefined> {
+  const { clock } = context;
+  const deadline = clock.monotonic() + LIMIT_MS;
+  const since = clock.now() - DAYS * DAY_MS;
+  const isOver = () => clock.monotonic() > deadline;
+  return withLocalGateway(context, async ({ reader }, db) => {
+    const titles: string[] = [];
+    const sessions = new Set<string>();
+    let nanoUsd = 0;
+    let complete = true;
+    for (const source of await sourcesOf([])) {
+      const found = await readSource(context, source, { reader, db, since, isOver });
+      const calls = notImported(db, found?.calls ?? []);
+      if (calls.length > 0) titles.push(source.agent.title);
+      for (const { agent, session } of calls) sessions.add(`${agent} ${session}`);
+      nanoUsd += sumOf(calls);
+      complete &&= found?.reading.complete ?? true;
+    }
+    if (sessions.size === 0) return undefined;
+    const atLeast = complete ? '' : 'at least ';
+    return `${titles.join(', ')}: ${atLeast}${plural(sessions.size, 'session')} in ${DAYS} days, ${formatUsd(nanoUsd)} at list price`;
+  });
 }

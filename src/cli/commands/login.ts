@@ -1,6 +1,7 @@
+import { readSecrets } from '../../config/secrets.ts';
 import { isLoopback } from '../../loopback.ts';
 import { connectRemote } from '../../remote/client.ts';
-import { saveLogin } from '../../remote/login.ts';
+import { deleteLogin, saveLogin } from '../../remote/login.ts';
 import { parseGatewayKey, parseGatewayUrl } from '../../remote/target.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
@@ -51,3 +52,17 @@ async function readKey(context: Context, url: string, keyStdin: boolean): Promis
   if (canAsk(context)) return askHidden(context, `Key for ${url} (not shown): `);
   throw usageError(`there is no terminal to ask for the key. Use: gw login ${url} --key-stdin < FILE`);
 }
+
+export const logout: SetUp = (command, context) => {
+  command.action(() => {
+    const { url } = readSecrets(context.paths.login);
+    deleteLogin(context.paths);
+    note(
+      context,
+      url === undefined
+        ? 'You were not logged in.'
+        : `Logged out of ${url}. Its key is still valid; to end that, on its machine: gw keys revoke ID`,
+    );
+    if (context.env.GW_URL) note(context, `GW_URL is still set to ${context.env.GW_URL}: unset GW_URL`);
+  });
+};

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
+import { isObject } from '../../json/object.ts';
+import type { Palette } from '../../terminal/palette.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
-import { escapeJson } from '../../terminal/text.ts';
-import { createTimeFormat } from '../../terminal/time.ts';
+import { clean, escapeJson } from '../../terminal/text.ts';
+import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
 import { tailOf } from '../daemon/log-tail.ts';
 import { readCount } from '../input/count.ts';
 import { followFile } from '../logs/follow.ts';
-import { createLogFormat } from '../logs/format.ts';
 import { readSettings } from '../settings.ts';
 
 interface Options {
@@ -33,4 +34,41 @@ async function run(context: Context, { follow, lines, json }: Options): Promise<
   const print = (line: string) => say(context, format(line));
   if (follow) await followFile(file, { print, lines: count });
   else tailOf(file, count).forEach(print);
+}
+
+/** pino's levels: https://github.com/pinojs/pino/blob/main/docs/api.md#logger-level */
+const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
+const OWN_FIELDS = ['level', 'time', 'msg', 'pid', 'hostname'];
+
+/** Formats a JSON log line as time, level, message and the other fields as name=value. Keeps other lines as they are. */
+function createLogFormat(times: TimeFormat, palette: Palette): (line: string) => string {
+  return (line) => {
+    const entry = parse(line);
+    if (!entry) return clean(line);
+    const level = LEVELS[Number(entry.level)] ?? 'info';
+    const name = level === 'info' || level === 'debug' ? palette.dim(level) : palette.warn(level);
+    const rest = Object.entries(entry)
+      .filter(([field]) => !OWN_FIELDS.includes(field))
+      .map(([field, value]) =>
+        clean(`${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`),
+      );
+    const time = palette.dim(times.dateTime(timeOf(entry)));
+    return [time, name, clean(String(entry.msg ?? '')), palette.dim(rest.join(' '))]
+      .filter(Boolean)
+      .join('  ');
+  };
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return isObject(entry) && !Number.isNaN(timeOf(entry)) ? entry : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** pino writes the time in milliseconds or in ISO form. */
+function timeOf({ time }: Record<string, unknown>): number {
+  return typeof time === 'string' ? Date.parse(time) : Number(time);
 }

@@ -1,17 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Argument, Option } from 'commander';
 import { addDays, createCalendar } from '../../calendar.ts';
-import type { BillLine, UsageLine } from '../../insight/reconcile/bill.ts';
+import { BillError, type BillLine, type UsageLine } from '../../insight/reconcile/bill.ts';
+import type { CountedRow, Tokens } from '../../insight/reconcile/compare-tokens.ts';
+import type { FetchOptions } from '../../insight/reconcile/fetch-report.ts';
+import type { ReconciledTotal } from '../../insight/reconcile/reconcile.ts';
 import { COST_REPORTS, type CostReport, type Days } from '../../insight/reconcile/reports.ts';
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import type { Reader } from '../../reading/reader.ts';
 import { USAGE_SOURCES, type UsageSource } from '../../store/reports/query.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
+import { count } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, sayJson, tell } from '../context.ts';
-import { EXIT, Exit, usageError } from '../exit.ts';
+import { type Context, note, sayJson, tell } from '../context.ts';
+import { CliError, EXIT, Exit, usageError } from '../exit.ts';
 import { parseDay } from '../input/dates.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
-import { billFromCsv, billFromProvider, usageFromProvider } from '../reconcile/read-bill.ts';
-import { readLedger } from '../reconcile/read-ledger.ts';
-import { reconciliationText } from '../reconcile/view.ts';
+import { networkOf } from '../network.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { withReader } from '../with-gateway.ts';
 
 interface Options {
@@ -140,4 +148,144 @@ function daysOf({ clock }: Context, { from, to }: Options, defaults: { from?: st
   if (last > UTC.dateOf(now)) throw usageError(`--to ${last} is in the future (UTC)`);
   if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
   return { from: first, to: last };
+}
+
+/** The lines of a CSV export. */
+async function billFromCsv(file: string, { columns }: CostReport): Promise<BillLine[]> {
+  const { readCsv } = await import('../../insight/reconcile/read-csv.ts');
+  try {
+    return readCsv(readFileSync(file, 'utf8'), columns);
+  } catch (error) {
+    if (error instanceof BillError) throw usageError(`can't use ${file}: ${error.message}`);
+    throw usageError(`can't read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'error'}`);
+  }
+}
+
+interface BillQuery {
+  provider: string;
+  report: CostReport;
+  days: Days;
+  key: string;
+}
+
+/** Asks the provider, at the address that is configured for it on this machine. */
+async function billFromProvider(context: Context, { provider, ...asked }: BillQuery): Promise<BillLine[]> {
+  const destination = await destinationOf(context, provider, asked.report);
+  const { fetchBill } = await import('../../insight/reconcile/fetch-report.ts');
+  try {
+    return await fetchBill({ provider, ...asked, ...destination, wait, now: () => context.clock.now() });
+  } catch (error) {
+    throw error instanceof BillError ? new CliError(error.message) : error;
+  }
+}
+
+/** What the provider counted; undefined, with a note, where it doesn't say: the costs are compared all the same. */
+async function usageFromProvider(
+  context: Context,
+  { provider, ...asked }: BillQuery,
+): Promise<UsageLine[] | undefined> {
+  const destination = await destinationOf(context, provider, asked.report);
+  const { fetchUsage } = await import('../../insight/reconcile/fetch-report.ts');
+  try {
+    return await fetchUsage({ provider, ...asked, ...destination, wait, now: () => context.clock.now() });
+  } catch (error) {
+    if (!(error instanceof BillError)) throw error;
+    note(context, `Tokens are not compared: ${error.message}`);
+    return undefined;
+  }
+}
+
+/** A remote gw has no say in where an admin key is sent, and no key goes out unencrypted. */
+async function destinationOf(
+  context: Context,
+  provider: string,
+  report: CostReport,
+): Promise<Pick<FetchOptions, 'origin' | 'network' | 'ownProxy'>> {
+  const network = await networkOf(context);
+  if (remoteOf(context)) return { origin: report.origin, network };
+  const { knownProviders } = await import('../providers/known-providers.ts');
+  const known = knownProviders(context).providers.get(provider);
+  const origin = known?.origin ?? report.origin;
+  const { protocol, hostname } = new URL(origin);
+  if (protocol === 'https:' || ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
+    return { origin, network, ownProxy: known?.ownProxy };
+  throw usageError(
+    `${provider} is configured at ${origin}: an admin key goes over https only. Use --csv FILE`,
+  );
+}
+
+/** What the ledger booked at a provider, by UTC day and model. What wasn't billed by request costs nothing there. */
+async function readLedger(
+  reader: Reader,
+  { provider, days, source }: { provider: string; days: Days; source: UsageSource },
+): Promise<(BillLine & UsageLine)[]> {
+  const report = await reader.usage({
+    ...days,
+    groupBy: 'day,model',
+    timezone: 'UTC',
+    source: source === 'gw' ? undefined : source,
+  });
+  if (report.project_id !== null)
+    throw new CliError(
+      `this key sees only the project ${report.project_id}, the bill is of all: use an admin key`,
+      EXIT.key,
+    );
+  const prefix = `${provider}/`;
+  return report.data.flatMap(({ day = '', model = '', ...figures }) => {
+    if (!model.startsWith(prefix)) return [];
+    const { cost_nano_usd: nanoUsd, input_tokens: inputTokens, output_tokens: outputTokens } = figures;
+    return [{ day, model: model.slice(prefix.length), nanoUsd, inputTokens, outputTokens }];
+  });
+}
+
+interface Reconciliation {
+  provider: string;
+  from: string;
+  to: string;
+  data: CountedRow[];
+  total: ReconciledTotal;
+}
+
+const WORDS = {
+  agrees: 'agrees',
+  differs: 'differs',
+  only_billed: 'only billed',
+  only_booked: 'only in gw',
+} as const;
+
+const usd = (amount: number) => formatUsd(Math.round(amount * NANO_PER_USD));
+
+function whyOf({ partial, because, ledger_tokens: ledger, billed_tokens: billed }: CountedRow): string {
+  if (partial) return ' (day not over)';
+  if (because === 'price') return ' (same tokens)';
+  return because === 'tokens' && ledger && billed
+    ? ` (${tokensText(ledger)}, billed ${tokensText(billed)})`
+    : '';
+}
+
+const tokensText = ({ input, output }: Tokens) => `${count(input)} in ${count(output)} out`;
+
+/** The comparison for people: a row a day and model, then what it comes to. */
+function reconciliationText({ provider, from, to, data, total }: Reconciliation, terminal: Terminal): string {
+  const span = `${from} to ${to} (UTC)`;
+  if (data.length === 0) return `Neither gw nor ${provider} has costs, ${span}`;
+  const { palette } = terminal;
+  const columns: Column<CountedRow>[] = [
+    { header: 'day', value: ({ day }) => day },
+    { header: 'model', value: ({ model }) => model, shrinks: true },
+    { header: 'gw', value: ({ ledger_usd }) => usd(ledger_usd), align: 'right' },
+    { header: provider, value: ({ billed_usd }) => usd(billed_usd), align: 'right' },
+    {
+      header: '',
+      value: (row) => `${WORDS[row.state]}${whyOf(row)}`,
+      style: (text, { state }) => (state === 'agrees' ? palette.dim(text) : text),
+    },
+  ];
+  const { agrees, differs, only_billed, only_booked } = total;
+  return [
+    ...table(data, columns, { terminal }),
+    '',
+    `${span}: gw ${usd(total.ledger_usd)}, ${provider} ${usd(total.billed_usd)}`,
+    `${agrees} agree, ${differs} differ, ${only_billed} only billed, ${only_booked} only in gw`,
+  ].join('\n');
 }

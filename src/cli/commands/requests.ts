@@ -1,13 +1,16 @@
 import { parseRequestId } from '../../ids.ts';
 import type { RequestBodiesView } from '../../reading/bodies-schema.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
+import type { RequestView } from '../../reading/schemas.ts';
+import { factsOf } from '../../terminal/request-facts.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { clean, pad, widthOf, wrap } from '../../terminal/text.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { readCount } from '../input/count.ts';
 import { parseTime } from '../input/dates.ts';
 import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
-import { requestDetails } from '../requests/details.ts';
 import { requestTable, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
 
@@ -72,4 +75,18 @@ async function showDiff(context: Context, bodies: RequestBodiesView, json = fals
   const changes = compareBodies(bodies);
   if (json) sayJson(context, diffJson(bodies, changes));
   else say(context, diffText(bodies, changes, terminalOf(context.stdout, context.env)));
+}
+
+const GAP = 2;
+
+/** The details of a request, as in the dashboard. */
+function requestDetails(request: RequestView, timezone: string, { palette, columns }: Terminal): string {
+  const facts = factsOf(request, createTimeFormat(timezone));
+  const width = Math.max(...facts.map(([name]) => widthOf(clean(name)))) + GAP;
+  const lines = facts.flatMap(([name, text]) =>
+    wrap(text, columns - width).map(
+      (part, i) => `${palette.dim(pad(i === 0 ? clean(name) : '', width))}${part}`,
+    ),
+  );
+  return [palette.bold(`Request (${timezone})`), '', ...lines].join('\n');
 }

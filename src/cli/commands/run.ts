@@ -1,24 +1,30 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { Option } from 'commander';
-import { type FoundAgent, findAgent } from '../../agents/find.ts';
+import type { Agent } from '../../agents/agent.ts';
+import { agentOf, type FoundAgent, findAgent } from '../../agents/find.ts';
 import { RUN_KEY } from '../../agents/run/key.ts';
+import type { Pointing } from '../../agents/run/start.ts';
+import { AGENTS } from '../../agents/table.ts';
 import { systemRandom } from '../../ids.ts';
+import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { warnOfHiddenAgents, writeShims } from '../client/agent-shims.ts';
 import { type CapOptions, readCaps, startCappedRun } from '../client/capped-run.ts';
 import { checkSubscription } from '../client/check-subscription.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { remoteDestination } from '../client/destination.ts';
-import { pointAgent, refuseBypass } from '../client/point-agent.ts';
-import { runChild } from '../client/run-child.ts';
-import { openRunFolder, type RunFolder } from '../client/run-folder.ts';
+import { ownApisReached } from '../client/own-apis.ts';
+import { openRunFolder, type RunFolder, realFiles } from '../client/run-folder.ts';
 import { clientVariables } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, note } from '../context.ts';
+import { findProgram } from '../connect/find-program.ts';
+import { type Context, homeOf, note } from '../context.ts';
 import { bypassedSince, bypassedText } from '../coverage/run-bypass.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
-import { Exit, usageError } from '../exit.ts';
+import { CliError, Exit, usageError } from '../exit.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
 
@@ -143,4 +149,155 @@ async function startedOrigin(context: Context): Promise<string> {
   const { daemon, already } = await startDaemon(context);
   if (!already) note(context, `Started gw in the background. To stop it: gw stop`);
   return daemon.origin;
+}
+
+interface Access {
+  origin: string;
+  key: string;
+  subscription: boolean;
+  /** The run's folder; it need not exist yet. */
+  folder: string;
+}
+
+/** How the agent in a command line is started for a run through gw. */
+function pointAgent(
+  context: Context,
+  { words, found }: { words: readonly string[]; found: FoundAgent },
+  access: Access,
+): Pointing {
+  return found.agent.pointRun({
+    ...access,
+    ownApis: ownApisReached(context, access),
+    args: words.slice(found.words),
+    env: context.env,
+    cwd: process.cwd(),
+    home: homeOf(context),
+    platform: process.platform,
+    files: realFiles,
+  });
+}
+
+/** Refuses a run that is known to go around gw; with `anyway`, warns. */
+function refuseBypass(
+  context: Context,
+  { agent }: FoundAgent,
+  { pointing, anyway }: { pointing: Pointing; anyway: boolean },
+): void {
+  const { bypass } = pointing;
+  if (!bypass) return;
+  const what = `${agent.title} would go around gw: ${bypass.reason}.`;
+  if (anyway) {
+    note(context, `warning: ${what} Its requests may be neither counted nor capped`);
+    return;
+  }
+  throw new CliError(
+    `${what}\n  ${bypass.remedy}\n  To run it all the same, uncounted: gw run --anyway -- ...`,
+  );
+}
+
+/** Exit codes of a shell for a command that does not exist or cannot be executed. */
+const NOT_FOUND = 127;
+const NOT_ALLOWED = 126;
+const SIGNAL_BASE = 128;
+
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT'] as const;
+
+/**
+ * Runs a command on the streams of this process and forwards signals to it. Returns its exit code, or 128 plus the
+ * number of the signal that ended it.
+ */
+function runChild(
+  [command = '', ...args]: string[],
+  env: Record<string, string | undefined>,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let child: ChildProcess | undefined;
+    const forward = (signal: NodeJS.Signals) => {
+      // A terminal sends Ctrl-C to the whole process group, so the child already has it.
+      if (!(process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT'))) child?.kill(signal);
+    };
+    // Before the spawn: a signal in between would end only this process.
+    for (const signal of FORWARDED) process.on(signal, forward);
+    const done = (settle: () => void) => {
+      for (const signal of FORWARDED) process.off(signal, forward);
+      settle();
+    };
+    child = spawn(command, args, { stdio: 'inherit', env });
+    child.on('error', (error: NodeJS.ErrnoException) => done(() => reject(startFailure(command, error))));
+    child.on('exit', (code, signal) =>
+      done(() => resolve(signal === null ? (code ?? 1) : SIGNAL_BASE + constants.signals[signal])),
+    );
+  });
+}
+
+function startFailure(command: string, error: NodeJS.ErrnoException): CliError {
+  if (error.code === 'ENOENT') return new CliError(`command not found: ${command}`, NOT_FOUND);
+  return new CliError(`cannot run "${command}": ${error.message}`, NOT_ALLOWED);
+}
+
+/** Programs of a run that stand before agents on the PATH. */
+interface Shims {
+  /** The names that they have. */
+  names: readonly string[];
+  /** The PATH that finds them first. */
+  path: string | undefined;
+}
+
+interface ShimOptions {
+  /** The agent that the run itself starts. */
+  except: Agent | undefined;
+  anyway: boolean;
+}
+
+/**
+ * Puts a script before each installed agent on the PATH, which starts that agent by `gw run --within`: so that one which
+ * a script or `make` starts is pointed at gw as if it had been named. Windows has none.
+ */
+function writeShims(context: Context, folder: RunFolder, { except, anyway }: ShimOptions): Shims {
+  const { env, paths, program } = context;
+  if (process.platform === 'win32') return { names: [], path: env.PATH };
+  // Those of a run around this one would start the agent through gw once more.
+  const own = join(paths.home, 'runs');
+  const folders = (env.PATH ?? '').split(delimiter).filter((each) => !each.startsWith(own));
+  const path = folders.join(delimiter);
+  const start = [process.execPath, program, 'run', '--within', ...(anyway ? ['--anyway'] : []), '--'];
+  const names: string[] = [];
+  for (const agent of AGENTS) {
+    if (agent === except) continue;
+    for (const name of agent.binaries) {
+      const real = findProgram([name], { PATH: path });
+      if (real === undefined) continue;
+      folder.writeProgram(
+        `bin/${name}`,
+        `#!/bin/sh\nexec ${[...start, real].map(singleQuoted).join(' ')} "$@"\n`,
+      );
+      names.push(name);
+    }
+  }
+  return { names, path: names.length === 0 ? path : [join(folder.path, 'bin'), ...folders].join(delimiter) };
+}
+
+const SHELL = /(?:^|\/)(?:ba|da|z|k|fi)?sh$/;
+
+/** `-l`, `-lc` or `--login` of a shell. */
+function asksForLogin(word: string): boolean {
+  return word === '--login' || (/^-[a-z]+$/.test(word) && word.includes('l'));
+}
+
+/** Warns of agents in the text of a command that are started where no script of gw stands before them. */
+function warnOfHiddenAgents(context: Context, words: readonly string[], { names }: Shims): void {
+  // Its profile may put the folders of agents before gw's.
+  const isLogin = SHELL.test(words[0] ?? '') && words.some(asksForLogin);
+  const isCovered = (word: string) => !isLogin && names.includes(word);
+  const titles = words
+    .filter((word) => /\s/.test(word) || SHELL.test(words[0] ?? ''))
+    .flatMap((text) => text.split(/[\s;&|()'"`]+/))
+    .filter((word) => !isCovered(word))
+    .flatMap((word) => agentOf(word)?.title ?? []);
+  for (const title of new Set(titles)) {
+    note(
+      context,
+      `warning: ${title} may go around gw, as the command starts it in a way that gw can't change. Put gw before it: gw run -- AGENT`,
+    );
+  }
 }

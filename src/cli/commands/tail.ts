@@ -11,7 +11,7 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
 import { readCount } from '../input/count.ts';
 import { daemonState } from '../remote/daemon-state.ts';
-import { checkStatus } from '../requests/check-status.ts';
+import { checkStatus } from '../requests/conditions.ts';
 import { withReader } from '../with-gateway.ts';
 
 interface Options {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { addDays, type Calendar, createCalendar, datesOfMonth } from '../../calendar.ts';
 import type { Reader, UsageFilter } from '../../reading/reader.ts';
-import type { UsageView } from '../../reading/schemas.ts';
+import type { TeamUsageView, UsageView } from '../../reading/schemas.ts';
 import {
   GROUP_BYS,
   GROUP_CHOICES,
@@ -13,14 +14,13 @@ import {
 import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage-query.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, say, sayJson, tell } from '../context.ts';
+import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { addConditions, conditionsFrom } from '../requests/conditions.ts';
+import { parseDay } from '../input/dates.ts';
+import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
 import { usageCsv } from '../usage/csv.ts';
-import { daysOf, type UsageOptions } from '../usage/options.ts';
 import { rowsOf } from '../usage/rows.ts';
 import { type UsageCharts, usageTable } from '../usage/table.ts';
-import { runTeam } from '../usage/team.ts';
 import { withReader } from '../with-gateway.ts';
 
 export const usage: SetUp = (command, context) => {
@@ -104,4 +104,83 @@ function readGroupBy(text: string): GroupBy | TeamGrouping {
   const groupBy = choices.find((each) => each === text.replaceAll(' ', ''));
   if (groupBy) return groupBy;
   throw new InvalidArgumentError(`Allowed choices are ${GROUP_CHOICES}.`);
+}
+
+export interface UsageOptions extends ConditionOptions {
+  groupBy: GroupBy | TeamGrouping;
+  team?: true;
+  source?: UsageSource;
+  from?: string;
+  to?: string;
+  month?: string | true;
+  json?: boolean;
+  csv?: boolean;
+  ascii?: boolean;
+}
+
+const DEFAULT_DAYS = 30;
+
+/** The inclusive days of the report: by default the last 30. */
+export function daysOf(
+  { from, to, month }: Pick<UsageOptions, 'from' | 'to' | 'month'>,
+  calendar: Calendar,
+  now: number,
+): { from: string; to: string } {
+  if (month !== undefined) {
+    if (from !== undefined || to !== undefined)
+      throw usageError('--month is for a whole month: use it without --from and --to');
+    const dates = datesOfMonth(month === true ? calendar.dateOf(now).slice(0, 7) : month);
+    if (dates) return dates;
+    throw usageError(`--month ${month} is not a month: use YYYY-MM, such as 2026-01`);
+  }
+  const last = to === undefined ? calendar.dateOf(now) : parseDay(to, '--to', calendar, now);
+  const first =
+    from === undefined ? addDays(last, 1 - DEFAULT_DAYS) : parseDay(from, '--from', calendar, now);
+  if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
+  return { from: first, to: last };
+}
+
+/** Options of the report that need records, which a team has none of. */
+const LOCAL_ONLY = ['project', 'model', 'key', 'agent', 'session', 'repo', 'status'] as const;
+
+/** The whole team's usage, from its database. */
+async function runTeam(context: Context, options: UsageOptions): Promise<void> {
+  const groupBy = TEAM_GROUPINGS.find((each) => each === options.groupBy);
+  if (!groupBy)
+    throw usageError(
+      `--group-by ${options.groupBy} does not go with --team: use ${TEAM_GROUPINGS.join(', ')}`,
+    );
+  const local = LOCAL_ONLY.find((name) => options[name] !== undefined);
+  if (local) throw usageError(`--${local} does not go with --team: the team has sums alone. Use --group-by`);
+  if (options.source !== 'gw')
+    throw usageError('--source does not go with --team: gateways send what came through gw');
+  await withReader(context, async (reader) => {
+    const { timezone } = await reader.team();
+    const calendar = timezone === null ? await reader.calendar() : createCalendar(timezone);
+    const days = daysOf(options, calendar, context.clock.now());
+    const report = await reader.teamUsage({ ...days, groupBy });
+    if (options.json) return sayJson(context, report);
+    if (options.csv) return say(context, usageCsv(asUsage(report)));
+    const parts = groupBy === 'day' ? await reader.teamUsage({ ...days, groupBy: 'model' }) : report;
+    tell(
+      context,
+      usageTable(asUsage(report), terminalOf(context.stdout, context.env, options), {
+        parts: rowsOf(asUsage(parts)),
+        whose: `team ${report.team}`,
+      }),
+    );
+    if (report.scope === 'own')
+      note(
+        context,
+        "Only gateways that this one's role has joined: it may not see the others. As an admin: GW_TEAM_URL=postgres://ADMIN@HOST/DATABASE gw usage --team",
+      );
+  });
+}
+
+/** As a report of usage: rows of keys and gateways have a second key, the member. */
+function asUsage({ group_by, ...report }: TeamUsageView): UsageView {
+  const isOfTwo = group_by === 'key' || group_by === 'gateway';
+  const groups = isOfTwo ? `${group_by},member` : group_by;
+  // Tables and CSV name their columns by it, and have columns for the figures that there are.
+  return { ...report, object: 'usage', project_id: null, group_by: groups } as unknown as UsageView;
 }

@@ -1,27 +1,25 @@
 import { type Command, Option } from 'commander';
+import type { Calendar } from '../../calendar.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
-import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
+import { DEFAULT_EVENTS, EVENT_TYPES } from '../../store/webhooks/event-types.ts';
+import { plural } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
+import { createTimeFormat, duration, type TimeFormat, timeColumn } from '../../terminal/time.ts';
+import type { TestView } from '../../webhooks/service.ts';
+import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
 import type { SetUp } from '../command.ts';
-import type { Context } from '../context.ts';
-import type { Unasked } from '../input/confirm.ts';
-import {
-  type DeliveriesOptions,
-  listDeliveries,
-  replayDeliveries,
-  type Selection,
-} from '../webhooks/deliveries.ts';
+import { type Context, note, say, sayJson, tell } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
+import { CliError, usageError } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { readCount } from '../input/count.ts';
+import { parseSince } from '../input/dates.ts';
+import { remoteOf } from '../remote/connection.ts';
+import { type TableLook, tableLook } from '../requests/view.ts';
 import { type ListenOptions, listenToEvents } from '../webhooks/listen.ts';
-import {
-  type AddOptions,
-  addWebhook,
-  enableWebhook,
-  type Json,
-  type ListOptions,
-  listWebhooks,
-  removeWebhook,
-  rotateSecret,
-  testWebhook,
-} from '../webhooks/manage.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 
 export const webhooks: SetUp = (command, context) => {
   command
@@ -96,4 +94,267 @@ function addDeliveryCommands(command: Command, context: Context): void {
     .option('-p, --project <name>', 'only this project')
     .option('--json', 'print JSON')
     .action((id: string | undefined, options: Selection) => replayDeliveries(context, id, options));
+}
+
+interface Json {
+  json?: boolean;
+}
+
+interface AddOptions extends Json {
+  project?: string;
+  events?: string;
+  format?: string;
+}
+
+interface ListOptions extends Json {
+  project?: string;
+}
+
+/** Registers a webhook. Prints its secret to stdout, only this once. */
+async function addWebhook(context: Context, url: string, options: AddOptions): Promise<void> {
+  const { project, events, format, json } = options;
+  const input = {
+    url,
+    ...(project === undefined ? {} : { project_id: project }),
+    ...(events === undefined ? {} : { events: listOf(events) }),
+    ...(format === undefined ? {} : { format }),
+  };
+  const webhook = await withAdmin(context, ({ webhooks }) => webhooks.register(input));
+  if (json) sayJson(context, webhook);
+  else say(context, webhook.secret);
+  note(
+    context,
+    clean(
+      `Added webhook ${webhook.id} (${webhook.format}) of project ${webhook.project_id}: ${webhook.url} gets ${eventsText(webhook)} events.`,
+    ),
+  );
+  note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${webhook.id}`);
+}
+
+async function listWebhooks(context: Context, { project, json }: ListOptions): Promise<void> {
+  const webhooks = await withReader(context, (reader) => reader.webhooks({ project }));
+  if (json) sayJson(context, webhooks);
+  else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
+  else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
+}
+
+async function removeWebhook(context: Context, id: string, { json, yes }: Json & Unasked): Promise<void> {
+  const webhook = await withAdmin(context, async ({ webhooks }) => {
+    const webhook = await webhooks.get(id);
+    const loss = clean(`This removes webhook ${webhook.id} (${webhook.url}), its secret and its deliveries.`);
+    await confirmLoss(context, loss, { yes, scripted: true });
+    await webhooks.remove(id);
+    return webhook;
+  });
+  if (json) sayJson(context, { id: webhook.id, deleted: true });
+  else note(context, `Removed webhook ${webhook.id} and its deliveries.`);
+}
+
+/** Enables or disables a webhook. */
+async function enableWebhook(context: Context, id: string, enabled: boolean, { json }: Json): Promise<void> {
+  const webhook: EndpointView = await withAdmin(context, ({ webhooks }) => webhooks.update(id, { enabled }));
+  if (json) sayJson(context, webhook);
+  else note(context, `Webhook ${webhook.id} is ${webhook.status}.`);
+}
+
+/** Gives a webhook a new secret. Prints it to stdout, only this once. */
+async function rotateSecret(context: Context, id: string, { json }: Json): Promise<void> {
+  const webhook = await withAdmin(context, ({ webhooks }) => webhooks.rotate(id));
+  if (json) sayJson(context, webhook);
+  else say(context, webhook.secret);
+  note(
+    context,
+    `The new secret of webhook ${webhook.id} is shown only once. For 24 hours, deliveries are also signed with the old one.`,
+  );
+}
+
+/** Sends a sample event now; without an id, to the only webhook. Fails if the delivery fails. */
+async function testWebhook(context: Context, webhook: string | undefined, { json }: Json): Promise<void> {
+  const id = webhook ?? (await onlyWebhook(context));
+  const test = await withAdmin(context, ({ webhooks }) => webhooks.test(id));
+  if (json) sayJson(context, test);
+  else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
+  if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
+}
+
+async function onlyWebhook(context: Context): Promise<string> {
+  const webhooks = await withReader(context, (reader) => reader.webhooks({}));
+  const [first, second] = webhooks;
+  if (!first) throw usageError('no webhook to test. To add one: gw webhooks add URL');
+  if (!second) return first.id;
+  const commands = webhooks.map(({ id, url }) => `\n  gw webhooks test ${id}   ${clean(url)}`);
+  throw usageError(`there are ${webhooks.length} webhooks. Choose one:${commands.join('')}`);
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
+
+/** Options that select deliveries. */
+interface Selection {
+  project?: string;
+  failed?: boolean;
+  since?: string;
+  json?: boolean;
+}
+
+interface DeliveriesOptions extends Selection {
+  limit: string;
+}
+
+const MAX_LISTED = 1_000;
+
+/** Lists the deliveries of one webhook or of all. */
+async function listDeliveries(
+  context: Context,
+  webhook: string | undefined,
+  options: DeliveriesOptions,
+): Promise<void> {
+  const limit = readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED });
+  await withReader(context, async (reader) => {
+    const calendar = await reader.calendar();
+    const deliveries = await reader.deliveries({
+      ...queryOf(options, calendar, context.clock.now()),
+      ...(webhook === undefined ? {} : { webhook }),
+      ...(options.failed ? { status: 'failed' as const } : {}),
+      limit,
+    });
+    if (options.json) sayJson(context, deliveries);
+    else if (deliveries.length === 0) note(context, 'No deliveries match.');
+    else say(context, deliveryTable(deliveries, tableLook(context, calendar.timezone)));
+  });
+}
+
+/** Resends one finished delivery, or with `--failed` all failed ones that were not resent yet. */
+async function replayDeliveries(context: Context, id: string | undefined, options: Selection): Promise<void> {
+  if (id !== undefined && options.failed) throw usageError('give a delivery id or --failed, not both');
+  if (id !== undefined) await replayOne(context, id, options);
+  else if (options.failed) await replayAllFailed(context, options);
+  else
+    throw usageError(
+      'missing delivery id. For example: gw webhooks replay dlv_7   or: gw webhooks replay --failed --since 2h',
+    );
+}
+
+async function replayOne(context: Context, id: string, { since, project, json }: Selection): Promise<void> {
+  if (since !== undefined || project !== undefined) {
+    throw usageError(
+      '--since and --project select failed deliveries. Use them with --failed, and without an id',
+    );
+  }
+  const delivery = await withAdmin(context, ({ webhooks }) => webhooks.replay(id));
+  if (json) sayJson(context, delivery);
+  else note(context, `Delivery ${delivery.id} resends ${delivery.event_id} to ${delivery.webhook_id}.`);
+  await sayIfStopped(context);
+}
+
+async function replayAllFailed(context: Context, options: Selection): Promise<void> {
+  const count = await withAdmin(context, async ({ webhooks }, reader) =>
+    webhooks.replayFailed(queryOf(options, await reader.calendar(), context.clock.now())),
+  );
+  if (options.json) sayJson(context, { replayed: count });
+  else if (count === 0) note(context, 'No failed deliveries to resend.');
+  else note(context, `${plural(count, 'failed event')} will be resent.`);
+  if (count > 0) await sayIfStopped(context);
+}
+
+function queryOf({ project, since }: Selection, calendar: Calendar, now: number) {
+  return {
+    ...(project === undefined ? {} : { project }),
+    ...(since === undefined ? {} : { since: parseSince(since, calendar, now) }),
+  };
+}
+
+async function sayIfStopped(context: Context): Promise<void> {
+  if (!remoteOf(context) && (await findDaemon(context)).kind === 'stopped')
+    note(context, 'gw is not running; deliveries wait until it is. Run: gw start');
+}
+
+/** A table of webhooks, and below it why some of them get no events. */
+function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {
+  const { palette } = terminal;
+  const columns: Column<EndpointView>[] = [
+    {
+      header: ' ',
+      value: ({ status }) => (status === 'enabled' ? ' ' : '!'),
+      style: (text) => palette.warn(text),
+    },
+    { header: 'id', value: ({ id }) => id },
+    { header: 'project', value: ({ project_id }) => project_id, shrinks: true },
+    { header: 'format', value: ({ format }) => format },
+    { header: 'status', value: ({ status }) => status },
+    { header: 'events', value: eventsText, shrinks: true },
+    { header: 'url', value: ({ url }) => url, shrinks: true },
+  ];
+  const idle = endpoints
+    .filter(({ status }) => status !== 'enabled')
+    .map((endpoint) =>
+      clean(`  ${endpoint.id} is ${endpoint.status}: ${endpoint.status_reason}${remedyOf(endpoint)}`),
+    );
+  return [
+    palette.bold('Webhooks'),
+    '',
+    ...table(endpoints, columns, { terminal }),
+    ...(idle.length > 0 ? ['', ...idle.map(palette.dim)] : []),
+  ].join('\n');
+}
+
+/** The events of a webhook: `all` that it gets if it names none, or their names. */
+function eventsText({ events }: EndpointView): string {
+  if (events.length === EVENT_TYPES.length) return 'all and approvals';
+  return events.join() === DEFAULT_EVENTS.join() ? 'all' : events.join(',');
+}
+
+/** Only for disabled webhooks: the reason of a paused one already names a command. */
+function remedyOf({ id, status }: EndpointView): string {
+  return status === 'disabled' ? `. To enable it: gw webhooks enable ${id}` : '';
+}
+
+/** A table of deliveries, newest first. */
+function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: TableLook): string {
+  const { palette } = terminal;
+  const times = createTimeFormat(timezone);
+  const manyWebhooks = new Set(deliveries.map(({ webhook_id }) => webhook_id)).size > 1;
+  const timeText = timeColumn(
+    deliveries.map(({ created_at }) => Date.parse(created_at)),
+    times,
+    now,
+  );
+  const columns: Column<DeliveryView>[] = [
+    {
+      header: ' ',
+      value: ({ status }) => (status === 'failed' ? '!' : ' '),
+      style: (text) => palette.warn(text),
+    },
+    { header: 'id', value: ({ id }) => id },
+    { header: 'time', value: ({ created_at }) => timeText(Date.parse(created_at)) },
+    ...(manyWebhooks ? [{ header: 'to', value: ({ webhook_id }: DeliveryView) => webhook_id }] : []),
+    { header: 'event', value: eventText, shrinks: true },
+    { header: 'status', value: ({ status }) => status },
+    { header: 'tries', value: ({ attempts }) => String(attempts), align: 'right' },
+    { header: 'response', value: (delivery) => answerText(delivery, times), shrinks: true },
+  ];
+  const lines = table(deliveries, columns, { terminal });
+  return [palette.bold(`Deliveries (${timezone})`), '', ...lines].join('\n');
+}
+
+function eventText({ event_type, event_count }: DeliveryView): string {
+  return event_count === 1 ? event_type : `${event_type} x${event_count}`;
+}
+
+function answerText(delivery: DeliveryView, times: TimeFormat): string {
+  const { error, response_status, next_attempt_at, replayed_at } = delivery;
+  const answer = error ?? (response_status === null ? '' : `HTTP ${response_status}`);
+  const next = next_attempt_at === null ? '' : `next at ${times.time(Date.parse(next_attempt_at))}`;
+  return [answer, next, replayed_at === null ? '' : 'replayed'].filter(Boolean).join(', ');
+}
+
+/** The result of a test in one line, and the response body below it. */
+function testText(test: TestView, id: string, { palette }: Terminal): string {
+  const answer = test.error ?? `HTTP ${test.response_status}`;
+  const head = `${test.event_type} to ${id}: ${answer}, after ${duration(test.duration_ms)}`;
+  return clean(head) + (test.response_body ? `\n${palette.dim(clean(test.response_body))}` : '');
 }

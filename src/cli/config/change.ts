@@ -11,14 +11,20 @@ import {
   SCALAR_KEYS,
   SettingError,
 } from '../../config/settings.ts';
+import { isName, namesIn, parseTiers } from '../../config/tiers.ts';
 import { writtenOf } from '../../config/written.ts';
 import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
-import type { Context } from '../context.ts';
+import { worstCase } from '../../pricing/cost.ts';
+import { PRESETS } from '../../providers/presets.ts';
+import { catalogOf, knownPrices } from '../../reading/known-prices.ts';
+import { createProjectLookup } from '../../store/accounts/callers.ts';
+import { type Context, note } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { knownProviders } from '../providers/known-providers.ts';
 import { readSettings } from '../settings.ts';
-import { checkTiers } from './check-tiers.ts';
+import { withStore } from '../with-store.ts';
 
 /** Sets a setting, or resets it if `text` is undefined. Returns the new value; throws if it is invalid. */
 export async function changeSetting(
@@ -101,4 +107,85 @@ export function unknownSetting(key: string): CliError {
   const near = overlapping.length > 0 ? overlapping : siblings;
   const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : ' See: gw config list';
   return new CliError(`no setting "${key}".${hint}`, EXIT.notFound);
+}
+
+/**
+ * Throws SettingError if a tier names an unknown provider, which may be a typo, or if the strong tier costs more than
+ * the requested model and the setting does not allow that with `up`.
+ */
+function checkTiers(context: Context, model: string, text: string): void {
+  const { strong, weak, up } = parseTiers(text, model);
+  const [unknown] = unknownProvidersIn(context, [strong, weak.models].flatMap(namesIn));
+  if (unknown) {
+    throw new SettingError(
+      `tiers.${model}: ${unknown.name} names an unknown provider. To add it: gw providers add ${unknown.provider}`,
+    );
+  }
+  const priceOf = (name: string) => listPrice(context, name);
+  const modelPrice = priceOf(model);
+  const strongNames = namesIn(strong);
+  if (up || modelPrice === undefined || strongNames.some((name) => isName(name, model))) return;
+  const dearer = strongNames.find((name) => (priceOf(name) ?? 0) > modelPrice);
+  if (dearer === undefined) return;
+  throw new SettingError(
+    `tiers.${model}: ${dearer} costs more than ${model}, so requests would go to a stronger model than they ask for. To allow that, add: up`,
+  );
+}
+
+const SAMPLE_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
+
+/** Cost of the sample usage at list prices; undefined when no price is known. */
+function listPrice(context: Context, name: string): number | undefined {
+  const configured = Object.keys(readSettings(context).settings.providers);
+  const [price] = knownPrices(name, {
+    catalog: catalogOf([], context.paths.prices, context.clock.now),
+    configured,
+  });
+  return price && worstCase(SAMPLE_USAGE, price.card);
+}
+
+type Entry = NonNullable<ReturnType<typeof mapEntryOf>>;
+
+/** Prints how gw reads a setting that is valid but may be a typo. */
+export async function noteTypos(context: Context, { map, name }: Entry, text: string): Promise<void> {
+  if (map === 'aliases') noteUnknownProviders(context, namesIn(text));
+  if (map === 'optimizer.projects' || map === 'routing.shares') await noteUnknownProject(context, name);
+}
+
+/** Not an error: the name of a model can contain a slash. */
+function noteUnknownProviders(context: Context, names: string[]): void {
+  for (const { name, provider } of unknownProvidersIn(context, names)) {
+    note(
+      context,
+      `"${provider}" is not a known provider, so ${name} is taken as the name of a model. To add the provider: gw providers add ${provider}`,
+    );
+  }
+}
+
+/** Not an error: the project can be created later. */
+async function noteUnknownProject(context: Context, name: string): Promise<void> {
+  const exists = await withStore(context, async (db) => createProjectLookup(db)(name));
+  if (!exists)
+    note(
+      context,
+      `There is no project "${name}" yet. See: gw projects list. To create it: gw projects add ${name}`,
+    );
+}
+
+/** The model names that start with an unknown provider, which may be a typo, and that provider. */
+function unknownProvidersIn(
+  context: Context,
+  names: readonly string[],
+): { name: string; provider: string }[] {
+  const { aliases } = readSettings(context).settings;
+  const providers = new Set([
+    'sandbox',
+    ...knownProviders(context).providers.keys(),
+    ...Object.keys(PRESETS),
+  ]);
+  return names.flatMap((name) => {
+    const [provider = '', rest] = name.split('/');
+    const isUnknown = rest !== undefined && !providers.has(provider) && !Object.hasOwn(aliases, name);
+    return isUnknown ? [{ name, provider }] : [];
+  });
 }

@@ -10,13 +10,15 @@ import { readTls } from '../../config/tls.ts';
 import { isAlive, readDaemonInfo } from '../../daemon-info.ts';
 import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
+import { createRouterStateStore } from '../../store/router/router-state.ts';
 import { isOlder } from '../../version.ts';
 import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
-import { noteMissingProviders } from '../providers/missing-providers.ts';
+import { knownProviders } from '../providers/known-providers.ts';
 import { installedService, runAll } from '../service/service.ts';
-import { type Flags, soundSettings } from '../settings.ts';
+import { type Flags, readSettings, soundSettings } from '../settings.ts';
+import { withStore } from '../with-store.ts';
 import { type Daemon, daemonFlags, findDaemon, isLocked } from './find.ts';
 import { tailOf } from './log-tail.ts';
 import { portInUseMessage } from './port-owner.ts';
@@ -206,4 +208,34 @@ function isTaken(host: string, port: number): Promise<boolean> {
       server.close(() => resolve(false)),
     );
   });
+}
+
+/** A provider and the variable of the environment that its key came from. */
+interface Found {
+  name: string;
+  variable: string;
+}
+
+/** Names the providers whose keys the environment had at the last start and has no longer, and keeps those of this one. */
+async function noteMissingProviders(context: Context): Promise<void> {
+  const registry = knownProviders(context);
+  const found = [...registry.providers.values()].flatMap(({ name, keySource }): Found[] =>
+    keySource.startsWith('env ') ? [{ name, variable: keySource.slice(4) }] : [],
+  );
+  const configured = readSettings(context).settings.providers;
+  const before = await withStore(context, async (db) => {
+    const store = createRouterStateStore(db);
+    const last = store.read('environment');
+    store.save('environment', found, context.clock.now());
+    return Array.isArray(last) ? (last as Found[]) : [];
+  });
+  for (const { name, variable } of before) {
+    if (registry.providers.has(name)) continue;
+    // One that was configured then may have been removed since.
+    if (context.env[variable] && !Object.hasOwn(configured, name)) continue;
+    note(
+      context,
+      `warning: ${name} was a provider at the last start and is missing now: ${variable} is not set here. To bring it back, set ${variable} and run gw restart; to store its key: gw providers add ${name}`,
+    );
+  }
 }

@@ -8,10 +8,11 @@ import { findProject } from '../../store/accounts/projects.ts';
 import { readForgottenUsage } from '../../store/archive/forgotten-usage.ts';
 import { type ImportedCall, importUsage } from '../../store/archive/import-usage.ts';
 import type { Db } from '../../store/database/open.ts';
+import { gauge } from '../../terminal/bars.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import { type Context, homeOf } from '../context.ts';
 import { withLocalGateway } from '../local-gateway.ts';
-import type { Progress } from './progress.ts';
-import { type LogSource, sourceName } from './sources.ts';
+import { type LogSource, sourceName, sourcesOf } from './sources.ts';
 
 /** A row of `gw import --json`: calls, where no unit is named. */
 export interface ImportRow {
@@ -106,4 +107,51 @@ function rowOf(
 /** What calls cost together, as far as their prices are known. */
 export function sumOf(calls: readonly ImportedCall[]): NanoUsd {
   return calls.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0);
+}
+
+/** Imports the logs that the words name, or those of all agents. Shows its progress on a terminal. */
+export async function importAll(context: Context, words: readonly string[]): Promise<ImportRow[]> {
+  const progress = createProgress(context);
+  const rows: ImportRow[] = [];
+  try {
+    for (const source of await sourcesOf(words)) {
+      const row = await importSource(context, source, progress);
+      // Of the agents that nobody named, those that are not used here.
+      if (row && (words.length > 0 || row.files > 0)) rows.push(row);
+    }
+  } finally {
+    progress.end();
+  }
+  return rows;
+}
+
+/** A bar on a terminal while a command works. */
+interface Progress {
+  /** `share`: 0 to 1. */
+  show(what: string, share: number): void;
+  /** Removes the bar. */
+  end(): void;
+}
+
+const WIDTH = 30;
+const EVERY_MS = 50;
+
+/** Draws on stderr; nothing where that is no terminal. */
+function createProgress(context: Context): Progress {
+  const { stderr, env, clock } = context;
+  if (!stderr.isTTY) return { show() {}, end() {} };
+  const { symbols, palette } = terminalOf(stderr, env);
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  return {
+    show(what, share) {
+      const now = clock.monotonic();
+      if (now - drawnAt < EVERY_MS) return;
+      drawnAt = now;
+      const percent = `${Math.floor(share * 100)} %`.padStart(6);
+      stderr.write(`\r${palette.accent(gauge(share, WIDTH, symbols))}${percent}  ${what}\x1b[K`);
+    },
+    end() {
+      if (drawnAt !== Number.NEGATIVE_INFINITY) stderr.write('\r\x1b[K');
+    },
+  };
 }

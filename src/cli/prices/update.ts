@@ -1,23 +1,30 @@
 import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { addDays } from '../../calendar.ts';
+import { messageOf } from '../../errors.ts';
+import { formatUsd, usdNumber } from '../../money.ts';
 import type { Network } from '../../network/network.ts';
 import { type Catalog, createCatalog } from '../../pricing/catalog.ts';
 import { type PublishedPrices, packagedPrices } from '../../pricing/library.ts';
 import type { PriceOverride } from '../../pricing/override.ts';
+import type { PriceCard } from '../../pricing/price-card.ts';
 import {
   compareKnowledge,
   comparePrices,
   type ModelNames,
   namesIn,
+  type PriceChange,
 } from '../../pricing/published/compare-prices.ts';
-import { PriceFileError, parsePriceFile } from '../../pricing/published/price-file.ts';
+import { MAX_FILE_BYTES, PriceFileError, parsePriceFile } from '../../pricing/published/price-file.ts';
 import { readStoredPrices, writeStoredPrices } from '../../pricing/published/stored-prices.ts';
 import { overrideOf } from '../../reading/known-prices.ts';
+import { usdPerMillion } from '../../reading/price-views.ts';
 import type { Reader } from '../../reading/reader.ts';
 import { listPrices } from '../../store/accounts/prices.ts';
 import { count, plural } from '../../terminal/numbers.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
 import { announceChange } from '../config/announce-change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -26,9 +33,8 @@ import { withLocalGateway } from '../local-gateway.ts';
 import { networkOf } from '../network.ts';
 import { localOnly, remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
-import { budgetEffects, providerAndModel } from './budget-effects.ts';
-import { downloadPrices } from './download.ts';
-import { changesText, type PriceUpdate, updateJson } from './update-view.ts';
+import { type BudgetEffect, budgetEffects, providerAndModel } from './budget-effects.ts';
+import { perMillion } from './read.ts';
 
 export interface UpdateOptions {
   yes?: boolean;
@@ -164,4 +170,145 @@ async function usedNames(reader: Reader, now: number): Promise<ModelNames> {
     const name = providerAndModel(model);
     return name ? [name] : [];
   });
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Downloads a price file, of a bounded size and in a bounded time. Follows no redirects. Throws PriceFileError. */
+async function downloadPrices(url: string, network: Network): Promise<Buffer> {
+  const { request } = await import('undici');
+  try {
+    const { statusCode, body } = await request(url, {
+      dispatcher: network.open(new URL(url)),
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (statusCode !== 200) {
+      await body.dump();
+      throw new PriceFileError(`the server answered HTTP ${statusCode}`);
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_FILE_BYTES)
+        throw new PriceFileError(`it is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } catch (error) {
+    throw error instanceof PriceFileError ? error : new PriceFileError(messageOf(error), { cause: error });
+  }
+}
+
+/** What a downloaded file would change. */
+interface PriceUpdate {
+  url: string;
+  sha256: string;
+  /** Against the prices in use. */
+  changes: PriceChange[];
+  /** The models that cost less than by the packaged prices. */
+  lowered: PriceChange[];
+  budgets: BudgetEffect[];
+}
+
+const MAX_SHOWN = 200;
+const NAMES: Record<PriceChange['kind'], string> = {
+  lower: 'lower',
+  gone: 'no price',
+  higher: 'higher',
+  new: 'new',
+  same: '',
+};
+const ORDER = Object.keys(NAMES);
+
+/** The differences, those that loosen holds or refuse requests first, and what they mean for budgets. */
+function changesText({ url, sha256, changes, lowered, budgets }: PriceUpdate, terminal: Terminal): string {
+  const { palette } = terminal;
+  const sorted = [...changes].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  const loud = new Set(lowered.map(({ provider, model }) => `${provider}/${model}`));
+  const columns: Column<PriceChange>[] = [
+    {
+      header: ' ',
+      value: (each) => (loud.has(`${each.provider}/${each.model}`) ? '!' : ''),
+      style: palette.bad,
+    },
+    { header: 'model', value: ({ provider, model }) => `${provider}/${model}`, shrinks: true },
+    { header: 'input', value: (each) => pair(each, 'input'), align: 'right' },
+    { header: 'output', value: (each) => pair(each, 'output'), align: 'right' },
+    {
+      header: '',
+      value: kindText,
+      style: (text, { kind }) => (kind === 'lower' || kind === 'gone' ? palette.bad(text) : text),
+    },
+  ];
+  const more = sorted.length - MAX_SHOWN;
+  return [
+    palette.bold(`Prices at ${clean(url)}`),
+    `sha256 ${sha256}`,
+    '',
+    ...(sorted.length === 0
+      ? ['No price differs from those in use.']
+      : table(sorted.slice(0, MAX_SHOWN), columns, { terminal })),
+    ...(more > 0 ? [`and ${plural(more, 'more model')}: gw prices update --json`] : []),
+    ...(budgets.length > 0
+      ? ['', palette.bold('Open budgets, which keep what they have booked'), ...budgets.map(budgetText)]
+      : []),
+  ].join('\n');
+}
+
+function budgetText({ budget, changedNanoUsd, newNanoUsd, gone }: BudgetEffect): string {
+  const refused = gone.length === 0 ? '' : `; it would refuse ${gone.join(', ')}, which has no price`;
+  return clean(
+    `${budget}: ${formatUsd(changedNanoUsd)} of this period would have been ${formatUsd(newNanoUsd)}${refused}`,
+  );
+}
+
+/** Says so where neither of the two shown prices differs. */
+function kindText({ kind, before, after }: PriceChange): string {
+  const isShown =
+    before?.input.picoUsd !== after?.input.picoUsd || before?.output.picoUsd !== after?.output.picoUsd;
+  return `${NAMES[kind]}${isShown ? '' : ' (cache, tiers, audio or fee)'}`;
+}
+
+/** Both prices per million tokens. */
+function pair({ before, after }: PriceChange, kind: 'input' | 'output'): string {
+  const [old, fresh] = [before, after].map((card) => (card ? perMillion(Number(card[kind].picoUsd)) : '-'));
+  return old === fresh ? `${old}` : `${old} > ${fresh}`;
+}
+
+/** The JSON form of an update. */
+function updateJson({ url, sha256, changes, lowered, budgets }: PriceUpdate, stored: boolean): object {
+  return {
+    object: 'price_update',
+    url,
+    sha256,
+    stored,
+    changes: changes.map(changeJson),
+    lower_than_packaged: lowered.map(changeJson),
+    budgets: budgets.map(({ budget, changedNanoUsd, newNanoUsd, gone }) => ({
+      budget_id: budget,
+      booked_usd: usdNumber(changedNanoUsd),
+      booked_nano_usd: changedNanoUsd,
+      at_new_prices_usd: usdNumber(newNanoUsd),
+      at_new_prices_nano_usd: newNanoUsd,
+      models_without_price: gone,
+    })),
+  };
+}
+
+function changeJson({ provider, model, kind, before, after }: PriceChange): object {
+  return { provider, model, change: kind, before: rates(before), after: rates(after) };
+}
+
+function rates(card: PriceCard | undefined): object | null {
+  return card
+    ? {
+        input_usd_per_million: usdPerMillion(Number(card.input.picoUsd)),
+        output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
+        cached_input_usd_per_million: usdPerMillion(Number(card.cachedInput.picoUsd)),
+        cache_write_usd_per_million: usdPerMillion(Number(card.cacheWrite.picoUsd)),
+      }
+    : null;
 }

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { RequestConditions } from '../../reading/reader.ts';
+import { parseStatus, STATUS_NAMES } from '../../reading/status-filter.ts';
 import { readOldRepo } from '../budgets/read.ts';
-import { checkStatus } from './check-status.ts';
+import { usageError } from '../exit.ts';
 
 /** Options that say which requests a list or a report is of. */
 export interface ConditionOptions {
@@ -42,4 +43,10 @@ export function conditionsFrom(options: ConditionOptions): RequestConditions {
     repo: repo === undefined ? undefined : readOldRepo(repo),
     status: checkStatus(status),
   };
+}
+
+/** Returns the value of `--status`. Throws unless it is an HTTP status, an outcome or `failed`. */
+export function checkStatus(text: string | undefined): string | undefined {
+  if (text === undefined || parseStatus(text)) return text;
+  throw usageError(`--status ${text} is neither an HTTP status nor one of: ${STATUS_NAMES.join(', ')}`);
 }
