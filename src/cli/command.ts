@@ -1,8 +1,20 @@
 import type { Command } from 'commander';
+import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
 import type { Context } from './context.ts';
 
 /** Adds the arguments, options, help and action of a command. */
 export type SetUp = (command: Command, context: Context) => void;
+
+/** The options that a function adds to a command, with the types that commander infers. */
+export type OptionsOf<Add extends (command: Command) => { opts(): unknown }> = ReturnType<
+  ReturnType<Add>['opts']
+>;
+
+/** Options that many commands have, as arguments of `option`. */
+export const AS_JSON = ['--json', 'print JSON'] as const;
+export const IN_PROJECT = ['-p, --project <name>', 'project', DEFAULT_PROJECT] as const;
+export const ONLY_PROJECT = ['-p, --project <name>', 'only this project'] as const;
+export const UNASKED = ['--yes', 'do not ask on a terminal'] as const;
 
 /** What the program knows of a command before it loads its file. */
 export interface CommandEntry {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from 'commander';
 import { remoteGateway } from '../remote/target.ts';
 import { CATALOG } from './catalog.ts';
 import type { CommandEntry } from './command.ts';
@@ -22,7 +22,11 @@ export function entryFor(args: readonly string[]): CommandEntry | undefined {
 }
 
 /** Says on a terminal which remote gw answers a command. Throws if the command is for this machine only. */
-function checkReach(context: Context, { name, reach, remote = [] }: CommandEntry, action: Command): void {
+function checkReach(
+  context: Context,
+  { name, reach, remote = [] }: CommandEntry,
+  action: CommandUnknownOpts,
+): void {
   const gateway = reach === 'any' ? null : remoteGateway(context);
   if (gateway === null) return;
   if (reach === 'local' && !remote.includes(action.name())) throw localOnly(`gw ${name}`, gateway);

@@ -1,3 +1,4 @@
+import type { Palette } from './palette.ts';
 import type { Terminal } from './terminal.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
@@ -10,7 +11,7 @@ export interface Column<Row> {
   shrinks?: boolean;
   /** Makes the column as wide as the others leave room for, up to this many cells. Dropped if that is too little. */
   fills?: number;
-  style?(text: string, row: Row): string;
+  style?: keyof Palette | ((text: string, row: Row) => string);
 }
 
 interface TableOptions<Row> {
@@ -44,7 +45,9 @@ export function table<Row>(
       lines.push(dim(terminal.symbols.rule.repeat(widthOfAll(sizedColumns))));
     const cells = sizedColumns.map((sized) => {
       const text = cell(sized.texts[i] ?? '', sized, terminal);
-      return sized.column.style ? sized.column.style(text, row) : text;
+      const { style } = sized.column;
+      if (typeof style === 'string') return terminal.palette[style](text);
+      return style ? style(text, row) : text;
     });
     lines.push(joinCells(cells));
   });

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { addDays } from '../../calendar.ts';
 import { formatUsd } from '../../money.ts';
 import type { BacktestView } from '../../reading/backtest-schemas.ts';
@@ -5,64 +6,75 @@ import { count } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
+import { note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { parseDay } from '../input/dates.ts';
 import { withReader } from '../with-gateway.ts';
-import { type LastingPeriod, readAmount } from './read.ts';
+import { LASTING_PERIODS, readAmount } from './read.ts';
 
-export interface BacktestOptions {
-  project?: string;
-  period: LastingPeriod;
-  from?: string;
-  to?: string;
-  json?: boolean;
-}
-
+/** A key of one project can read no other. */
+const OWN_PROJECT = [
+  '-p, --project <name>',
+  'project (default: default; with GW_URL, that of the key)',
+] as const;
 const DEFAULT_DAYS = 30;
 
-export async function showBacktest(
-  context: Context,
-  amount: string,
-  { project, period, json, ...days }: BacktestOptions,
-): Promise<void> {
-  const capNanoUsd = readAmount(amount);
-  const report = await withReader(context, async (reader) => {
-    const calendar = await reader.calendar();
-    const now = context.clock.now();
-    const to = parseDay(days.to ?? 'today', '--to', calendar, now);
-    const from =
-      days.from === undefined ? addDays(to, 1 - DEFAULT_DAYS) : parseDay(days.from, '--from', calendar, now);
-    if (from > to) throw usageError(`--from ${from} is after --to ${to}`);
-    return reader.backtest({ project, capNanoUsd, period, from, to });
-  });
-  if (json) sayJson(context, report);
-  else if (report.periods.length === 0)
-    note(context, `No request of project ${report.project_id} from ${report.from} to ${report.to}.`);
-  else say(context, backtestText(report, terminalOf(context.stdout, context.env), context.clock.now()));
-}
+/** What past requests say of a cap. */
+export const addBacktests: SetUp = (command, context) => {
+  backtest(command, context);
+  command
+    .command('suggest')
+    .description('suggest a daily cap from the last 30 days')
+    .option(...OWN_PROJECT)
+    .option(...AS_JSON)
+    .action(async ({ project, json }) => {
+      const suggestion = await withReader(context, (reader) => reader.suggestBudget({ project }));
+      if (json) return sayJson(context, suggestion);
+      const { cap_nano_usd: cap, reason, project_id } = suggestion;
+      if (cap === null) return note(context, `No suggestion: ${reason}.`);
+      const amount = formatUsd(cap);
+      const ofProject = project_id === 'default' ? '' : ` -p ${project_id}`;
+      say(
+        context,
+        `${amount} a day: ${reason}.\nTo set it: gw budget set ${amount.replace(/[$,]/g, '')}${ofProject}`,
+      );
+    });
+};
 
-export async function showSuggestion(
-  context: Context,
-  { project, json }: { project?: string; json?: boolean },
-): Promise<void> {
-  const suggestion = await withReader(context, (reader) => reader.suggestBudget({ project }));
-  if (json) {
-    sayJson(context, suggestion);
-    return;
-  }
-  const { cap_nano_usd: cap, reason, project_id } = suggestion;
-  if (cap === null) {
-    note(context, `No suggestion: ${reason}.`);
-    return;
-  }
-  const amount = formatUsd(cap);
-  const ofProject = project_id === 'default' ? '' : ` -p ${project_id}`;
-  say(
-    context,
-    `${amount} a day: ${reason}.\nTo set it: gw budget set ${amount.replace(/[$,]/g, '')}${ofProject}`,
-  );
-}
+const backtest: SetUp = (command, context) => {
+  command
+    .command('backtest')
+    .argument('<amount>', 'cap in dollars, such as 15')
+    .description('show what a cap would have refused and saved of past requests')
+    .option(...OWN_PROJECT)
+    .addOption(
+      new Option('--period <period>', 'when spending starts again from zero')
+        .choices(LASTING_PERIODS)
+        .default('daily'),
+    )
+    .option('--from <day>', 'first day: YYYY-MM-DD, today, yesterday, 7d (default: 29 days before --to)')
+    .option('--to <day>', 'last day (default: today)')
+    .option(...AS_JSON)
+    .action(async (amount, { project, period, json, ...days }) => {
+      const capNanoUsd = readAmount(amount);
+      const report = await withReader(context, async (reader) => {
+        const calendar = await reader.calendar();
+        const now = context.clock.now();
+        const to = parseDay(days.to ?? 'today', '--to', calendar, now);
+        const from =
+          days.from === undefined
+            ? addDays(to, 1 - DEFAULT_DAYS)
+            : parseDay(days.from, '--from', calendar, now);
+        if (from > to) throw usageError(`--from ${from} is after --to ${to}`);
+        return reader.backtest({ project, capNanoUsd, period, from, to });
+      });
+      if (json) sayJson(context, report);
+      else if (report.periods.length === 0)
+        note(context, `No request of project ${report.project_id} from ${report.from} to ${report.to}.`);
+      else say(context, backtestText(report, terminalOf(context.stdout, context.env), context.clock.now()));
+    });
+};
 
 function backtestText(report: BacktestView, terminal: Terminal, now: number): string {
   const { palette } = terminal;

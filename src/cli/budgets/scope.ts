@@ -1,18 +1,13 @@
 import { type Command, Option } from 'commander';
 import type { Scope } from '../../store/budgets/budgets.ts';
-import { EACH_KINDS, type EachKind } from '../../store/ledger/terms.ts';
+import { EACH_KINDS } from '../../store/ledger/terms.ts';
+import type { OptionsOf } from '../command.ts';
 import { usageError } from '../exit.ts';
 
 /** Options that say what a budget is for, besides a whole project. */
-export interface ScopeOptions {
-  repo?: string;
-  key?: string;
-  session?: string;
-  agent?: string;
-  per?: EachKind;
-}
+export type ScopeOptions = OptionsOf<typeof addScopeOptions>;
 
-export function addScopeOptions(command: Command): Command {
+export function addScopeOptions(command: Command) {
   return command
     .option('--repo <path>', 'only requests from this git repository, such as .')
     .option('--key <key>', 'only requests with this key: its label or id')

@@ -7,7 +7,7 @@ import { addBackupFiles } from '../../store/database/backup-files.ts';
 import { inspectDatabase } from '../../store/database/inspect.ts';
 import { bytes, plural } from '../../terminal/numbers.ts';
 import { writeFault } from '../../write-fault.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { readPassphrase } from '../input/confirm.ts';
@@ -26,46 +26,46 @@ export const backup: SetUp = (command, context) => {
     .option('--force', 'replace an existing file')
     .option('--with-keys', 'include provider keys, encrypted with a passphrase')
     .option('--stdin', 'read the passphrase from stdin')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText('after', HELP)
-    .action((file: string, options: Options) => run(context, file, options));
+    .action(async (file, { force, json, ...options }) => {
+      // Makes an online backup next to the target, checks it and renames it, so that the target is never incomplete.
+      const target = resolve(file);
+      if (!existsSync(dirname(target)))
+        throw new CliError(`there is no folder ${dirname(target)}`, EXIT.notFound);
+      if (statSync(target, { throwIfNoEntry: false })?.isDirectory())
+        throw usageError(`${target} is a folder, not a file`);
+      if (existsSync(target) && !force)
+        throw new CliError(`${target} already exists. To replace it, add --force`);
+      const passphrase = options.withKeys ? await newPassphrase(context, file, options) : undefined;
+      const partial = `${target}.partial`;
+      try {
+        closeSync(openSync(partial, 'w', 0o600));
+        chmodSync(partial, 0o600);
+        await withStore(context, (db) => db.backup(partial));
+        await voidLimits(partial);
+        addBackupFiles(partial, await collectFiles(context.paths, { passphrase, random: systemRandom }));
+        const { faults, requests } = inspectDatabase(partial);
+        if (faults.length > 0)
+          throw new CliError(`the copy is damaged: ${faults.join('; ')}. Run: gw doctor`);
+        renameSync(partial, target);
+        const size = statSync(target).size;
+        if (json) sayJson(context, { file: target, bytes: size, requests });
+        else
+          note(context, `Backed up to ${target}: ${bytes(size)}, ${plural(requests, 'request')}, checked.`);
+      } catch (error) {
+        throw error instanceof GwError || error instanceof CliError ? error : writeFault(target, error);
+      } finally {
+        for (const file of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
+          rmSync(file, { force: true });
+      }
+    });
 };
 
 const HELP = `
 The copy holds projects, hashes of keys, budgets, usage, requests, webhooks
 with their secrets, and the settings. Provider keys are in it only with
 --with-keys. To restore it, here or on another machine: gw restore FILE`;
-
-/** Makes an online backup next to the target, checks it and renames it, so that the target is never incomplete. */
-async function run(context: Context, file: string, { force, json, ...options }: Options): Promise<void> {
-  const target = resolve(file);
-  if (!existsSync(dirname(target)))
-    throw new CliError(`there is no folder ${dirname(target)}`, EXIT.notFound);
-  if (statSync(target, { throwIfNoEntry: false })?.isDirectory())
-    throw usageError(`${target} is a folder, not a file`);
-  if (existsSync(target) && !force)
-    throw new CliError(`${target} already exists. To replace it, add --force`);
-  const passphrase = options.withKeys ? await newPassphrase(context, file, options) : undefined;
-  const partial = `${target}.partial`;
-  try {
-    closeSync(openSync(partial, 'w', 0o600));
-    chmodSync(partial, 0o600);
-    await withStore(context, (db) => db.backup(partial));
-    await voidLimits(partial);
-    addBackupFiles(partial, await collectFiles(context.paths, { passphrase, random: systemRandom }));
-    const { faults, requests } = inspectDatabase(partial);
-    if (faults.length > 0) throw new CliError(`the copy is damaged: ${faults.join('; ')}. Run: gw doctor`);
-    renameSync(partial, target);
-    const size = statSync(target).size;
-    if (json) sayJson(context, { file: target, bytes: size, requests });
-    else note(context, `Backed up to ${target}: ${bytes(size)}, ${plural(requests, 'request')}, checked.`);
-  } catch (error) {
-    throw error instanceof GwError || error instanceof CliError ? error : writeFault(target, error);
-  } finally {
-    for (const file of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
-      rmSync(file, { force: true });
-  }
-}
 
 const MIN_PASSPHRASE = 8;
 

@@ -1,17 +1,15 @@
-import { Argument, type Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import type { BudgetName } from '../../reading/admin.ts';
 import { budgetNameOf } from '../../reading/budget-scope.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import type { Scope } from '../../store/budgets/budgets.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
   ON_LIMITS,
-  type OnLimit,
   teamBudgetOf,
   teamBudgetText,
 } from '../../store/ledger/terms.ts';
@@ -19,7 +17,7 @@ import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
-import { type BacktestOptions, showBacktest, showSuggestion } from '../budgets/backtest.ts';
+import { addBacktests } from '../budgets/backtest.ts';
 import {
   LASTING_PERIODS,
   type LastingPeriod,
@@ -29,53 +27,52 @@ import {
   readRate,
   readRepo,
 } from '../budgets/read.ts';
-import { addScopeOptions, type ScopeOptions, scopeFrom } from '../budgets/scope.ts';
+import { addScopeOptions, scopeFrom } from '../budgets/scope.ts';
 import { budgetTable } from '../budgets/view.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, IN_PROJECT, ONLY_PROJECT, type OptionsOf, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { confirmLoss } from '../input/confirm.ts';
 import { readDuration } from '../input/dates.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
 const PERIODS = [...LASTING_PERIODS, 'rolling'] as const;
 
-interface SetOptions extends ScopeOptions {
-  project: string;
-  period: LastingPeriod;
-  alert?: string;
-  maxRate?: string;
-  onLimit?: OnLimit;
-  json?: boolean;
-}
-
-interface RemoveOptions extends ScopeOptions, Unasked {
-  project: string;
-  period?: BudgetPeriod;
-}
-
-interface RaiseOptions {
-  project: string;
-  for?: string;
-  json?: boolean;
-}
-
-interface ViewOptions {
-  project?: string;
-  repo?: string;
-  json?: boolean;
-  ascii?: boolean;
-}
-
 export const budget: SetUp = (command, context) => {
-  addScopeOptions(
+  set(command, context);
+  raise(command, context);
+  addViewOptions(
+    command.command('list').description('show what is spent, held and left, with a forecast'),
+  ).action(async (options) => void (await show(context, options)));
+  addViewOptions(
     command
-      .command('set')
-      .addArgument(new Argument('[amount]', 'cap in dollars, such as 20 or 0.50'))
-      .description('cap what a project may spend; requests beyond it are refused'),
+      .command('check')
+      .description('list budgets, and exit with code 6 if one is full: for scripts and CI'),
+  ).action(async (options) => {
+    const full = (await show(context, options)).filter(({ exceeded }) => exceeded).map(({ id }) => id);
+    if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
+  });
+  addBacktests(command, context);
+  remove(command, context);
+};
+
+type ViewOptions = OptionsOf<typeof addViewOptions>;
+
+function addViewOptions(command: Command) {
+  return command
+    .option(...ONLY_PROJECT)
+    .option('--repo <path>', 'only budgets that count requests from this git repository')
+    .option('--json', 'print JSON, as GET /v1/budgets returns it')
+    .option('--ascii', 'no block characters');
+}
+
+const set: SetUp = (command, context) => {
+  addScopeOptions(
+    command.command('set').description('cap what a project may spend; requests beyond it are refused'),
   )
-    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .argument('[amount]', 'cap in dollars, such as 20 or 0.50')
+    .option(...IN_PROJECT)
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
         .choices(LASTING_PERIODS)
@@ -89,100 +86,25 @@ export const budget: SetUp = (command, context) => {
         'block: refuse requests beyond it (default); ask: let them wait for gw approve',
       ).choices(ON_LIMITS),
     )
-    .option('--json', 'print JSON')
-    .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
-  command
-    .command('raise')
-    .addArgument(new Argument('<amount>', 'dollars to add to the cap'))
-    .addArgument(new Argument('[budget]', 'name shown by gw budget list; optional if there is only one'))
-    .description('raise a cap by an amount, for good or for a time')
-    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
-    .option('--for <time>', 'the cap falls back by itself after this time, such as 2h')
-    .option('--json', 'print JSON')
-    .action((amount: string, name: string | undefined, options: RaiseOptions) =>
-      raise(context, { amount, name }, options),
-    );
-  addViewOptions(
-    command.command('list').description('show what is spent, held and left, with a forecast'),
-  ).action(async (options: ViewOptions) => void (await show(context, options)));
-  addViewOptions(
-    command
-      .command('check')
-      .description('list budgets, and exit with code 6 if one is full: for scripts and CI'),
-  ).action((options: ViewOptions) => check(context, options));
-  addBacktests(command, context);
-  addScopeOptions(
-    command
-      .command('remove')
-      .addArgument(
-        new Argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app'),
-      )
-      .description('remove a budget'),
-  )
-    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
-    .addOption(
-      new Option('--period <period>', 'which budget; optional if there is only one').choices(PERIODS),
-    )
-    .option('--yes', 'do not ask on a terminal')
-    .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
+    .option(...AS_JSON)
+    .action(async (amount, { project, alert, onLimit, json, ...options }) => {
+      const scope = scopeFrom(options);
+      if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
+      const repo = options.repo === undefined ? undefined : readRepo(options.repo);
+      const terms = termsOf(amount, options);
+      const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
+        budget: await setBudget({ ...terms, ...readAlerts(alert), onLimit, project, repo, scope }),
+        timezone: (await reader.calendar()).timezone,
+      }));
+      if (json) sayJson(context, budget);
+      else note(context, confirmation(budget, timezone, context.clock.now()));
+    });
 };
 
-/** A key of one project can read no other. */
-const OWN_PROJECT = 'project (default: default; with GW_URL, that of the key)';
-
-function addBacktests(command: Command, context: Context): void {
-  command
-    .command('backtest')
-    .addArgument(new Argument('<amount>', 'cap in dollars, such as 15'))
-    .description('show what a cap would have refused and saved of past requests')
-    .option('-p, --project <name>', OWN_PROJECT)
-    .addOption(
-      new Option('--period <period>', 'when spending starts again from zero')
-        .choices(LASTING_PERIODS)
-        .default('daily'),
-    )
-    .option('--from <day>', 'first day: YYYY-MM-DD, today, yesterday, 7d (default: 29 days before --to)')
-    .option('--to <day>', 'last day (default: today)')
-    .option('--json', 'print JSON')
-    .action((amount: string, options: BacktestOptions) => showBacktest(context, amount, options));
-  command
-    .command('suggest')
-    .description('suggest a daily cap from the last 30 days')
-    .option('-p, --project <name>', OWN_PROJECT)
-    .option('--json', 'print JSON')
-    .action((options: { project?: string; json?: boolean }) => showSuggestion(context, options));
-}
-
-function addViewOptions(command: Command): Command {
-  return command
-    .option('-p, --project <name>', 'only this project')
-    .option('--repo <path>', 'only budgets that count requests from this git repository')
-    .option('--json', 'print JSON, as GET /v1/budgets returns it')
-    .option('--ascii', 'no block characters');
-}
-
-async function set(context: Context, amount: string | undefined, options: SetOptions): Promise<void> {
-  const { project, json } = options;
-  const scope = scopeFrom(options);
-  if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
-  const repo = options.repo === undefined ? undefined : readRepo(options.repo);
-  const terms = termsOf(amount, options);
-  const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
-    budget: await setBudget({
-      ...terms,
-      ...readAlerts(options.alert),
-      onLimit: options.onLimit,
-      project,
-      repo,
-      scope,
-    }),
-    timezone: (await reader.calendar()).timezone,
-  }));
-  if (json) sayJson(context, budget);
-  else note(context, confirmation(budget, timezone, context.clock.now()));
-}
-
-function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
+function termsOf(
+  amount: string | undefined,
+  { period, maxRate }: { period: LastingPeriod; maxRate?: string },
+) {
   if (maxRate !== undefined && amount !== undefined) {
     throw usageError(`give an amount or --max-rate, not both: gw budget set --max-rate ${maxRate}`);
   }
@@ -227,38 +149,41 @@ function scopeText({ project_id: project, scope }: BudgetView): string {
   }
 }
 
-async function raise(
-  context: Context,
-  { amount, name }: { amount: string; name: string | undefined },
-  options: RaiseOptions,
-): Promise<void> {
-  const amountNanoUsd = readAmount(amount);
-  const forMs = options.for === undefined ? undefined : readDuration(options.for, '--for');
-  const { budget, timezone } = await withAdmin(context, async ({ raiseBudget }, reader) => ({
-    budget: await raiseBudget({ budget: await budgetToRaise(reader, name, options), amountNanoUsd, forMs }),
-    timezone: (await reader.calendar()).timezone,
-  }));
-  if (options.json) {
-    sayJson(context, budget);
-    return;
-  }
-  const until = forMs === undefined ? undefined : context.clock.now() + forMs;
-  const lasts =
-    until === undefined
-      ? ''
-      : ` until ${createTimeFormat(timezone).moment(until, context.clock.now())} (${timezone}), then it falls back by ${formatUsd(amountNanoUsd)}`;
-  note(
-    context,
-    `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}${lasts}. It applies from the next request.`,
-  );
-}
+const raise: SetUp = (command, context) => {
+  command
+    .command('raise')
+    .argument('<amount>', 'dollars to add to the cap')
+    .argument('[budget]', 'name shown by gw budget list; optional if there is only one')
+    .description('raise a cap by an amount, for good or for a time')
+    .option(...IN_PROJECT)
+    .option('--for <time>', 'the cap falls back by itself after this time, such as 2h')
+    .option(...AS_JSON)
+    .action(async (amount, name, { project, for: time, json }) => {
+      const amountNanoUsd = readAmount(amount);
+      const forMs = time === undefined ? undefined : readDuration(time, '--for');
+      const { budget, timezone } = await withAdmin(context, async ({ raiseBudget }, reader) => ({
+        budget: await raiseBudget({
+          budget: await budgetToRaise(reader, name, project),
+          amountNanoUsd,
+          forMs,
+        }),
+        timezone: (await reader.calendar()).timezone,
+      }));
+      if (json) return sayJson(context, budget);
+      const now = context.clock.now();
+      const lasts =
+        forMs === undefined
+          ? ''
+          : ` until ${createTimeFormat(timezone).moment(now + forMs, now)} (${timezone}), then it falls back by ${formatUsd(amountNanoUsd)}`;
+      note(
+        context,
+        `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}${lasts}. It applies from the next request.`,
+      );
+    });
+};
 
 /** The full name of a budget that is named as lists show it, or of the only one of the project. */
-async function budgetToRaise(
-  reader: Reader,
-  name: string | undefined,
-  { project }: RaiseOptions,
-): Promise<string> {
+async function budgetToRaise(reader: Reader, name: string | undefined, project: string): Promise<string> {
   if (name !== undefined) return namedBudget(await reader.budgets({}), name, 'set AMOUNT').id;
   const [only, ...others] = (await reader.budgets({ project })).filter(
     ({ scope, team }) => scope?.kind !== 'run' && !team,
@@ -287,30 +212,41 @@ async function show(context: Context, options: ViewOptions): Promise<BudgetView[
   return budgets;
 }
 
-async function check(context: Context, options: ViewOptions): Promise<void> {
-  const full = (await show(context, options)).filter(({ exceeded }) => exceeded).map(({ id }) => id);
-  if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
-}
+const remove: SetUp = (command, context) => {
+  addScopeOptions(command.command('remove').description('remove a budget'))
+    .argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app')
+    .option(...IN_PROJECT)
+    .addOption(
+      new Option('--period <period>', 'which budget; optional if there is only one').choices(PERIODS),
+    )
+    .option(...UNASKED)
+    .action(async (name, options) => {
+      const scope = scopeFrom(options);
+      const isSelected = options.period !== undefined || options.repo !== undefined || scope !== undefined;
+      if (name !== undefined && isSelected) {
+        throw usageError(`give a name or options, not both: gw budget remove ${name}`);
+      }
+      const removed = await withAdmin(context, async ({ removeBudget }, reader) => {
+        const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
+        const match =
+          name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name, 'remove');
+        const chosen = match ? budgetNameOf(match) : missingBudget(options, scope);
+        if (match) {
+          const loss = `This ends the cap of ${capText(match)} (${match.id}); what was spent stays in reports.`;
+          await confirmLoss(context, loss, { yes: options.yes, scripted: true });
+        }
+        await removeBudget(chosen);
+        return match?.id;
+      });
+      note(context, `Removed budget ${removed}.`);
+    });
+};
 
-async function remove(context: Context, name: string | undefined, options: RemoveOptions): Promise<void> {
-  const scope = scopeFrom(options);
-  const isSelected = options.period !== undefined || options.repo !== undefined || scope !== undefined;
-  if (name !== undefined && isSelected) {
-    throw usageError(`give a name or options, not both: gw budget remove ${name}`);
-  }
-  const removed = await withAdmin(context, async ({ removeBudget }, reader) => {
-    const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
-    const match =
-      name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name, 'remove');
-    const chosen = match ? budgetNameOf(match) : missingBudget(options, scope);
-    if (match) {
-      const loss = `This ends the cap of ${capText(match)} (${match.id}); what was spent stays in reports.`;
-      await confirmLoss(context, loss, { yes: options.yes, scripted: true });
-    }
-    await removeBudget(chosen);
-    return match?.id;
-  });
-  note(context, `Removed budget ${removed}.`);
+/** The options that select a budget to remove. */
+interface Selection {
+  project: string;
+  period?: BudgetPeriod;
+  repo?: string;
 }
 
 /** The budget of a full name, or of the short one that lists show for a repository's budget. Throws for one of the team. */
@@ -326,7 +262,7 @@ function namedBudget(budgets: BudgetView[], name: string, teamCommand: string): 
 /** The budget that the options select. Those of runs are named in full. */
 function matchingBudget(
   budgets: BudgetView[],
-  options: RemoveOptions,
+  options: Selection,
   wanted: Scope | undefined,
 ): BudgetView | undefined {
   const { period } = options;
@@ -345,10 +281,7 @@ function matchingBudget(
 }
 
 /** A name that no budget has, for the error that says so. */
-function missingBudget(
-  { project, period = 'daily', repo }: RemoveOptions,
-  scope: Scope | undefined,
-): BudgetName {
+function missingBudget({ project, period = 'daily', repo }: Selection, scope: Scope | undefined): BudgetName {
   return { project, period, repo: repo === undefined ? undefined : readOldRepo(repo), scope };
 }
 

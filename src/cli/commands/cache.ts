@@ -2,46 +2,37 @@ import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { CacheView } from '../../reading/cache-schema.ts';
 import { plural, tokens } from '../../terminal/numbers.ts';
 import { missCause, missPlace } from '../../terminal/request-words.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
-import type { SetUp } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
+import { note, say, sayJson } from '../context.ts';
 import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
+import { listText } from '../print-list.ts';
 import { withReader } from '../with-gateway.ts';
 
 const SINCE_START =
   "Prompts are compared in memory: a session's first request after gw starts shows no miss.";
 
-interface Options {
-  session?: string;
-  since: string;
-  project?: string;
-  limit: string;
-  json?: boolean;
-}
-
 export const cache: SetUp = (command, context) => {
   command
     .option('--session <id>', 'only this session: gw sessions')
     .option('--since <time>', 'only requests since then: 1h, 30d, today, YYYY-MM-DD', '7d')
-    .option('-p, --project <name>', 'only this project')
+    .option(...ONLY_PROJECT)
     .option('-n, --limit <count>', 'maximum number, the newest first; the total is of all', '200')
-    .option('--json', 'print JSON')
-    .action((options: Options) => run(context, options));
+    .option(...AS_JSON)
+    .action(async ({ session, since, project, limit, json }) => {
+      const most = readCount(limit, '--limit', { min: 1, max: 1_000 });
+      await withReader(context, async (reader) => {
+        const from = parseSince(since, await reader.calendar(), context.clock.now());
+        const report = await reader.cache({ session, project, since: from, limit: most });
+        if (json) return sayJson(context, report);
+        if (report.total.requests === 0)
+          return note(context, `No cache misses in that time. What caches served: gw usage. ${SINCE_START}`);
+        say(context, cacheTable(report, terminalOf(context.stdout, context.env)));
+      });
+    });
 };
-
-async function run(context: Context, { session, since, project, limit, json }: Options): Promise<void> {
-  const most = readCount(limit, '--limit', { min: 1, max: 1_000 });
-  await withReader(context, async (reader) => {
-    const from = parseSince(since, await reader.calendar(), context.clock.now());
-    const report = await reader.cache({ session, project, since: from, limit: most });
-    if (json) return sayJson(context, report);
-    if (report.total.requests === 0)
-      return note(context, `No cache misses in that time. What caches served: gw usage. ${SINCE_START}`);
-    say(context, cacheTable(report, terminalOf(context.stdout, context.env)));
-  });
-}
 
 type Miss = CacheView['data'][number];
 
@@ -54,7 +45,6 @@ interface Group extends Pick<Miss, 'session_id' | 'agent' | 'cause' | 'missed_to
 
 /** Misses by session and cause, the dearest first. */
 function cacheTable({ data, total }: CacheView, terminal: Terminal): string {
-  const { bold, dim } = terminal.palette;
   const columns: Column<Group>[] = [
     { header: 'session', value: ({ session_id }) => session_id ?? '-', shrinks: true },
     ...(data.some(({ agent }) => agent !== null)
@@ -64,22 +54,19 @@ function cacheTable({ data, total }: CacheView, terminal: Terminal): string {
     { header: 'why', value: ({ cause }) => missCause(cause) },
     { header: 'where', value: ({ example }) => missPlace(example) || '-', shrinks: true },
     { header: 'tokens', value: (group) => tokens(group.missed_tokens), align: 'right' },
-    { header: 'paid extra', value: (group) => usdText(group.missed_usd), align: 'right', style: bold },
+    { header: 'paid extra', value: (group) => usdText(group.missed_usd), align: 'right', style: 'bold' },
     { header: 'request', value: ({ example }) => example.request_id },
   ];
   const groups = groupsOf(data);
   const hidden = total.requests - data.length;
-  return [
-    bold(
-      `Cache misses: ${plural(total.missed_tokens, 'token')} could have been read, ${usdText(total.missed_usd)} paid extra`,
-    ),
-    '',
-    ...table(groups, columns, { terminal }),
-    '',
-    ...(hidden > 0 ? [dim(`${plural(hidden, 'older one')} not listed: -n ${total.requests}`)] : []),
-    dim(`details: gw requests ${groups[0]?.example.request_id ?? 'ID'}`),
-    dim(SINCE_START),
-  ].join('\n');
+  return listText(groups, columns, terminal, {
+    title: `Cache misses: ${plural(total.missed_tokens, 'token')} could have been read, ${usdText(total.missed_usd)} paid extra`,
+    below: [
+      ...(hidden > 0 ? [`${plural(hidden, 'older one')} not listed: -n ${total.requests}`] : []),
+      `details: gw requests ${groups[0]?.example.request_id ?? 'ID'}`,
+      SINCE_START,
+    ],
+  });
 }
 
 const usdText = (usd: number): string => formatUsd(Math.round(usd * NANO_PER_USD));

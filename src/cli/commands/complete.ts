@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, type CommandUnknownOpts } from 'commander';
 import { remoteGateway } from '../../remote/target.ts';
 import { listProjects } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
@@ -14,22 +14,22 @@ interface Candidate {
 }
 
 export const complete: SetUp = (command, context) => {
-  command
-    .argument('[words...]', 'the command line so far, without gw')
-    .action((words: string[]) => run(context, words));
+  run(command, context);
 };
 
-async function run(context: Context, words: string[]): Promise<void> {
-  const before = words.slice(0, -1);
-  const prefix = words.at(-1) ?? '';
-  const entry = entryFor(before);
-  const program = await createProgram(context, entry ? [entry] : []);
-  const all = await candidates(context, program, before, prefix);
-  const lines = all
-    .filter(({ value }) => value.startsWith(prefix))
-    .map(({ value, about }) => `${value}\t${about}`);
-  if (lines.length > 0) say(context, lines.join('\n'));
-}
+const run: SetUp = (command, context) => {
+  command.argument('[words...]', 'the command line so far, without gw').action(async (words) => {
+    const before = words.slice(0, -1);
+    const prefix = words.at(-1) ?? '';
+    const entry = entryFor(before);
+    const program = await createProgram(context, entry ? [entry] : []);
+    const all = await candidates(context, program, before, prefix);
+    const lines = all
+      .filter(({ value }) => value.startsWith(prefix))
+      .map(({ value, about }) => `${value}\t${about}`);
+    if (lines.length > 0) say(context, lines.join('\n'));
+  });
+};
 
 async function candidates(
   context: Context,
@@ -57,8 +57,8 @@ async function candidates(
   ];
 }
 
-function commandAt(program: Command, words: string[]): Command {
-  let command = program;
+function commandAt(program: Command, words: string[]): CommandUnknownOpts {
+  let command: CommandUnknownOpts = program;
   for (const word of words) {
     const next = command.commands.find((sub) => sub.name() === word || sub.aliases().includes(word));
     if (next) command = next;

@@ -12,11 +12,10 @@ import { withoutPassword } from '../../proxy-address.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { widthOf, wrap } from '../../terminal/text.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
 import { changeSetting, deleteIgnored, noteTypos, providerOf, unknownSetting } from '../config/change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import type { Unasked } from '../input/confirm.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';
 
@@ -33,33 +32,38 @@ export const config: SetUp = (command, context) => {
   command
     .command('get <key>')
     .description('print a setting')
-    .option('--json', 'print JSON')
-    .action((key: string, { json }: { json?: boolean }) => get(context, key, json));
+    .option(...AS_JSON)
+    .action((key, { json }) => {
+      const value = settingOf(context, key);
+      if (json) sayJson(context, value);
+      else say(context, String(value));
+    });
   command
     .command('set <key> <value>')
     .description(
       'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project), providers.NAME.proxy (proxy to a provider)',
     )
     .option('--yes', 'do not ask before records are deleted (retention.requests)')
-    .action((key: string, value: string, options: Unasked) => set(context, key, value, options));
+    .action((key, value, { yes }) => set(context, key, value, yes));
   command
     .command('unset <key>')
     .description('reset a setting to its default')
     .option('--yes', 'do not ask before records are deleted (retention.requests)')
-    .action((key: string, options: Unasked) => unset(context, key, options));
-  command
-    .command('list')
-    .description('list the settings')
-    .option('--origin', 'show where each value comes from: environment, config, default')
-    .option('--json', 'print JSON')
-    .action((options: { origin?: boolean; json?: boolean }) => list(context, options));
+    .action(async (key, { yes }) => {
+      const { retired, unknown } = readSettings(context);
+      const path = unknown.find((each) => each.join('.') === key);
+      if (!path && !retired.includes(key)) return set(context, key, undefined, yes);
+      await deleteIgnored(context, path ?? key.split('.'));
+      note(context, `Deleted ${key} from ${context.paths.config}. This version of gw ignored it.`);
+    });
+  list(command, context);
   command
     .command('path')
     .description('print the path of the settings file')
     .action(() => say(context, context.paths.config));
 };
 
-function get(context: Context, key: string, json = false): void {
+function settingOf(context: Context, key: string): string | number {
   const { settings } = readSettings(context);
   const entry = mapEntryOf(key);
   const provider = providerOf(key);
@@ -69,13 +73,11 @@ function get(context: Context, key: string, json = false): void {
       ? settings.providers[provider]?.proxy
       : entry && settings[entry.map][entry.name];
   if (setting === undefined) throw unknownSetting(key);
-  const value = shown(key, writtenOf(setting));
-  if (json) sayJson(context, value);
-  else say(context, String(value));
+  return shown(key, writtenOf(setting));
 }
 
-async function set(context: Context, key: string, text: string | undefined, options: Unasked): Promise<void> {
-  const value = await changeSetting(context, key, text, options);
+async function set(context: Context, key: string, text?: string, yes?: boolean): Promise<void> {
+  const value = await changeSetting(context, key, text, yes);
   await announceChange(context);
   if (key === 'requests.keep_bodies') await noteKeptBodies(context, value === 'on');
   const change =
@@ -107,52 +109,44 @@ async function noteKeptBodies(context: Context, isOn: boolean): Promise<void> {
   await removeBodies(bodies);
 }
 
-async function unset(context: Context, key: string, options: Unasked): Promise<void> {
-  const { retired, unknown } = readSettings(context);
-  const path = unknown.find((each) => each.join('.') === key);
-  if (!path && !retired.includes(key)) return set(context, key, undefined, options);
-  await deleteIgnored(context, path ?? key.split('.'));
-  note(context, `Deleted ${key} from ${context.paths.config}. This version of gw ignored it.`);
-}
-
-async function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): Promise<void> {
-  const { settings, origins } = readSettings(context);
-  const switchedOff = await readSwitchedOff(context);
-  const scalars: Entry[] = SCALAR_KEYS.map((key) => ({
-    key,
-    value: shown(key, writtenOf(settings[key])),
-    origin: originText(key, origins[key]),
-    about: DEFINITIONS[key].about,
-  }));
-  const mapEntries: Entry[] = MAP_KEYS.flatMap((map) =>
-    Object.entries(settings[map]).map(([name, value]) => ({
-      key: `${map}.${name}`,
-      value: writtenOf(value),
-      origin: 'config',
-      about:
-        map === 'optimizer.projects' && switchedOff.has(name)
-          ? 'switched off automatically, because it cost more than it saved: gw optimize report'
-          : MAPS[map].about,
-    })),
-  );
-  if (json) {
-    sayJson(
-      context,
-      Object.fromEntries(
-        [...scalars, ...mapEntries].map((e) => [
-          e.key,
-          origin ? { value: e.value, origin: e.origin } : e.value,
-        ]),
-      ),
-    );
-    return;
-  }
-  const terminal = terminalOf(context.stdout, context.env);
-  const lines = origin
-    ? originLines([...scalars, ...mapEntries], terminal)
-    : settingLines(scalars, mapEntries, terminal);
-  say(context, lines.join('\n'));
-}
+const list: SetUp = (command, context) => {
+  command
+    .command('list')
+    .description('list the settings')
+    .option('--origin', 'show where each value comes from: environment, config, default')
+    .option(...AS_JSON)
+    .action(async ({ origin, json }) => {
+      const { settings, origins } = readSettings(context);
+      const switchedOff = await readSwitchedOff(context);
+      const scalars: Entry[] = SCALAR_KEYS.map((key) => ({
+        key,
+        value: shown(key, writtenOf(settings[key])),
+        origin: originText(key, origins[key]),
+        about: DEFINITIONS[key].about,
+      }));
+      const mapEntries: Entry[] = MAP_KEYS.flatMap((map) =>
+        Object.entries(settings[map]).map(([name, value]) => ({
+          key: `${map}.${name}`,
+          value: writtenOf(value),
+          origin: 'config',
+          about:
+            map === 'optimizer.projects' && switchedOff.has(name)
+              ? 'switched off automatically, because it cost more than it saved: gw optimize report'
+              : MAPS[map].about,
+        })),
+      );
+      if (json) {
+        const data = ({ value, origin: from }: Entry) => (origin ? { value, origin: from } : value);
+        const values = [...scalars, ...mapEntries].map((entry) => [entry.key, data(entry)]);
+        return sayJson(context, Object.fromEntries(values));
+      }
+      const terminal = terminalOf(context.stdout, context.env);
+      const lines = origin
+        ? originLines([...scalars, ...mapEntries], terminal)
+        : settingLines(scalars, mapEntries, terminal);
+      say(context, lines.join('\n'));
+    });
+};
 
 /** A value for display: that of a proxy may hold a password. */
 function shown<T extends string | number>(key: string, value: T): T | string {

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import type { Agent } from '../../agents/agent.ts';
 import { AGENTS } from '../../agents/table.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
 import { type ConnectOptions, connectAgent } from '../connect/connect-agent.ts';
 import { agentRow, listAgents } from '../connect/list-agents.ts';
@@ -15,7 +15,7 @@ export const connect: SetUp = (command, context) => {
     .option('-y, --yes', 'write the changes without asking')
     .option('--statusline', "also show gw's line in Claude Code, after your own status line")
     .option('--no-proof', 'do not run a request of the agent to prove it')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText(
       'after',
       '\nWrites the address and a key of gw into the settings of a coding agent, after showing the diff.\nTo undo it: gw disconnect AGENT. For one run only: gw run -- AGENT',

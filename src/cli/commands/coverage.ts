@@ -14,7 +14,7 @@ import { count, percent, plural } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat, type TimeFormat, timeColumn } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
 import { type Context, homeOf, sayJson, tell } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
@@ -22,48 +22,41 @@ import { parseSince } from '../input/dates.ts';
 import { withReader } from '../with-gateway.ts';
 import { agentArgument } from './connect.ts';
 
-interface Options {
-  since: string;
-  json?: boolean;
-}
-
 const READABLE = AGENTS.filter(({ log }) => log !== undefined);
 
 export const coverage: SetUp = (command, context) => {
   command
     .addArgument(agentArgument('[agent]', 'only this agent', READABLE))
     .option('--since <time>', 'how far back: 15m, 7d, today, YYYY-MM-DD or an ISO time', '7d')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText(
       'after',
       '\nReads the session logs of Claude Code, Codex, opencode and Kilo Code on this machine, and changes nothing.\nExits with code 1 if requests went around gw.',
     )
-    .action((name: string | undefined, options: Options) => run(context, name, options));
+    .action(async (name, { since, json }) => {
+      const agents = name === undefined ? READABLE : [readableAgent(name)];
+      const bypassed = await withReader(context, async (reader) => {
+        const calendar = await reader.calendar();
+        const now = context.clock.now();
+        const from = parseSince(since, calendar, now);
+        if (from > now) throw usageError(`--since ${since} is in the future`);
+        const found = await compare(context, { agents, reader, from, now });
+        const priceOf = await listPriceOf(found, reader, context.paths.prices);
+        const report = coverageReport(found, { from, to: now, priceOf });
+        if (json) sayJson(context, report);
+        else {
+          const terminal = terminalOf(context.stdout, context.env);
+          const times = createTimeFormat(calendar.timezone);
+          tell(
+            context,
+            coverageText(report, { terminal, times, timezone: calendar.timezone, now: context.clock.now() }),
+          );
+        }
+        return report.total.bypassed_requests;
+      });
+      if (bypassed > 0) throw new Exit(EXIT.failure);
+    });
 };
-
-async function run(context: Context, name: string | undefined, { since, json }: Options): Promise<void> {
-  const agents = name === undefined ? READABLE : [readableAgent(name)];
-  const bypassed = await withReader(context, async (reader) => {
-    const calendar = await reader.calendar();
-    const now = context.clock.now();
-    const from = parseSince(since, calendar, now);
-    if (from > now) throw usageError(`--since ${since} is in the future`);
-    const found = await compare(context, { agents, reader, from, now });
-    const priceOf = await listPriceOf(found, reader, context.paths.prices);
-    const report = coverageReport(found, { from, to: now, priceOf });
-    if (json) sayJson(context, report);
-    else {
-      const terminal = terminalOf(context.stdout, context.env);
-      const times = createTimeFormat(calendar.timezone);
-      tell(
-        context,
-        coverageText(report, { terminal, times, timezone: calendar.timezone, now: context.clock.now() }),
-      );
-    }
-    return report.total.bypassed_requests;
-  });
-  if (bypassed > 0) throw new Exit(EXIT.failure);
-}
 
 function readableAgent(name: string): Agent {
   const agent = agentNamed(name);

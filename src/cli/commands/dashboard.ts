@@ -34,20 +34,18 @@ export const dashboard: SetUp = (command, context) => {
     .option('--json', 'print its data as JSON')
     .option('--readonly', 'disable the keys that change anything')
     .option('--ascii', 'no block characters')
-    .action((options: Options) => run(context, options));
+    .action(async (options) => {
+      // Loading Ink takes most of the time to the first frame, so it starts before the database opens.
+      const painter = options.json ? undefined : loadPainter(context, options);
+      const { settings } = readSettings(context);
+      const origin = remoteOf(context)?.gateway.url ?? originOf(addressOf(settings), settings);
+      const baseUrl = `${origin}/v1`;
+      await withGateway(context, async (gateway) => {
+        if (painter) await show(context, options, { gateway, baseUrl, painter });
+        else sayJson(context, await jsonOf(context, gateway.reader));
+      });
+    });
 };
-
-async function run(context: Context, options: Options): Promise<void> {
-  // Loading Ink takes most of the time to the first frame, so it starts before the database opens.
-  const painter = options.json ? undefined : loadPainter(context, options);
-  const { settings } = readSettings(context);
-  const origin = remoteOf(context)?.gateway.url ?? originOf(addressOf(settings), settings);
-  const baseUrl = `${origin}/v1`;
-  await withGateway(context, async (gateway) => {
-    if (painter) await show(context, options, { gateway, baseUrl, painter });
-    else sayJson(context, await jsonOf(context, gateway.reader));
-  });
-}
 
 /** Renders the dashboard on the screen or as text. */
 type Painter =

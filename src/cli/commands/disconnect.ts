@@ -2,14 +2,9 @@ import { readConnections } from '../../agents/settings/connections.ts';
 import type { SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
 import { disconnectAgent } from '../connect/disconnect-agent.ts';
-import { type Context, note } from '../context.ts';
+import { note } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
 import { agentArgument } from './connect.ts';
-
-interface Options {
-  all?: boolean;
-  force?: boolean;
-}
 
 export const disconnect: SetUp = (command, context) => {
   command
@@ -17,15 +12,15 @@ export const disconnect: SetUp = (command, context) => {
     .option('--all', 'disconnect all agents')
     .option('--force', 'also put back values that others have changed since')
     .addHelpText('after', '\nPuts the settings of the agent back as they were, and revokes its key.')
-    .action((name: string | undefined, options: Options) => run(context, name, options));
+    .action(async (name, { all = false, force = false }) => {
+      if ((name === undefined) !== all) throw usageError('name an agent, or --all. See: gw connect');
+      const names =
+        name === undefined
+          ? Object.keys(readConnections(context.paths.connections))
+          : [agentNamed(name).name];
+      if (names.length === 0) note(context, 'No agent is connected.');
+      let isLeft = false;
+      for (const each of names) isLeft = (await disconnectAgent(context, each, { force })) || isLeft;
+      if (isLeft) throw new Exit(EXIT.failure);
+    });
 };
-
-async function run(context: Context, name: string | undefined, { all = false, force = false }: Options) {
-  if ((name === undefined) !== all) throw usageError('name an agent, or --all. See: gw connect');
-  const names =
-    name === undefined ? Object.keys(readConnections(context.paths.connections)) : [agentNamed(name).name];
-  if (names.length === 0) note(context, 'No agent is connected.');
-  let isLeft = false;
-  for (const each of names) isLeft = (await disconnectAgent(context, each, { force })) || isLeft;
-  if (isLeft) throw new Exit(EXIT.failure);
-}

@@ -17,7 +17,7 @@ import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { type ConnectedAgent, checkConnectedAgents } from '../coverage/connected-agent.ts';
 import { findDaemon } from '../daemon/find.ts';
@@ -36,41 +36,32 @@ import { readSettings } from '../settings.ts';
 import { withReader } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
-interface Options {
-  fix?: boolean;
-  quick?: boolean;
-  trustBounds?: boolean;
-  json?: boolean;
-}
-
 export const doctor: SetUp = (command, context) => {
   command
     .option('--fix', 'fix file permissions, and reset a terminal that a killed dashboard left behind')
     .option('--quick', 'skip the integrity check of the database, which is slow for a large one')
     .option('--trust-bounds', 'use bounds of holds again that a provider has exceeded')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText('after', '\nExits with code 1 if anything is broken.')
-    .action((options: Options) => run(context, options));
+    .action(async ({ fix, quick = false, trustBounds, json }) => {
+      if (trustBounds) note(context, `Switched ${plural(await switchBoundsOn(context), 'bound')} on again.`);
+      if (fix) {
+        restoreTerminal(context);
+        for (const finding of checkPermissions(context.paths)) finding.fix?.();
+      }
+      const findings = await examine(context, quick);
+      if (json) sayJson(context, findings.map(findingJson));
+      else {
+        const terminal = terminalOf(context.stdout, context.env);
+        tell(
+          context,
+          findings.map((finding) => findingText(finding, { ...terminal, gw: context.gw })).join('\n'),
+        );
+      }
+      const faults = findings.filter(({ state }) => state === 'broken').length;
+      if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to fix`);
+    });
 };
-
-async function run(context: Context, { fix, quick = false, trustBounds, json }: Options): Promise<void> {
-  if (trustBounds) note(context, `Switched ${plural(await switchBoundsOn(context), 'bound')} on again.`);
-  if (fix) {
-    restoreTerminal(context);
-    for (const finding of checkPermissions(context.paths)) finding.fix?.();
-  }
-  const findings = await examine(context, quick);
-  if (json) sayJson(context, findings.map(findingJson));
-  else {
-    const terminal = terminalOf(context.stdout, context.env);
-    tell(
-      context,
-      findings.map((finding) => findingText(finding, { ...terminal, gw: context.gw })).join('\n'),
-    );
-  }
-  const faults = findings.filter(({ state }) => state === 'broken').length;
-  if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to fix`);
-}
 
 async function examine(context: Context, quick: boolean): Promise<Finding[]> {
   const { paths } = context;

@@ -5,22 +5,15 @@ import { keyFor, parseGatewayUrl } from '../../remote/target.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { type Destination, remoteDestination } from '../client/destination.ts';
-import { clientVariables, exportLines, SHELLS, type Shell } from '../client/variables.ts';
+import { clientVariables, exportLines, SHELLS } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
 import { networkOf } from '../network.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
-
-interface Options {
-  project?: string;
-  url?: string;
-  shell: Shell;
-  json?: boolean;
-}
 
 export const env: SetUp = (command, context) => {
   command
@@ -30,21 +23,19 @@ export const env: SetUp = (command, context) => {
       'gw of another machine, or the URL under which this one is reached from a container',
     )
     .addOption(new Option('--shell <shell>', 'shell to print the lines for').choices(SHELLS).default('sh'))
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText(
       'after',
       '\nbash, zsh:   eval "$(gw env)"\nfish:        gw env --shell fish | source\npowershell:  gw env --shell powershell | Invoke-Expression',
     )
-    .action((options: Options) => run(context, options));
+    .action(async ({ project, url, shell, json }) => {
+      const { origin, key } = await destinationOf(context, url, project);
+      const variables = clientVariables({ origin, key }, context.env);
+      if (json) sayJson(context, variables);
+      else say(context, exportLines(variables, shell));
+      warnOfForeignKeys(context);
+    });
 };
-
-async function run(context: Context, { project, url, shell, json }: Options): Promise<void> {
-  const { origin, key } = await destinationOf(context, url, project);
-  const variables = clientVariables({ origin, key }, context.env);
-  if (json) sayJson(context, variables);
-  else say(context, exportLines(variables, shell));
-  warnOfForeignKeys(context);
-}
 
 async function destinationOf(
   context: Context,

@@ -9,7 +9,7 @@ import { plural } from '../../terminal/numbers.ts';
 import { PLAIN } from '../../terminal/palette.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { readAmount } from '../budgets/read.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys } from '../first-run/default-keys.ts';
 import { keyLines } from '../first-run/first-steps.ts';
@@ -23,16 +23,6 @@ import { knownProviders } from '../providers/known-providers.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-interface Options {
-  yes?: boolean;
-  provider?: string;
-  baseUrl?: string;
-  keyEnv?: string;
-  stdin?: boolean;
-  budget?: string;
-  json?: boolean;
-}
-
 export const init: SetUp = (command, context) => {
   command
     .option('-y, --yes', 'do not prompt; use the options and the environment')
@@ -43,35 +33,33 @@ export const init: SetUp = (command, context) => {
     )
     .option('--stdin', 'read its key from stdin')
     .option('--budget <usd>', 'daily cap in dollars for the default project')
-    .option('--json', 'print JSON')
-    .action((options: Options) => run(context, options));
+    .option(...AS_JSON)
+    .action(async (options) => {
+      const isInteractive = canAsk(context) && !options.yes && !options.stdin;
+      const budget = options.budget === undefined ? undefined : readAmount(options.budget);
+      const provider = options.provider ?? (isInteractive ? await askProvider(context) : undefined);
+      if (provider) {
+        note(context, `Added provider ${provider}: ${await addProvider(context, provider, options)}.`);
+      }
+      const cap = budget ?? (isInteractive ? await askBudget(context) : undefined);
+      const keys = await withStore(context, async (db) => {
+        const newKeys = await ensureDefaults(db, context.clock.now());
+        if (cap !== undefined) {
+          const { calendar } = settingsAndCalendar(context);
+          const project = await getProject(db, DEFAULT_PROJECT);
+          await setBudget(
+            db,
+            project,
+            { period: 'daily', capNanoUsd: cap },
+            { calendar, now: context.clock.now() },
+          );
+        }
+        return newKeys;
+      });
+      if (!options.json) await offerImport(context, { isInteractive });
+      show(context, keys, options.json);
+    });
 };
-
-async function run(context: Context, options: Options): Promise<void> {
-  const isInteractive = canAsk(context) && !options.yes && !options.stdin;
-  const budget = options.budget === undefined ? undefined : readAmount(options.budget);
-  const provider = options.provider ?? (isInteractive ? await askProvider(context) : undefined);
-  if (provider) {
-    note(context, `Added provider ${provider}: ${await addProvider(context, provider, options)}.`);
-  }
-  const cap = budget ?? (isInteractive ? await askBudget(context) : undefined);
-  const keys = await withStore(context, async (db) => {
-    const newKeys = await ensureDefaults(db, context.clock.now());
-    if (cap !== undefined) {
-      const { calendar } = settingsAndCalendar(context);
-      const project = await getProject(db, DEFAULT_PROJECT);
-      await setBudget(
-        db,
-        project,
-        { period: 'daily', capNanoUsd: cap },
-        { calendar, now: context.clock.now() },
-      );
-    }
-    return newKeys;
-  });
-  if (!options.json) await offerImport(context, { isInteractive });
-  show(context, keys, options.json);
-}
 
 function show(context: Context, keys: FirstKeys, json = false): void {
   const providers = [...knownProviders(context).providers.values()].map(({ name }) => name);

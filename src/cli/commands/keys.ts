@@ -1,71 +1,29 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import type { Admin } from '../../reading/admin.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { BudgetView, KeyView, NewKeyView } from '../../reading/schemas.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { capText } from '../../terminal/budget-words.ts';
-import { table } from '../../terminal/table.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { LASTING_PERIODS, type LastingPeriod, readAlerts, readAmount } from '../budgets/read.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { confirmLoss } from '../input/confirm.ts';
 import { readCount } from '../input/count.ts';
 import { readDuration } from '../input/dates.ts';
+import { printList } from '../print-list.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
-interface CreateOptions {
-  project: string;
-  admin?: boolean;
-  label?: string;
-  expires?: string;
-  models?: string;
-  rpm?: string;
-  budget?: string;
-  period?: LastingPeriod;
-  alert?: string;
-  json?: boolean;
-}
-
-interface RotateOptions {
-  overlap: string;
-  expires?: string;
-  json?: boolean;
-}
-
-interface ListOptions {
-  project?: string;
-  all?: boolean;
-  json?: boolean;
-}
-
 export const keys: SetUp = (command, context) => {
-  addCreate(command, context);
-  command
-    .command('list')
-    .description('list keys, without their secrets')
-    .option('-p, --project <name>', 'only this project')
-    .option('--all', 'include revoked keys')
-    .option('--json', 'print JSON')
-    .action((options: ListOptions) => list(context, options));
-  command
-    .command('rotate <key>')
-    .description('replace a key, by id or label; its limits, budgets and spend stay')
-    .option('--overlap <time>', 'how long the former key works too, or 0', '24h')
-    .option('--expires <time>', 'how long the new one works, such as 30d, or never')
-    .option('--json', 'print JSON')
-    .action((key: string, options: RotateOptions) => rotate(context, key, options));
-  command
-    .command('revoke <id>')
-    .description('revoke a key, from the next request')
-    .option('--yes', 'do not ask on a terminal')
-    .action((id: string, options: Unasked) => revoke(context, id, options));
+  create(command, context);
+  list(command, context);
+  rotate(command, context);
+  revoke(command, context);
 };
 
-function addCreate(command: Command, context: Context): void {
+const create: SetUp = (command, context) => {
   command
     .command('create')
     .description('create a key and print it; it is shown only once')
@@ -78,34 +36,31 @@ function addCreate(command: Command, context: Context): void {
     .option('--budget <usd>', "the key's own cap in dollars, such as 5")
     .addOption(new Option('--period <period>', 'of that cap (default: daily)').choices(LASTING_PERIODS))
     .option('--alert <percents>', 'of that cap, such as 50,80,95 (default: 80)')
-    .option('--json', 'print JSON')
-    .action((options: CreateOptions) => create(context, options));
-}
-
-async function create(context: Context, options: CreateOptions): Promise<void> {
-  const { project, admin = false, label = null, json } = options;
-  const models = options.models?.split(',').map((model) => model.trim()) ?? null;
-  const rpm = options.rpm === undefined ? null : readCount(options.rpm, '--rpm', { min: 1, max: 10_000 });
-  const expiresAt = expiryOf(context, options.expires) ?? null;
-  const cap = capOf(options);
-  const created = await withAdmin(context, async (gateway, reader) => {
-    const key = await gateway.createKey({ project, admin, label, models, rpm, expiresAt });
-    return cap ? { ...key, budget: await capKey(gateway, reader, { key, cap }) } : key;
-  });
-  if (json) sayJson(context, created);
-  else say(context, created.key);
-  const kind = admin ? 'admin key' : `key of project ${project}`;
-  const expires = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
-  const capped =
-    'budget' in created ? ` Its budget is ${created.budget.id}: ${capText(created.budget)}.` : '';
-  note(
-    context,
-    `This ${kind} is shown only once.${expires}${capped} To revoke it: gw keys revoke ${created.id}`,
-  );
-}
+    .option(...AS_JSON)
+    .action(async ({ project, admin = false, label = null, json, ...options }) => {
+      const models = options.models?.split(',').map((model) => model.trim()) ?? null;
+      const rpm = options.rpm === undefined ? null : readCount(options.rpm, '--rpm', { min: 1, max: 10_000 });
+      const expiresAt = expiryOf(context, options.expires) ?? null;
+      const cap = capOf(options);
+      const created = await withAdmin(context, async (gateway, reader) => {
+        const key = await gateway.createKey({ project, admin, label, models, rpm, expiresAt });
+        return cap ? { ...key, budget: await capKey(gateway, reader, { key, cap }) } : key;
+      });
+      if (json) sayJson(context, created);
+      else say(context, created.key);
+      const kind = admin ? 'admin key' : `key of project ${project}`;
+      const expires = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
+      const capped =
+        'budget' in created ? ` Its budget is ${created.budget.id}: ${capText(created.budget)}.` : '';
+      note(
+        context,
+        `This ${kind} is shown only once.${expires}${capped} To revoke it: gw keys revoke ${created.id}`,
+      );
+    });
+};
 
 /** The terms of the key's own budget; undefined without `--budget`. */
-function capOf({ budget, period, alert }: CreateOptions) {
+function capOf({ budget, period, alert }: { budget?: string; period?: LastingPeriod; alert?: string }) {
   if (budget !== undefined)
     return { capNanoUsd: readAmount(budget), period: period ?? 'daily', ...readAlerts(alert) };
   if (period === undefined && alert === undefined) return undefined;
@@ -137,54 +92,66 @@ function expiryOf(context: Context, text: string | undefined): number | null | u
   return text === 'never' ? null : context.clock.now() + readDuration(text, '--expires');
 }
 
-async function rotate(context: Context, text: string, options: RotateOptions): Promise<void> {
-  const overlapMs = options.overlap === '0' ? 0 : readDuration(options.overlap, '--overlap');
-  const expiresAt = expiryOf(context, options.expires);
-  const rotated = await withAdmin(context, async ({ rotateKey }, reader) => {
-    const all = await reader.keys({});
-    const found = all.find(({ label }) => label === text) ?? all.find(({ id }) => String(id) === text);
-    if (!found) throw new CliError(`no live key "${text}". See: gw keys list`, EXIT.notFound);
-    return rotateKey({ id: found.id, overlapMs, expiresAt });
-  });
-  if (options.json) sayJson(context, rotated);
-  else say(context, rotated.key);
-  const former =
-    overlapMs === 0
-      ? 'The former one no longer works.'
-      : `The former one works until ${rotated.previous_key_expires_at}.`;
-  note(context, `This is key ${rotated.id} from now on; it is shown only once. ${former}`);
-}
+const rotate: SetUp = (command, context) => {
+  command
+    .command('rotate <key>')
+    .description('replace a key, by id or label; its limits, budgets and spend stay')
+    .option('--overlap <time>', 'how long the former key works too, or 0', '24h')
+    .option('--expires <time>', 'how long the new one works, such as 30d, or never')
+    .option(...AS_JSON)
+    .action(async (text, options) => {
+      const overlapMs = options.overlap === '0' ? 0 : readDuration(options.overlap, '--overlap');
+      const expiresAt = expiryOf(context, options.expires);
+      const rotated = await withAdmin(context, async ({ rotateKey }, reader) => {
+        const all = await reader.keys({});
+        const found = all.find(({ label }) => label === text) ?? all.find(({ id }) => String(id) === text);
+        if (!found) throw new CliError(`no live key "${text}". See: gw keys list`, EXIT.notFound);
+        return rotateKey({ id: found.id, overlapMs, expiresAt });
+      });
+      if (options.json) sayJson(context, rotated);
+      else say(context, rotated.key);
+      const former =
+        overlapMs === 0
+          ? 'The former one no longer works.'
+          : `The former one works until ${rotated.previous_key_expires_at}.`;
+      note(context, `This is key ${rotated.id} from now on; it is shown only once. ${former}`);
+    });
+};
 
-async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
-  const { rows, budgets, timezone } = await withReader(context, async (reader) => ({
-    rows: await reader.keys({ project, revoked: all }),
-    budgets: json ? [] : await reader.budgets({ project }),
-    timezone: (await reader.calendar()).timezone,
-  }));
-  if (json) {
-    sayJson(context, rows);
-    return;
-  }
-  const times = createTimeFormat(timezone);
-  const now = context.clock.now();
-  const at = (time: string) => times.moment(Date.parse(time), now);
-  const lines = table(
-    rows,
-    [
-      { header: 'id', value: ({ id }) => String(id), align: 'right' },
-      { header: 'project', value: (key) => key.project_id, shrinks: true },
-      { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
-      { header: 'kind', value: ({ admin, team }) => (team ? 'team' : admin ? 'admin' : 'project') },
-      { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
-      { header: 'last used', value: ({ last_used_at }) => (last_used_at === null ? '-' : at(last_used_at)) },
-      { header: 'spent', value: ({ spent_nano_usd }) => formatUsd(spent_nano_usd), align: 'right' },
-      { header: 'until', value: (key) => endOf(key, { at, now }) },
-      { header: '', value: (key) => limitsOf(key, budgets), shrinks: true },
-    ],
-    { terminal: terminalOf(context.stdout, context.env) },
-  );
-  say(context, lines.join('\n'));
-}
+const list: SetUp = (command, context) => {
+  command
+    .command('list')
+    .description('list keys, without their secrets')
+    .option(...ONLY_PROJECT)
+    .option('--all', 'include revoked keys')
+    .option(...AS_JSON)
+    .action(async ({ project, all, json }) => {
+      const { rows, budgets, timezone } = await withReader(context, async (reader) => ({
+        rows: await reader.keys({ project, revoked: all }),
+        budgets: json ? [] : await reader.budgets({ project }),
+        timezone: (await reader.calendar()).timezone,
+      }));
+      const times = createTimeFormat(timezone);
+      const now = context.clock.now();
+      const at = (time: string) => times.moment(Date.parse(time), now);
+      printList(
+        context,
+        rows,
+        [
+          { header: 'id', value: ({ id }) => String(id), align: 'right' },
+          { header: 'project', value: (key) => key.project_id, shrinks: true },
+          { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
+          { header: 'kind', value: ({ admin, team }) => (team ? 'team' : admin ? 'admin' : 'project') },
+          { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
+          { header: 'last used', value: ({ last_used_at: time }) => (time === null ? '-' : at(time)) },
+          { header: 'spent', value: ({ spent_nano_usd }) => formatUsd(spent_nano_usd), align: 'right' },
+          { header: 'until', value: (key) => endOf(key, { at, now }) },
+          { header: '', value: (key) => limitsOf(key, budgets), shrinks: true },
+        ],
+        { json },
+      );
+    });
+};
 
 /** When a key stops working, or that it has. */
 function endOf(
@@ -204,18 +171,24 @@ function limitsOf({ id, label, project_id, models, rpm }: KeyView, budgets: Budg
   return [...caps, rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
 }
 
-async function revoke(context: Context, text: string, { yes }: Unasked): Promise<void> {
-  const id = Number(text);
-  if (!Number.isSafeInteger(id) || id < 1) {
-    throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
-  }
-  await withAdmin(context, async ({ revokeKey }, reader) => {
-    const key = (await reader.keys({})).find((each) => each.id === id);
-    if (key) {
-      const loss = `This ends key ${key.label ?? id} of project ${key.project_id} for good: programs that use it get a 401.`;
-      await confirmLoss(context, loss, { yes, scripted: true });
-    }
-    await revokeKey(id);
-  });
-  note(context, `Revoked key ${id}.`);
-}
+const revoke: SetUp = (command, context) => {
+  command
+    .command('revoke <id>')
+    .description('revoke a key, from the next request')
+    .option(...UNASKED)
+    .action(async (text, { yes }) => {
+      const id = Number(text);
+      if (!Number.isSafeInteger(id) || id < 1) {
+        throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
+      }
+      await withAdmin(context, async ({ revokeKey }, reader) => {
+        const key = (await reader.keys({})).find((each) => each.id === id);
+        if (key) {
+          const loss = `This ends key ${key.label ?? id} of project ${key.project_id} for good: programs that use it get a 401.`;
+          await confirmLoss(context, loss, { yes, scripted: true });
+        }
+        await revokeKey(id);
+      });
+      note(context, `Revoked key ${id}.`);
+    });
+};

@@ -3,49 +3,47 @@ import { isLoopback } from '../../loopback.ts';
 import { connectRemote } from '../../remote/client.ts';
 import { deleteLogin, saveLogin } from '../../remote/login.ts';
 import { parseGatewayKey, parseGatewayUrl } from '../../remote/target.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { networkOf } from '../network.ts';
 import { whoami } from '../remote/whoami.ts';
 
-interface Options {
-  keyStdin?: boolean;
-  json?: boolean;
-}
-
 export const login: SetUp = (command, context) => {
+  run(command, context);
+};
+
+const run: SetUp = (command, context) => {
   command
     .argument('<url>', 'such as https://gw.example.com')
     .option('--key-stdin', 'read the key from stdin instead of the terminal')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText(
       'after',
       '\nThe key is stored in a file that only you can read. GW_URL and GW_KEY win over it.',
     )
-    .action((url: string, options: Options) => run(context, url, options));
+    .action(async (text, { keyStdin = false, json }) => {
+      const url = parseGatewayUrl(text, 'gw login:');
+      const { protocol, hostname } = new URL(url);
+      if (protocol === 'http:' && !isLoopback(hostname)) {
+        note(context, `warning: ${url} is not https: the key and all prompts travel in clear text`);
+      }
+      const key = parseGatewayKey(await readKey(context, url, keyStdin), 'the text');
+      const { version, key: owned } = await whoami(
+        connectRemote({ url, key }, { network: () => networkOf(context) }),
+      );
+      saveLogin(context.paths, { url, key });
+      if (json) sayJson(context, { url, version, key: owned });
+      const kind = owned.admin ? 'an admin key' : 'a key';
+      note(
+        context,
+        `Logged in to ${url} (gw ${version}) with ${kind} of project ${owned.project_id}. Commands use this gw now; to end that: gw logout`,
+      );
+      if (context.env.GW_URL !== undefined)
+        note(context, 'GW_URL is set in this shell, and wins: unset GW_URL');
+    });
 };
-
-async function run(context: Context, text: string, { keyStdin = false, json }: Options): Promise<void> {
-  const url = parseGatewayUrl(text, 'gw login:');
-  const { protocol, hostname } = new URL(url);
-  if (protocol === 'http:' && !isLoopback(hostname)) {
-    note(context, `warning: ${url} is not https: the key and all prompts travel in clear text`);
-  }
-  const key = parseGatewayKey(await readKey(context, url, keyStdin), 'the text');
-  const { version, key: owned } = await whoami(
-    connectRemote({ url, key }, { network: () => networkOf(context) }),
-  );
-  saveLogin(context.paths, { url, key });
-  if (json) sayJson(context, { url, version, key: owned });
-  const kind = owned.admin ? 'an admin key' : 'a key';
-  note(
-    context,
-    `Logged in to ${url} (gw ${version}) with ${kind} of project ${owned.project_id}. Commands use this gw now; to end that: gw logout`,
-  );
-  if (context.env.GW_URL !== undefined) note(context, 'GW_URL is set in this shell, and wins: unset GW_URL');
-}
 
 async function readKey(context: Context, url: string, keyStdin: boolean): Promise<string> {
   if (keyStdin) return readSecret(context);

@@ -5,36 +5,30 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import { clean, escapeJson } from '../../terminal/text.ts';
 import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, note, say } from '../context.ts';
+import { note, say } from '../context.ts';
 import { tailOf } from '../daemon/log-tail.ts';
 import { readCount } from '../input/count.ts';
 import { followFile } from '../logs/follow.ts';
 import { readSettings } from '../settings.ts';
-
-interface Options {
-  follow?: boolean;
-  lines: string;
-  json?: boolean;
-}
 
 export const logs: SetUp = (command, context) => {
   command
     .option('-f, --follow', 'keep printing new lines, until Ctrl-C')
     .option('-n, --lines <count>', 'number of last lines to print', '40')
     .option('--json', 'print the lines as they are in the file')
-    .action((options: Options) => run(context, options));
+    .action(async ({ follow, lines, json }) => {
+      const count = readCount(lines, '--lines');
+      const file = context.paths.log;
+      if (!existsSync(file)) note(context, `Nothing is logged yet (${file}). Run: gw start`);
+      const times = createTimeFormat(readSettings(context).settings.timezone);
+      const format = json
+        ? escapeJson
+        : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
+      const print = (line: string) => say(context, format(line));
+      if (follow) await followFile(file, { print, lines: count });
+      else tailOf(file, count).forEach(print);
+    });
 };
-
-async function run(context: Context, { follow, lines, json }: Options): Promise<void> {
-  const count = readCount(lines, '--lines');
-  const file = context.paths.log;
-  if (!existsSync(file)) note(context, `Nothing is logged yet (${file}). Run: gw start`);
-  const times = createTimeFormat(readSettings(context).settings.timezone);
-  const format = json ? escapeJson : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
-  const print = (line: string) => say(context, format(line));
-  if (follow) await followFile(file, { print, lines: count });
-  else tailOf(file, count).forEach(print);
-}
 
 /** pino's levels: https://github.com/pinojs/pino/blob/main/docs/api.md#logger-level */
 const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };

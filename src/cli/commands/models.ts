@@ -1,14 +1,13 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { table } from '../../terminal/table.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';
 import { httpGet } from '../daemon/http.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { printList } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
 
@@ -29,11 +28,6 @@ interface Models {
   unpriced: string[];
 }
 
-interface Options {
-  project: string;
-  json?: boolean;
-}
-
 /** gw asks every provider for its list, which takes as long as the slowest one. */
 const TIMEOUT_MS = 30_000;
 
@@ -41,67 +35,63 @@ export const models: SetUp = (command, context) => {
   command
     .argument('[text]', 'only models whose name contains this')
     .option('-p, --project <name>', 'project to ask for', DEFAULT_PROJECT)
-    .option('--json', 'print JSON')
-    .action((text: string | undefined, options: Options) => run(context, text, options));
+    .option(...AS_JSON)
+    .action(async (text, { project, json }) => {
+      const search = text?.toLowerCase() ?? '';
+      const { data, errors, unpriced } = await fetchModels(context, project);
+      const known = new Set(data.map(({ id }) => id));
+      const more: Model[] = unpriced
+        .filter((id) => !known.has(id))
+        .map((id) => ({ id, pricing: null, unpriced: true }));
+      const matches = [...data, ...more].filter(({ id }) => id.toLowerCase().includes(search));
+      for (const { provider, error } of errors) {
+        note(
+          context,
+          clean(`cannot list the models of ${provider}: ${error}. See: gw providers test ${provider}`),
+        );
+      }
+      if (json) return sayJson(context, matches);
+      if (matches.length === 0) {
+        throw new CliError(
+          `no models${text ? ` with "${text}" in their name` : ''}. See: gw providers test`,
+          EXIT.notFound,
+        );
+      }
+      const noPrice = new Set(unpriced);
+      say(context, 'Prices in dollars per million tokens\n');
+      printList(
+        context,
+        matches,
+        [
+          {
+            header: 'model',
+            value: ({ id, alias_for }) => (alias_for === undefined ? id : `${id} > ${alias_for}`),
+            shrinks: true,
+          },
+          {
+            header: 'input',
+            value: ({ id, pricing }) => (noPrice.has(id) ? 'unpriced' : price(pricing?.input)),
+            align: 'right',
+          },
+          {
+            header: 'output',
+            value: ({ id, pricing }) => (noPrice.has(id) ? '' : price(pricing?.output)),
+            align: 'right',
+          },
+        ],
+        { json },
+      );
+      if (matches.some(({ id }) => noPrice.has(id))) {
+        note(
+          context,
+          'Budgets refuse unpriced models. For newer prices: gw prices update   To set one: gw prices set MODEL --input X --output Y',
+        );
+      }
+      if (matches.some(({ id, pricing }) => !noPrice.has(id) && price(pricing?.input) === UNKNOWN)) {
+        note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
+      }
+    });
 };
-
-async function run(context: Context, text: string | undefined, { project, json }: Options): Promise<void> {
-  const search = text?.toLowerCase() ?? '';
-  const { data, errors, unpriced } = await fetchModels(context, project);
-  const known = new Set(data.map(({ id }) => id));
-  const more: Model[] = unpriced
-    .filter((id) => !known.has(id))
-    .map((id) => ({ id, pricing: null, unpriced: true }));
-  const matches = [...data, ...more].filter(({ id }) => id.toLowerCase().includes(search));
-  for (const { provider, error } of errors) {
-    note(
-      context,
-      clean(`cannot list the models of ${provider}: ${error}. See: gw providers test ${provider}`),
-    );
-  }
-  if (json) {
-    sayJson(context, matches);
-    return;
-  }
-  if (matches.length === 0) {
-    throw new CliError(
-      `no models${text ? ` with "${text}" in their name` : ''}. See: gw providers test`,
-      EXIT.notFound,
-    );
-  }
-  const noPrice = new Set(unpriced);
-  const lines = table(
-    matches,
-    [
-      {
-        header: 'model',
-        value: ({ id, alias_for }) => (alias_for === undefined ? id : `${id} > ${alias_for}`),
-        shrinks: true,
-      },
-      {
-        header: 'input',
-        value: ({ id, pricing }) => (noPrice.has(id) ? 'unpriced' : price(pricing?.input)),
-        align: 'right',
-      },
-      {
-        header: 'output',
-        value: ({ id, pricing }) => (noPrice.has(id) ? '' : price(pricing?.output)),
-        align: 'right',
-      },
-    ],
-    { terminal: terminalOf(context.stdout, context.env) },
-  );
-  say(context, ['Prices in dollars per million tokens', '', ...lines].join('\n'));
-  if (matches.some(({ id }) => noPrice.has(id))) {
-    note(
-      context,
-      'Budgets refuse unpriced models. For newer prices: gw prices update   To set one: gw prices set MODEL --input X --output Y',
-    );
-  }
-  if (matches.some(({ id, pricing }) => !noPrice.has(id) && price(pricing?.input) === UNKNOWN)) {
-    note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
-  }
-}
 
 const UNKNOWN = '-';
 

@@ -11,7 +11,7 @@ import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { wrap } from '../../terminal/text.ts';
 import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 import { writing } from '../../write-fault.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { answerLines } from '../input/jsonl.ts';
@@ -43,7 +43,7 @@ export const optimize: SetUp = (command, context) => {
     .option('--diff', 'show the changes in each message (default without --output)')
     .option('--no-diff', 'show only the figures')
     .option('--output <file>', 'write the compressed request to this file; - is stdout')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addOption(
       new Option(
         '--jsonl',
@@ -51,12 +51,20 @@ export const optimize: SetUp = (command, context) => {
       ).conflicts(['model', 'diff', 'output', 'json']),
     )
     .addHelpText('after', '\nNothing is sent. To set the level: gw config set optimizer.level balanced')
-    .action((file: string | undefined, options: Options) => run(context, file, options));
+    .action(async (file, options) => {
+      const level = options.level ?? levelInForce(context);
+      if (options.jsonl) await compressLines(context, file, level);
+      else if (file !== undefined) await compressFile(context, file, { ...options, level });
+      else
+        throw usageError(
+          'missing file. For example: gw optimize request.json   or: gw optimize - < request.json',
+        );
+    });
   command
     .command('report')
     .description('show whether compression pays: what compressed and held-out conversations cost')
-    .option('-p, --project <name>', 'only this project')
-    .option('--json', 'print JSON')
+    .option(...ONLY_PROJECT)
+    .option(...AS_JSON)
     .action((_options: object, subcommand: Command) => report(context, subcommand.optsWithGlobals()));
 };
 
@@ -79,16 +87,6 @@ async function report(
   const time = createTimeFormat(settings.timezone);
   for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
   say(context, wrap(REPORT_NOTE, terminal.columns).map(terminal.palette.dim).join('\n'));
-}
-
-async function run(context: Context, file: string | undefined, options: Options): Promise<void> {
-  const level = options.level ?? levelInForce(context);
-  if (options.jsonl) await compressLines(context, file, level);
-  else if (file !== undefined) await compressFile(context, file, { ...options, level });
-  else
-    throw usageError(
-      'missing file. For example: gw optimize request.json   or: gw optimize - < request.json',
-    );
 }
 
 /** The configured level; `safe` when the optimizer is off, to show what it would do. */

@@ -5,59 +5,25 @@ import type { StoredPrice } from '../../store/accounts/prices.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { confirmLoss } from '../input/confirm.ts';
 import { parseTime } from '../input/dates.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
 import type { UpdateOptions } from '../prices/update.ts';
 import { readSettings } from '../settings.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
-interface SetOptions {
-  input: string;
-  output: string;
-  cachedInput?: string;
-  cacheWrite?: string;
-  cacheWrite1h?: string;
-  perRequest?: string;
-}
-
-interface DiffOptions {
-  since: string;
-  project?: string;
-  json?: boolean;
-}
-
 export const prices: SetUp = (command, context) => {
   command
     .command('list [model]')
     .description('list the prices that you set, or show the price in force of a model')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .action((model: string | undefined, { json }: { json?: boolean }) => list(context, model, json));
-  command
-    .command('set <model>')
-    .description('set the price of a model, or of provider/model; it overrides the built-in one')
-    .requiredOption('--input <usd>', 'dollars per million input tokens')
-    .requiredOption('--output <usd>', 'dollars per million output tokens')
-    .option('--cached-input <usd>', 'dollars per million tokens read from the prompt cache')
-    .option('--cache-write <usd>', 'dollars per million tokens written to the prompt cache')
-    .option('--cache-write-1h <usd>', 'the same, with a lifetime of an hour')
-    .option('--per-request <usd>', 'dollars per request, on top of its tokens')
-    .action((model: string, options: SetOptions) => set(context, model, options));
-  command
-    .command('remove <model>')
-    .description('remove a price that you set')
-    .option('--yes', 'do not ask on a terminal')
-    .action((model: string, options: Unasked) => remove(context, model, options));
-  command
-    .command('diff')
-    .description("compare what was booked with today's prices, by model")
-    .option('--since <time>', 'how far back: 24h, 7d, today, YYYY-MM-DD or an ISO time', '30d')
-    .option('-p, --project <name>', 'only this project')
-    .option('--json', 'print JSON')
-    .action((options: DiffOptions) => diff(context, options));
+  set(command, context);
+  remove(command, context);
+  diff(command, context);
   command
     .command('update')
     .description('download newer prices of genai-prices, and show what they change before they are used')
@@ -90,59 +56,84 @@ async function list(context: Context, model: string | undefined, json = false): 
   });
 }
 
-async function diff(context: Context, { since, project, json }: DiffOptions): Promise<void> {
-  const { bookedJson, bookedPrices, bookedTable } = await import('../prices/booked.ts');
-  await withReader(context, async (reader) => {
-    const calendar = await reader.calendar();
-    const now = context.clock.now();
-    const from = parseTime(since, '--since', calendar, now) ?? now;
-    if (from > now) throw usageError(`--since ${since} is in the future`);
-    const rows = await bookedPrices(reader, { project, since: from });
-    if (json) sayJson(context, bookedJson(rows));
-    else if (rows.length === 0) note(context, `No requests were booked since ${calendar.dateOf(from)}.`);
-    else say(context, bookedTable(rows, calendar.dateOf(from), terminalOf(context.stdout, context.env)));
-  });
-}
+const diff: SetUp = (command, context) => {
+  command
+    .command('diff')
+    .description("compare what was booked with today's prices, by model")
+    .option('--since <time>', 'how far back: 24h, 7d, today, YYYY-MM-DD or an ISO time', '30d')
+    .option(...ONLY_PROJECT)
+    .option(...AS_JSON)
+    .action(async ({ since, project, json }) => {
+      const { bookedJson, bookedPrices, bookedTable } = await import('../prices/booked.ts');
+      await withReader(context, async (reader) => {
+        const calendar = await reader.calendar();
+        const now = context.clock.now();
+        const from = parseTime(since, '--since', calendar, now) ?? now;
+        if (from > now) throw usageError(`--since ${since} is in the future`);
+        const rows = await bookedPrices(reader, { project, since: from });
+        if (json) sayJson(context, bookedJson(rows));
+        else if (rows.length === 0) note(context, `No requests were booked since ${calendar.dateOf(from)}.`);
+        else say(context, bookedTable(rows, calendar.dateOf(from), terminalOf(context.stdout, context.env)));
+      });
+    });
+};
 
-async function set(context: Context, text: string, options: SetOptions): Promise<void> {
-  const price: StoredPrice = {
-    ...modelOf(text, configuredIn(context)),
-    inputPicoUsd: readPrice(options.input, '--input'),
-    outputPicoUsd: readPrice(options.output, '--output'),
-    ...(options.cachedInput === undefined
-      ? {}
-      : { cachedInputPicoUsd: readPrice(options.cachedInput, '--cached-input') }),
-    ...(options.cacheWrite === undefined
-      ? {}
-      : { cacheWritePicoUsd: readPrice(options.cacheWrite, '--cache-write') }),
-    ...(options.cacheWrite1h === undefined
-      ? {}
-      : { cacheWrite1hPicoUsd: readPrice(options.cacheWrite1h, '--cache-write-1h') }),
-    ...(options.perRequest === undefined
-      ? {}
-      : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
-  };
-  await withAdmin(context, ({ setPrice }) => setPrice(price));
-  const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
-  note(
-    context,
-    `Set the price of ${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out per million tokens${fee}. It applies from the next request; recorded costs stay as they are.`,
-  );
-}
+const set: SetUp = (command, context) => {
+  command
+    .command('set <model>')
+    .description('set the price of a model, or of provider/model; it overrides the built-in one')
+    .requiredOption('--input <usd>', 'dollars per million input tokens')
+    .requiredOption('--output <usd>', 'dollars per million output tokens')
+    .option('--cached-input <usd>', 'dollars per million tokens read from the prompt cache')
+    .option('--cache-write <usd>', 'dollars per million tokens written to the prompt cache')
+    .option('--cache-write-1h <usd>', 'the same, with a lifetime of an hour')
+    .option('--per-request <usd>', 'dollars per request, on top of its tokens')
+    .action(async (text, options) => {
+      const price: StoredPrice = {
+        ...modelOf(text, configuredIn(context)),
+        inputPicoUsd: readPrice(options.input, '--input'),
+        outputPicoUsd: readPrice(options.output, '--output'),
+        ...(options.cachedInput === undefined
+          ? {}
+          : { cachedInputPicoUsd: readPrice(options.cachedInput, '--cached-input') }),
+        ...(options.cacheWrite === undefined
+          ? {}
+          : { cacheWritePicoUsd: readPrice(options.cacheWrite, '--cache-write') }),
+        ...(options.cacheWrite1h === undefined
+          ? {}
+          : { cacheWrite1hPicoUsd: readPrice(options.cacheWrite1h, '--cache-write-1h') }),
+        ...(options.perRequest === undefined
+          ? {}
+          : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
+      };
+      await withAdmin(context, ({ setPrice }) => setPrice(price));
+      const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
+      note(
+        context,
+        `Set the price of ${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out per million tokens${fee}. It applies from the next request; recorded costs stay as they are.`,
+      );
+    });
+};
 
-async function remove(context: Context, text: string, { yes }: Unasked): Promise<void> {
-  const { provider, model } = modelOf(text, configuredIn(context));
-  const loss = `This removes your price of ${text}; without a built-in one, budgets refuse its requests.`;
-  const removed = await withAdmin(context, async ({ removePrice }, reader) => {
-    const isSet = (await reader.prices()).some(
-      (each) => (each.provider ?? '') === provider && each.model === model,
-    );
-    if (isSet) await confirmLoss(context, loss, { yes, scripted: true });
-    return removePrice(provider, model);
-  });
-  if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
-  note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
-}
+const remove: SetUp = (command, context) => {
+  command
+    .command('remove <model>')
+    .description('remove a price that you set')
+    .option(...UNASKED)
+    .action(async (text, { yes }) => {
+      const { provider, model } = modelOf(text, configuredIn(context));
+      const loss = `This removes your price of ${text}; without a built-in one, budgets refuse its requests.`;
+      const removed = await withAdmin(context, async ({ removePrice }, reader) => {
+        const isSet = (await reader.prices()).some(
+          (each) => (each.provider ?? '') === provider && each.model === model,
+        );
+        if (isSet) await confirmLoss(context, loss, { yes, scripted: true });
+        return removePrice(provider, model);
+      });
+      if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
+      note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
+    });
+};
 
 /** Names of the configured providers. */
 function configuredIn(context: Context): string[] {

@@ -2,17 +2,15 @@ import { Option } from 'commander';
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets } from '../../config/secrets.ts';
 import { wayText } from '../../network/way-out.ts';
-import type { ProvidersView } from '../../reading/schemas.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { duration } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp, UNASKED } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { confirmLoss } from '../input/confirm.ts';
 import { networkOf } from '../network.ts';
-import { type AddOptions, addProvider } from '../providers/add-provider.ts';
+import { printList } from '../print-list.ts';
+import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { type Probe, probeProvider, wayJson } from '../providers/probe-provider.ts';
 import { readSettings } from '../settings.ts';
@@ -30,68 +28,62 @@ export const providers: SetUp = (command, context) => {
     .option('--proxy <url>', 'proxy to it alone, or none to go past that of the environment')
     .addOption(new Option('--key <key>').hideHelp())
     .addOption(new Option('--wire <wire>', 'API that it speaks').choices(['openai', 'anthropic']))
-    .action((name: string, options: AddOptions) => add(context, name, options));
+    .action(async (name, options) => {
+      const keyNote = await addProvider(context, name, options);
+      note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
+    });
+  list(command, context);
+  test(command, context);
+  remove(command, context);
+};
+
+const list: SetUp = (command, context) => {
   command
     .command('list')
     .description('list the providers and where their keys come from')
-    .option('--json', 'print JSON')
-    .action(({ json }: { json?: boolean }) => list(context, json));
+    .option(...AS_JSON)
+    .action(async ({ json }) => {
+      const { providers, problems } = await withReader(context, (reader) => reader.providers());
+      if (!json) for (const { name, message } of problems) note(context, `! ${name} ${message}`);
+      printList(
+        context,
+        providers,
+        [
+          { header: 'provider', value: ({ name }) => name, shrinks: true },
+          { header: 'address', value: ({ base_url }) => base_url, shrinks: true },
+          { header: 'key', value: ({ key_source }) => key_source },
+          { header: 'source', value: ({ source }) => source },
+        ],
+        {
+          json,
+          data: { providers, problems },
+          empty: 'No providers yet; the built-in sandbox/* models work. To add one: gw providers add openai',
+        },
+      );
+    });
+};
+
+const test: SetUp = (command, context) => {
   command
     .command('test [name]')
     .description('check that each provider, or one, is reachable and accepts its key')
-    .option('--json', 'print JSON')
-    .action((name: string | undefined, { json }: { json?: boolean }) => test(context, name, json));
-  command
-    .command('remove <name>')
-    .description('remove a provider and its stored key')
-    .option('--yes', 'do not ask on a terminal')
-    .action((name: string, options: Unasked) => remove(context, name, options));
+    .option(...AS_JSON)
+    .action(async (name, { json }) => {
+      const registry = knownProviders(context);
+      const isAsked = (each: { name: string }) => name === undefined || each.name === name;
+      const broken = registry.problems
+        .filter(isAsked)
+        .map((problem): Probe => ({ ...problem, ok: false, durationMs: 0 }));
+      const targets = [...registry.providers.values()].filter(isAsked);
+      if (name !== undefined && targets.length + broken.length === 0) throw unknownProvider(name);
+      const options = { network: await networkOf(context), monotonic: context.clock.monotonic };
+      const probes = await Promise.all(targets.map((provider) => probeProvider(provider, options)));
+      const results = [...broken, ...probes];
+      if (json) sayJson(context, results.map(resultJson));
+      else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
+      if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);
+    });
 };
-
-async function add(context: Context, name: string, options: AddOptions): Promise<void> {
-  const keyNote = await addProvider(context, name, options);
-  note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
-}
-
-async function list(context: Context, json = false): Promise<void> {
-  const { providers, problems } = await withReader(context, (reader) => reader.providers());
-  if (json) {
-    sayJson(context, { providers, problems });
-    return;
-  }
-  for (const { name, message } of problems) note(context, `! ${name} ${message}`);
-  const columns: Column<ProvidersView['providers'][number]>[] = [
-    { header: 'provider', value: ({ name }) => name, shrinks: true },
-    { header: 'address', value: ({ base_url }) => base_url, shrinks: true },
-    { header: 'key', value: ({ key_source }) => key_source },
-    { header: 'source', value: ({ source }) => source },
-  ];
-  if (providers.length === 0) {
-    note(
-      context,
-      'No providers yet; the built-in sandbox/* models work. To add one: gw providers add openai',
-    );
-    return;
-  }
-  say(context, table(providers, columns, { terminal: terminalOf(context.stdout, context.env) }).join('\n'));
-}
-
-async function test(context: Context, name: string | undefined, json = false): Promise<void> {
-  const registry = knownProviders(context);
-  const broken = registry.problems
-    .filter((problem) => name === undefined || problem.name === name)
-    .map((problem): Probe => ({ ...problem, ok: false, durationMs: 0 }));
-  const targets = [...registry.providers.values()].filter(
-    (provider) => name === undefined || provider.name === name,
-  );
-  if (name !== undefined && targets.length + broken.length === 0) throw unknownProvider(name);
-  const options = { network: await networkOf(context), monotonic: context.clock.monotonic };
-  const probes = await Promise.all(targets.map((provider) => probeProvider(provider, options)));
-  const results = [...broken, ...probes];
-  if (json) sayJson(context, results.map(resultJson));
-  else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
-  if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);
-}
 
 function resultLine({ name, ok, message, durationMs, way }: Probe): string {
   const through = way?.proxy && !message.includes(way.proxy.host) ? `, ${wayText(way)}` : '';
@@ -110,20 +102,26 @@ function resultJson({ name, ok, message, durationMs, way, status, models }: Prob
   };
 }
 
-async function remove(context: Context, name: string, { yes }: Unasked): Promise<void> {
-  if (!Object.hasOwn(readSettings(context).settings.providers, name)) throw unknownProvider(name);
-  const hadKey = Object.hasOwn(readSecrets(context.paths.credentials), name);
-  const loss = `This removes provider ${name}${hadKey ? ' and its stored key, which gw cannot show again' : ''}; its requests stay in reports.`;
-  await confirmLoss(context, loss, { yes, scripted: true });
-  (await openSettingsFile(context.paths.config)).delete(['providers', name]);
-  if (hadKey) (await openSettingsFile(context.paths.credentials)).delete([name]);
-  await announceChange(context);
-  const still = knownProviders(context).providers.get(name);
-  note(
-    context,
-    `Removed provider ${name}${hadKey ? ' and its stored key' : ''}.${still ? ` It stays available through ${still.keySource}.` : ''}`,
-  );
-}
+const remove: SetUp = (command, context) => {
+  command
+    .command('remove <name>')
+    .description('remove a provider and its stored key')
+    .option(...UNASKED)
+    .action(async (name, { yes }) => {
+      if (!Object.hasOwn(readSettings(context).settings.providers, name)) throw unknownProvider(name);
+      const hadKey = Object.hasOwn(readSecrets(context.paths.credentials), name);
+      const loss = `This removes provider ${name}${hadKey ? ' and its stored key, which gw cannot show again' : ''}; its requests stay in reports.`;
+      await confirmLoss(context, loss, { yes, scripted: true });
+      (await openSettingsFile(context.paths.config)).delete(['providers', name]);
+      if (hadKey) (await openSettingsFile(context.paths.credentials)).delete([name]);
+      await announceChange(context);
+      const still = knownProviders(context).providers.get(name);
+      note(
+        context,
+        `Removed provider ${name}${hadKey ? ' and its stored key' : ''}.${still ? ` It stays available through ${still.keySource}.` : ''}`,
+      );
+    });
+};
 
 function unknownProvider(name: string): CliError {
   return new CliError(`no provider "${name}". See: gw providers list`, EXIT.notFound);

@@ -13,7 +13,7 @@ import { USAGE_SOURCES, type UsageSource } from '../../store/reports/query.ts';
 import { count } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
 import { parseDay } from '../input/dates.ts';
@@ -49,36 +49,34 @@ export const reconcileBill: SetUp = (command, context) => {
         .choices(USAGE_SOURCES)
         .default('gw'),
     )
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText(
       'after',
       "\nReads OpenAI's organization costs, Anthropic's cost report or OpenRouter's activity, by UTC day and model, and\nwhere these differ what the provider counted.\nAmounts agree if they differ by less than a cent. Exits with code 1 if a day that is over doesn't agree.",
     )
-    .action((provider: string, options: Options) => run(context, provider, options));
+    .action(async (provider, options) => {
+      const today = UTC.dateOf(context.clock.now());
+      const report = COST_REPORTS[provider] as CostReport;
+      const isDifferent = await withReader(context, async (reader) => {
+        const { days, bill, readUsage } = await readBill(context, provider, { report, options, today });
+        const ledger = await readLedger(reader, { provider, days, source: options.source });
+        const [{ reconcile }, { withTokens }] = await Promise.all([
+          import('../../insight/reconcile/reconcile.ts'),
+          import('../../insight/reconcile/compare-tokens.ts'),
+        ]);
+        const { data: rows, total } = reconcile(ledger, bill, today);
+        // Where all agrees, nobody asks for the tokens.
+        const usage = rows.some(({ state }) => state !== 'agrees') ? await readUsage() : undefined;
+        const data = withTokens(rows, ledger, usage);
+        const scope = { provider, ...days, timezone: 'UTC', source: options.source };
+        const result = { object: 'reconciliation' as const, ...scope, data, total };
+        if (options.json) sayJson(context, result);
+        else tell(context, reconciliationText(result, terminalOf(context.stdout, context.env)));
+        return data.some(({ state, partial }) => state !== 'agrees' && !partial);
+      });
+      if (isDifferent) throw new Exit(EXIT.failure);
+    });
 };
-
-async function run(context: Context, provider: string, options: Options): Promise<void> {
-  const today = UTC.dateOf(context.clock.now());
-  const report = COST_REPORTS[provider] as CostReport;
-  const isDifferent = await withReader(context, async (reader) => {
-    const { days, bill, readUsage } = await readBill(context, provider, { report, options, today });
-    const ledger = await readLedger(reader, { provider, days, source: options.source });
-    const [{ reconcile }, { withTokens }] = await Promise.all([
-      import('../../insight/reconcile/reconcile.ts'),
-      import('../../insight/reconcile/compare-tokens.ts'),
-    ]);
-    const { data: rows, total } = reconcile(ledger, bill, today);
-    // Where all agrees, nobody asks for the tokens.
-    const usage = rows.some(({ state }) => state !== 'agrees') ? await readUsage() : undefined;
-    const data = withTokens(rows, ledger, usage);
-    const scope = { provider, ...days, timezone: 'UTC', source: options.source };
-    const result = { object: 'reconciliation' as const, ...scope, data, total };
-    if (options.json) sayJson(context, result);
-    else tell(context, reconciliationText(result, terminalOf(context.stdout, context.env)));
-    return data.some(({ state, partial }) => state !== 'agrees' && !partial);
-  });
-  if (isDifferent) throw new Exit(EXIT.failure);
-}
 
 interface Asked {
   report: CostReport;

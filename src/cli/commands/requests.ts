@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { parseRequestId } from '../../ids.ts';
 import type { RequestBodiesView } from '../../reading/bodies-schema.ts';
 import type { RequestView } from '../../reading/schemas.ts';
@@ -5,34 +6,31 @@ import { factsOf } from '../../terminal/request-facts.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { clean, pad, widthOf, wrap } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type OptionsOf, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { readCount } from '../input/count.ts';
 import { parseTime } from '../input/dates.ts';
-import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
+import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { requestTable, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
 
-interface Options extends ConditionOptions {
-  since?: string;
-  until?: string;
-  limit: string;
-  diff?: boolean;
-  json?: boolean;
-}
-
 export const requests: SetUp = (command, context) => {
-  addConditions(command.argument('[id]', 'request to show in full'))
+  addOptions(command)
+    .argument('[id]', 'request to show in full')
+    .action((id, options) => (id === undefined ? list(context, options) : show(context, id, options)));
+};
+
+type Options = OptionsOf<typeof addOptions>;
+
+function addOptions(command: Command) {
+  return addConditions(command)
     .option('--since <time>', 'only requests since then: 15m, 1h, 7d, "yesterday 17:00", YYYY-MM-DD')
     .option('--until <time>', 'only requests before then')
     .option('-n, --limit <count>', 'maximum number, newest first', '20')
     .option('--diff', 'show what the optimizer changed in the request (needs requests.keep_bodies)')
-    .option('--json', 'print JSON')
-    .action((id: string | undefined, options: Options) =>
-      id === undefined ? list(context, options) : show(context, id, options),
-    );
-};
+    .option(...AS_JSON);
+}
 
 async function list(context: Context, options: Options): Promise<void> {
   if (options.diff)

@@ -1,7 +1,7 @@
 import { refuseInsecureHome } from '../../config/home-access.ts';
 import { readTls } from '../../config/tls.ts';
 import { readDaemonInfo } from '../../daemon-info.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { type Daemon, type DaemonState, daemonFlags, findDaemon } from '../daemon/find.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
@@ -19,33 +19,33 @@ interface Options extends ListenOptions {
 export const restart: SetUp = (command, context) => {
   addListenOptions(command)
     .option('--now', 'cut the running requests')
-    .option('--json', 'print JSON')
-    .action((options: Options) => run(context, options));
+    .option(...AS_JSON)
+    .action(async (options) => {
+      const before = await findDaemon(context);
+      // Read before the stop, which deletes the file that holds them.
+      const flags = { ...daemonFlags(context), ...flagsOf(options) };
+      if (readDaemonInfo(context.paths).service && Object.keys(flagsOf(options)).length > 0) {
+        throw usageError(
+          'gw runs as a service, which takes no flags. Set it for good: gw config set port 4848',
+        );
+      }
+      // What can't start is refused before the running daemon is stopped.
+      const { settings } = soundSettings(context, flags);
+      const { host, port } = settings;
+      readTls(settings, context.clock.now());
+      if (!options.insecureHome) refuseInsecureHome(context.paths);
+      if (before.kind === 'running' && before.daemon.port !== port) {
+        await refuseTakenPort(host, port);
+      }
+      const daemon = await next(context, options.now ? undefined : before, { ...options, flags });
+      if (options.json) {
+        sayJson(context, daemonJson({ kind: 'running', daemon }));
+        return;
+      }
+      const how = before.kind === 'stopped' ? 'started (it was not running)' : 'restarted';
+      say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
+    });
 };
-
-async function run(context: Context, options: Options): Promise<void> {
-  const before = await findDaemon(context);
-  // Read before the stop, which deletes the file that holds them.
-  const flags = { ...daemonFlags(context), ...flagsOf(options) };
-  if (readDaemonInfo(context.paths).service && Object.keys(flagsOf(options)).length > 0) {
-    throw usageError('gw runs as a service, which takes no flags. Set it for good: gw config set port 4848');
-  }
-  // What can't start is refused before the running daemon is stopped.
-  const { settings } = soundSettings(context, flags);
-  const { host, port } = settings;
-  readTls(settings, context.clock.now());
-  if (!options.insecureHome) refuseInsecureHome(context.paths);
-  if (before.kind === 'running' && before.daemon.port !== port) {
-    await refuseTakenPort(host, port);
-  }
-  const daemon = await next(context, options.now ? undefined : before, { ...options, flags });
-  if (options.json) {
-    sayJson(context, daemonJson({ kind: 'running', daemon }));
-    return;
-  }
-  const how = before.kind === 'stopped' ? 'started (it was not running)' : 'restarted';
-  say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
-}
 
 async function next(
   context: Context,

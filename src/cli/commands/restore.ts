@@ -15,7 +15,7 @@ import { inspectDatabase } from '../../store/database/inspect.ts';
 import { acquireLock } from '../../store/database/lock.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { writeFault } from '../../write-fault.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { confirmLoss, readPassphrase } from '../input/confirm.ts';
@@ -38,7 +38,7 @@ export const restore: SetUp = (command, context) => {
     .option('--yes', 'replace what is there without asking')
     .option('--stdin', 'read the passphrase of its keys from stdin')
     .option('--no-keys', 'leave the keys in it')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText('after', HELP)
     .action((file: string, options: Options) => run(context, resolve(file), options));
 };

@@ -10,7 +10,7 @@ import { AGENTS } from '../../agents/table.ts';
 import { systemRandom } from '../../ids.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { type CapOptions, readCaps, startCappedRun } from '../client/capped-run.ts';
+import { readCaps, startCappedRun } from '../client/capped-run.ts';
 import { checkSubscription } from '../client/check-subscription.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { remoteDestination } from '../client/destination.ts';
@@ -28,13 +28,6 @@ import { CliError, Exit, usageError } from '../exit.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
 
-interface Options extends CapOptions {
-  project?: string;
-  anyway?: boolean;
-  subscription?: boolean;
-  within?: boolean;
-}
-
 export const run: SetUp = (command, context) => {
   command
     .argument('<command...>', 'command to run, with its arguments')
@@ -51,64 +44,64 @@ export const run: SetUp = (command, context) => {
       'after',
       "\nKnows the common coding agents, and points each at gw in the way that beats its own settings.\nStarts gw if it is not running. Exits with the command's exit code.",
     )
-    .action((words: string[], options: Options) => runWith(context, words, options));
+    .action(async (words, options) => {
+      const caps = readCaps(options);
+      const remote = remoteOf(context);
+      if (remote && caps.length > 0) {
+        throw usageError(
+          `a run's own cap works with the gw of this machine only. At ${remote.gateway.url}, cap a project: gw budget set`,
+        );
+      }
+      const found = findAgent(words);
+      const { subscription = false } = options;
+      if (subscription) {
+        if (caps.length > 0)
+          throw usageError(
+            'a cap does not count what a subscription covers: leave out --budget, --max-rate or --subscription',
+          );
+        checkSubscription(context, found?.agent);
+      }
+      if (found) {
+        // Before anything is started. The key makes no difference here.
+        const origin = remote?.gateway.url ?? (await expectedOrigin(context));
+        const pointing = pointAgent(context, { words, found }, { origin, key: '', folder: '', subscription });
+        refuseBypass(context, found, { pointing, anyway: options.anyway ?? false });
+      }
+      const outerKey = options.within ? context.env[RUN_KEY] : undefined;
+      const away = remote && (await remoteDestination(remote, options.project));
+      const origin = away?.origin ?? (await startedOrigin(context));
+      if (outerKey === undefined) warnOfForeignKeys(context);
+      // Shorter than other ids: it stands in lists of budgets.
+      const id = `run_${systemRandom(6).toString('hex')}`;
+      const folder = openRunFolder(context.paths.home, id, context.clock.now());
+      try {
+        const { project = DEFAULT_PROJECT, anyway = false } = options;
+        const capped =
+          caps.length > 0
+            ? await startCappedRun(context, { id, project, caps, lockPath: folder.lockPath })
+            : undefined;
+        const key =
+          outerKey ??
+          capped?.key ??
+          away?.key ??
+          (await withStore(context, (db) => cliKeyOf(context, db, project)));
+        const path =
+          outerKey === undefined ? pathOf(context, { words, found, folder, anyway }) : context.env.PATH;
+        const since = context.clock.now();
+        try {
+          throw new Exit(
+            await runProgram(context, { words, found, origin, folder, path, subscription }, key),
+          );
+        } finally {
+          const bypassed = found ? await bypassedSince(context, found.agent, since) : 0;
+          if (capped) await capped.end(bypassed);
+          else if (bypassed > 0) note(context, `warning: ${bypassedText(bypassed)}. See: gw coverage`);
+        }
+      } finally {
+        folder.remove();
+      }
+    });
 };
-
-async function runWith(context: Context, words: string[], options: Options): Promise<void> {
-  const caps = readCaps(options);
-  const remote = remoteOf(context);
-  if (remote && caps.length > 0) {
-    throw usageError(
-      `a run's own cap works with the gw of this machine only. At ${remote.gateway.url}, cap a project: gw budget set`,
-    );
-  }
-  const found = findAgent(words);
-  const { subscription = false } = options;
-  if (subscription) {
-    if (caps.length > 0)
-      throw usageError(
-        'a cap does not count what a subscription covers: leave out --budget, --max-rate or --subscription',
-      );
-    checkSubscription(context, found?.agent);
-  }
-  if (found) {
-    // Before anything is started. The key makes no difference here.
-    const origin = remote?.gateway.url ?? (await expectedOrigin(context));
-    const pointing = pointAgent(context, { words, found }, { origin, key: '', folder: '', subscription });
-    refuseBypass(context, found, { pointing, anyway: options.anyway ?? false });
-  }
-  const outerKey = options.within ? context.env[RUN_KEY] : undefined;
-  const away = remote && (await remoteDestination(remote, options.project));
-  const origin = away?.origin ?? (await startedOrigin(context));
-  if (outerKey === undefined) warnOfForeignKeys(context);
-  // Shorter than other ids: it stands in lists of budgets.
-  const id = `run_${systemRandom(6).toString('hex')}`;
-  const folder = openRunFolder(context.paths.home, id, context.clock.now());
-  try {
-    const { project = DEFAULT_PROJECT, anyway = false } = options;
-    const capped =
-      caps.length > 0
-        ? await startCappedRun(context, { id, project, caps, lockPath: folder.lockPath })
-        : undefined;
-    const key =
-      outerKey ??
-      capped?.key ??
-      away?.key ??
-      (await withStore(context, (db) => cliKeyOf(context, db, project)));
-    const path =
-      outerKey === undefined ? pathOf(context, { words, found, folder, anyway }) : context.env.PATH;
-    const since = context.clock.now();
-    try {
-      throw new Exit(await runProgram(context, { words, found, origin, folder, path, subscription }, key));
-    } finally {
-      const bypassed = found ? await bypassedSince(context, found.agent, since) : 0;
-      if (capped) await capped.end(bypassed);
-      else if (bypassed > 0) note(context, `warning: ${bypassedText(bypassed)}. See: gw coverage`);
-    }
-  } finally {
-    folder.remove();
-  }
-}
 
 /** The PATH of the run, with a script before each agent that the program may start. */
 function pathOf(

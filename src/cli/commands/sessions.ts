@@ -1,22 +1,15 @@
 import { formatUsd } from '../../money.ts';
 import type { SessionView } from '../../reading/schemas.ts';
 import { count, tokens } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { createTimeFormat, timeColumn } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
+import { note, say, sayJson } from '../context.ts';
 import { readCount } from '../input/count.ts';
-import { parseSince } from '../input/dates.ts';
+import { parseTime } from '../input/dates.ts';
+import { listText } from '../print-list.ts';
 import { requestTable, type TableLook, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
-
-interface Options {
-  project?: string;
-  agent?: string;
-  since?: string;
-  limit: string;
-  json?: boolean;
-}
 
 /** The requests that are shown of one session. */
 const REQUESTS_SHOWN = 20;
@@ -26,33 +19,29 @@ export const sessions: SetUp = (command, context) => {
     .argument('[id]', 'session to show with its requests')
     .option('--since <time>', 'only sessions with a request since then: 1h, 7d, today, YYYY-MM-DD')
     .option('-a, --agent <name>', 'only sessions of this agent: claude, codex, ...')
-    .option('-p, --project <name>', 'only this project')
+    .option(...ONLY_PROJECT)
     .option('-n, --limit <count>', 'maximum number, the last active first', '50')
-    .option('--json', 'print JSON')
-    .action((id: string | undefined, options: Options) => run(context, id, options));
+    .option(...AS_JSON)
+    .action(async (id, { project, agent, since, json, ...options }) => {
+      const limit = readCount(options.limit, '--limit', { min: 1, max: 1_000 });
+      await withReader(context, async (reader) => {
+        const calendar = await reader.calendar();
+        const from = parseTime(since, '--since', calendar, context.clock.now());
+        const found = await reader.sessions({ id, project, agent, since: from, limit });
+        if (json) return sayJson(context, found);
+        if (found.length === 0)
+          return note(context, 'No sessions: no request named one. Agents that do: gw connect');
+        const look = tableLook(context, calendar.timezone);
+        say(context, sessionTable(found, look));
+        if (id === undefined) return;
+        const requests = await reader.requests({ session: id, project, agent, limit: REQUESTS_SHOWN });
+        if (requests.length > 0) say(context, `\n${requestTable(requests, look)}`);
+      });
+    });
 };
-
-async function run(context: Context, id: string | undefined, options: Options): Promise<void> {
-  const { project, agent, since } = options;
-  const limit = readCount(options.limit, '--limit', { min: 1, max: 1_000 });
-  await withReader(context, async (reader) => {
-    const calendar = await reader.calendar();
-    const from = since === undefined ? undefined : parseSince(since, calendar, context.clock.now());
-    const found = await reader.sessions({ id, project, agent, since: from, limit });
-    if (options.json) return sayJson(context, found);
-    if (found.length === 0)
-      return note(context, 'No sessions: no request named one. Agents that do: gw connect');
-    const look = tableLook(context, calendar.timezone);
-    say(context, sessionTable(found, look));
-    if (id === undefined) return;
-    const requests = await reader.requests({ session: id, project, agent, limit: REQUESTS_SHOWN });
-    if (requests.length > 0) say(context, `\n${requestTable(requests, look)}`);
-  });
-}
 
 /** Sessions as a table, the last active first. */
 function sessionTable(sessions: SessionView[], { timezone, now, terminal }: TableLook): string {
-  const { palette } = terminal;
   const timeText = timeColumn(
     sessions.map(({ last_at }) => Date.parse(last_at)),
     createTimeFormat(timezone),
@@ -77,12 +66,7 @@ function sessionTable(sessions: SessionView[], { timezone, now, terminal }: Tabl
       value: (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`,
       align: 'right',
     },
-    {
-      header: 'cost',
-      value: (row) => formatUsd(row.cost_nano_usd),
-      align: 'right',
-      style: (text) => palette.bold(text),
-    },
+    { header: 'cost', value: (row) => formatUsd(row.cost_nano_usd), align: 'right', style: 'bold' },
   ];
-  return [palette.bold(`Sessions (${timezone})`), '', ...table(sessions, columns, { terminal })].join('\n');
+  return listText(sessions, columns, terminal, { title: `Sessions (${timezone})` });
 }

@@ -1,5 +1,5 @@
 import { terminalOf } from '../../terminal/terminal.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, sayJson, tell } from '../context.ts';
 import { EXIT, Exit } from '../exit.ts';
 import { readStatus, type Status } from '../status/read.ts';
@@ -7,7 +7,7 @@ import { statusJson, statusLines } from '../status/view.ts';
 
 export const status: SetUp = (command, context) => {
   command
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText('after', '\nExits with code 3 if gw is not running.')
     .action(async ({ json }: { json?: boolean }) => {
       const current = await readStatus(context);

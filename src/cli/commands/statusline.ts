@@ -2,14 +2,10 @@ import { text } from 'node:stream/consumers';
 import type { Reader } from '../../reading/reader.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, say } from '../context.ts';
+import { say } from '../context.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { sessionIn, statusText, wrapped } from '../statusline/line.ts';
 import { withReader } from '../with-gateway.ts';
-
-interface Options {
-  wrap?: string;
-}
 
 export const statusline: SetUp = (command, context) => {
   command
@@ -18,21 +14,21 @@ export const statusline: SetUp = (command, context) => {
       'after',
       '\nReads the JSON of Claude Code or Copilot CLI from stdin. To use it: gw connect claude --statusline',
     )
-    .action((options: Options) => print(context, options));
+    .action(async ({ wrap }) => {
+      // Never fails: an agent shows nothing instead, and nobody knows why.
+      const { stdin, env, clock } = context;
+      const input = stdin.isTTY ? '' : await text(stdin);
+      const sessionId = sessionIn(input) || (env.CLAUDE_CODE_SESSION_ID ?? '');
+      const line = remoteOf(context)
+        ? await withReader(context, (reader) => remoteLine(reader, sessionId)).catch(
+            () => 'gw is not reachable',
+          )
+        : (await import('../statusline/local.ts')).localLine(env, sessionId, clock.now());
+      const before =
+        wrap === undefined ? '' : (await import('../statusline/run-wrapped.ts')).runWrapped(wrap, input);
+      say(context, wrapped(before, line));
+    });
 };
-
-/** Never fails: an agent shows nothing instead, and nobody knows why. */
-async function print(context: Context, { wrap }: Options): Promise<void> {
-  const { stdin, env, clock } = context;
-  const input = stdin.isTTY ? '' : await text(stdin);
-  const sessionId = sessionIn(input) || (env.CLAUDE_CODE_SESSION_ID ?? '');
-  const line = remoteOf(context)
-    ? await withReader(context, (reader) => remoteLine(reader, sessionId)).catch(() => 'gw is not reachable')
-    : (await import('../statusline/local.ts')).localLine(env, sessionId, clock.now());
-  const before =
-    wrap === undefined ? '' : (await import('../statusline/run-wrapped.ts')).runWrapped(wrap, input);
-  say(context, wrapped(before, line));
-}
 
 async function remoteLine(reader: Reader, sessionId: string): Promise<string> {
   const { today, budgets } = await reader.status();

@@ -7,7 +7,7 @@ import { lineOf } from '../../terminal/styled-lines.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { safeJson } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
+import { ONLY_PROJECT, type SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
 import { readCount } from '../input/count.ts';
 import { daemonState } from '../remote/daemon-state.ts';
@@ -26,7 +26,7 @@ const POLL_MS = 500;
 
 export const tail: SetUp = (command, context) => {
   command
-    .option('-p, --project <name>', 'only this project')
+    .option(...ONLY_PROJECT)
     .option(
       '-s, --status <status>',
       'only this outcome: an HTTP status, or ok, blocked, failed, client_gone, ...',
@@ -34,27 +34,25 @@ export const tail: SetUp = (command, context) => {
     .option('-n, --lines <count>', 'number of earlier requests to print first', '10')
     .option('--json', 'print one JSON object per line')
     .option('--ascii', 'no block characters')
-    .action((options: Options) => run(context, options));
+    .action(async (options) => {
+      const limit = readCount(options.lines, '--lines', { max: 10_000 });
+      const filter = { status: checkStatus(options.status), project: options.project };
+      await withReader(context, async (reader) => {
+        const print = printerOf(context, options, (await reader.calendar()).timezone);
+        const follower = await reader.followRequests(filter);
+        const earlier = await reader.requests({ ...filter, limit });
+        earlier.reverse().forEach(print);
+        // Requests recorded after the follower started are in both lists.
+        const printed = new Set(earlier.map(({ id }) => id));
+        if (options.json !== true) await sayWaiting(context);
+        for (;;) {
+          await sleep(POLL_MS);
+          const requests = await follower.next();
+          requests.filter(({ id }) => !printed.has(id)).forEach(print);
+        }
+      });
+    });
 };
-
-async function run(context: Context, options: Options): Promise<void> {
-  const limit = readCount(options.lines, '--lines', { max: 10_000 });
-  const filter = { status: checkStatus(options.status), project: options.project };
-  await withReader(context, async (reader) => {
-    const print = printerOf(context, options, (await reader.calendar()).timezone);
-    const follower = await reader.followRequests(filter);
-    const earlier = await reader.requests({ ...filter, limit });
-    earlier.reverse().forEach(print);
-    // Requests recorded after the follower started are in both lists.
-    const printed = new Set(earlier.map(({ id }) => id));
-    if (options.json !== true) await sayWaiting(context);
-    for (;;) {
-      await sleep(POLL_MS);
-      const requests = await follower.next();
-      requests.filter(({ id }) => !printed.has(id)).forEach(print);
-    }
-  });
-}
 
 async function sayWaiting(context: Context): Promise<void> {
   const { kind } = await daemonState(context);

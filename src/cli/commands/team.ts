@@ -22,7 +22,7 @@ import { createTeamClock } from '../../team/team-clock.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { duration } from '../../terminal/time.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, sayJson, tell } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
@@ -32,14 +32,7 @@ import { withReader } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
 export const team: SetUp = (command, context) => {
-  command
-    .command('join [url]')
-    .description("make this gateway a member: its share of the team's budgets comes from there")
-    .option('--stdin', 'read the URL from stdin: it may hold a password')
-    .option('--name <name>', "this gateway's name in the team (default: the host's)")
-    .option('--courier', "deliver the team's events too; without a URL, for a gateway that is a member")
-    .option('--json', 'print JSON')
-    .action((url: string | undefined, options: JoinOptions) => join(context, url, options));
+  join(command, context);
   command
     .command('leave')
     .description("return all of the team's money, once running requests have ended, and leave")
@@ -47,85 +40,95 @@ export const team: SetUp = (command, context) => {
   command
     .command('status')
     .description('show whether the team can be reached, and what is granted here')
-    .option('--json', 'print JSON')
+    .option(...AS_JSON)
     .addHelpText('after', "\nExits with code 3 if the team's database can't be reached.")
-    .action((options: { json?: boolean }) => teamStatus(context, options));
+    .action(async ({ json }) => {
+      const team = await withReader(context, (reader) => reader.team());
+      if (json) sayJson(context, team);
+      else if (team.name === null)
+        throw new CliError('this gateway belongs to no team. To join one: gw team join URL');
+      else tell(context, lines(context, team).join('\n'));
+      if (team.unreachable_since !== null) throw new Exit(EXIT.daemonDown);
+    });
   addTeamAdminCommands(command, context);
 };
 
-interface JoinOptions {
-  stdin?: boolean;
-  name?: string;
-  courier?: boolean;
-  json?: boolean;
-}
-
 /** Joins a team. Its budgets count from now on: what was spent before is nobody's but this gateway's. */
-async function join(context: Context, given: string | undefined, options: JoinOptions): Promise<void> {
-  if (options.courier && given === undefined && !options.stdin) return becomeCourier(context, options);
-  const url = options.stdin ? await readSecret(context) : given;
-  if (!url) throw usageError('where is the team? gw team join postgres://ROLE@HOST/DATABASE, or --stdin');
-  const name = options.name ?? hostname();
-  await withStore(context, async (db) => {
-    const { database, credentials } = context.paths;
-    const fingerprint = fingerprintOf(database);
-    const now = context.clock.now();
-    const before = readMembership(db);
-    if (before && before.fingerprint === fingerprint)
-      throw new CliError(
-        `this gateway is "${before.name}" of the team ${before.teamName}. To leave it: gw team leave`,
-      );
-    const { createPostgresAuthority } = await import('../../team/postgres/authority.ts');
-    const authority = createPostgresAuthority(url);
-    try {
-      const config = await authority.budgets();
-      if (options.courier) await authority.mayDeliver();
-      const token = randomBytes(32).toString('hex');
-      const nonce = randomBytes(16).toString('hex');
-      (await openSettingsFile(credentials)).set([TEAM_URL], url);
-      const gatewayId = await authority.join({ name, token, nonce });
-      changeConfiguration(db, () => {
-        // A copy of another gateway's state: that one's money is not this one's.
-        if (before) removeMembership(db, now);
-        addMembership(db, {
-          gatewayId,
-          name,
-          teamName: config.name,
-          token,
-          nonce,
-          fingerprint,
-          timezone: config.timezone,
-          courier: options.courier ? 1 : 0,
-          joinedAt: now,
-        });
-        applyTeamBudgets(db, config.budgets, { now, version: config.version });
+const join: SetUp = (command, context) => {
+  command
+    .command('join [url]')
+    .description("make this gateway a member: its share of the team's budgets comes from there")
+    .option('--stdin', 'read the URL from stdin: it may hold a password')
+    .option('--name <name>', "this gateway's name in the team (default: the host's)")
+    .option('--courier', "deliver the team's events too; without a URL, for a gateway that is a member")
+    .option(...AS_JSON)
+    .action(async (given, options) => {
+      if (options.courier && given === undefined && !options.stdin)
+        return becomeCourier(context, options.json);
+      const url = options.stdin ? await readSecret(context) : given;
+      if (!url) throw usageError('where is the team? gw team join postgres://ROLE@HOST/DATABASE, or --stdin');
+      const name = options.name ?? hostname();
+      await withStore(context, async (db) => {
+        const { database, credentials } = context.paths;
+        const fingerprint = fingerprintOf(database);
+        const now = context.clock.now();
+        const before = readMembership(db);
+        if (before && before.fingerprint === fingerprint)
+          throw new CliError(
+            `this gateway is "${before.name}" of the team ${before.teamName}. To leave it: gw team leave`,
+          );
+        const { createPostgresAuthority } = await import('../../team/postgres/authority.ts');
+        const authority = createPostgresAuthority(url);
+        try {
+          const config = await authority.budgets();
+          if (options.courier) await authority.mayDeliver();
+          const token = randomBytes(32).toString('hex');
+          const nonce = randomBytes(16).toString('hex');
+          (await openSettingsFile(credentials)).set([TEAM_URL], url);
+          const gatewayId = await authority.join({ name, token, nonce });
+          changeConfiguration(db, () => {
+            // A copy of another gateway's state: that one's money is not this one's.
+            if (before) removeMembership(db, now);
+            addMembership(db, {
+              gatewayId,
+              name,
+              teamName: config.name,
+              token,
+              nonce,
+              fingerprint,
+              timezone: config.timezone,
+              courier: options.courier ? 1 : 0,
+              joinedAt: now,
+            });
+            applyTeamBudgets(db, config.budgets, { now, version: config.version });
+          });
+          if (options.json) {
+            sayJson(context, {
+              object: 'team_membership',
+              name: config.name,
+              gateway: name,
+              gateway_id: gatewayId,
+            });
+            return;
+          }
+          tell(context, `joined the team ${config.name} as gateway ${gatewayId}, "${name}".`);
+          for (const { project, period, capNanoUsd, spentNanoUsd } of config.budgets)
+            tell(
+              context,
+              `  ${project || 'whole team'}, ${period}: ${formatUsd(spentNanoUsd)} of ${formatUsd(capNanoUsd)} spent`,
+            );
+          if (config.budgets.length === 0)
+            tell(context, 'It has no budgets yet. An admin sets one: gw team budgets set 50');
+          tell(context, 'See: gw team status');
+        } finally {
+          await authority.close();
+        }
       });
-      if (options.json) {
-        sayJson(context, {
-          object: 'team_membership',
-          name: config.name,
-          gateway: name,
-          gateway_id: gatewayId,
-        });
-        return;
-      }
-      tell(context, `joined the team ${config.name} as gateway ${gatewayId}, "${name}".`);
-      for (const { project, period, capNanoUsd, spentNanoUsd } of config.budgets)
-        tell(
-          context,
-          `  ${project || 'whole team'}, ${period}: ${formatUsd(spentNanoUsd)} of ${formatUsd(capNanoUsd)} spent`,
-        );
-      if (config.budgets.length === 0)
-        tell(context, 'It has no budgets yet. An admin sets one: gw team budgets set 50');
-      tell(context, 'See: gw team status');
-    } finally {
-      await authority.close();
-    }
-  });
-}
+    });
+};
 
 /** Has a gateway that is a member already deliver the team's events. */
-async function becomeCourier(context: Context, { json }: JoinOptions): Promise<void> {
+async function becomeCourier(context: Context, json = false): Promise<void> {
   await withStore(context, async (db) => {
     const membership = readMembership(db);
     if (!membership) throw usageError('which team? gw team join URL --courier');
@@ -220,16 +223,6 @@ async function leaveHere(context: Context, db: Db): Promise<void> {
 }
 
 const NANO = 1e9;
-
-/** This gateway's place in its team. Exits with code 3 if the team's database does not answer. */
-async function teamStatus(context: Context, { json }: { json?: boolean }): Promise<void> {
-  const team = await withReader(context, (reader) => reader.team());
-  if (json) sayJson(context, team);
-  else if (team.name === null)
-    throw new CliError('this gateway belongs to no team. To join one: gw team join URL');
-  else tell(context, lines(context, team).join('\n'));
-  if (team.unreachable_since !== null) throw new Exit(EXIT.daemonDown);
-}
 
 function lines(context: Context, team: TeamView): string[] {
   const terminal = terminalOf(context.stdout, context.env);

@@ -43,37 +43,35 @@ export const usage: SetUp = (command, context) => {
     .addOption(new Option('--json', 'print JSON, as GET /v1/usage returns it').conflicts('csv'))
     .option('--csv', 'print CSV')
     .option('--ascii', 'no block characters')
-    .action((options: UsageOptions) => run(context, options));
+    .action(async (options) => {
+      if (options.team) return runTeam(context, options);
+      const { groupBy } = options;
+      if (!isLocal(groupBy))
+        throw usageError(`--group-by ${groupBy} is for a team: gw usage --team -g ${groupBy}`);
+      await withReader(context, async (reader) => {
+        const days = daysOf(options, await reader.calendar(), context.clock.now());
+        const filter = {
+          ...conditionsFrom(options),
+          ...days,
+          groupBy,
+          source: sourceOf(options),
+        };
+        const report = await reader.usage(filter);
+        if (options.json) sayJson(context, report);
+        else if (options.csv) say(context, usageCsv(report));
+        else {
+          const charts = await readCharts(reader, filter, report);
+          tell(
+            context,
+            usageTable(report, terminalOf(context.stdout, context.env, options), {
+              ...charts,
+              source: filter.source,
+            }),
+          );
+        }
+      });
+    });
 };
-
-async function run(context: Context, options: UsageOptions): Promise<void> {
-  if (options.team) return runTeam(context, options);
-  const { groupBy } = options;
-  if (!isLocal(groupBy))
-    throw usageError(`--group-by ${groupBy} is for a team: gw usage --team -g ${groupBy}`);
-  await withReader(context, async (reader) => {
-    const days = daysOf(options, await reader.calendar(), context.clock.now());
-    const filter = {
-      ...conditionsFrom(options),
-      ...days,
-      groupBy,
-      source: sourceOf(options),
-    };
-    const report = await reader.usage(filter);
-    if (options.json) sayJson(context, report);
-    else if (options.csv) say(context, usageCsv(report));
-    else {
-      const charts = await readCharts(reader, filter, report);
-      tell(
-        context,
-        usageTable(report, terminalOf(context.stdout, context.env, options), {
-          ...charts,
-          source: filter.source,
-        }),
-      );
-    }
-  });
-}
 
 /** What the charts show: the models behind a report by day, the days behind one by anything else. */
 async function readCharts(reader: Reader, filter: UsageFilter, { data }: UsageView): Promise<UsageCharts> {

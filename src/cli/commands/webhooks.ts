@@ -3,25 +3,121 @@ import type { Calendar } from '../../calendar.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
 import { DEFAULT_EVENTS, EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
 import { createTimeFormat, duration, type TimeFormat, timeColumn } from '../../terminal/time.ts';
 import type { TestView } from '../../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
-import type { SetUp } from '../command.ts';
+import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, usageError } from '../exit.ts';
-import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { confirmLoss } from '../input/confirm.ts';
 import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
+import { listText } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { type TableLook, tableLook } from '../requests/view.ts';
-import { type ListenOptions, listenToEvents } from '../webhooks/listen.ts';
+import { listenToEvents } from '../webhooks/listen.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
 export const webhooks: SetUp = (command, context) => {
+  addWebhook(command, context);
+  command
+    .command('list')
+    .description('list the webhooks, and why some get no events')
+    .option(...ONLY_PROJECT)
+    .option(...AS_JSON)
+    .action(async ({ project, json }) => {
+      const webhooks = await withReader(context, (reader) => reader.webhooks({ project }));
+      if (json) sayJson(context, webhooks);
+      else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
+      else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
+    });
+  addCommandsWithId(command, context);
+  addDeliveryCommands(command, context);
+  command
+    .command('listen')
+    .description('print events as they happen, until Ctrl-C')
+    .option('--forward-to <url>', 'also send them to this URL, signed with a secret for this session')
+    .option(...ONLY_PROJECT)
+    .option('--json', 'print one JSON object per line')
+    .action((options) => listenToEvents(context, options));
+};
+
+function addCommandsWithId(command: Command, context: Context): void {
+  const withId = (name: string, about: string) =>
+    command
+      .command(name)
+      .argument('<id>')
+      .description(about)
+      .option(...AS_JSON);
+  withId('remove', 'remove a webhook and its deliveries')
+    .option(...UNASKED)
+    .action(async (id, { json, yes }) => {
+      const webhook = await withAdmin(context, async ({ webhooks }) => {
+        const webhook = await webhooks.get(id);
+        const loss = `This removes webhook ${webhook.id} (${webhook.url}), its secret and its deliveries.`;
+        await confirmLoss(context, clean(loss), { yes, scripted: true });
+        await webhooks.remove(id);
+        return webhook;
+      });
+      if (json) sayJson(context, { id: webhook.id, deleted: true });
+      else note(context, `Removed webhook ${webhook.id} and its deliveries.`);
+    });
+  command
+    .command('test [id]')
+    .description('send a sample event now and show the response')
+    .option(...AS_JSON)
+    .action(async (webhook, { json }) => {
+      const id = webhook ?? (await onlyWebhook(context));
+      const test = await withAdmin(context, ({ webhooks }) => webhooks.test(id));
+      if (json) sayJson(context, test);
+      else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
+      if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
+    });
+  withId('rotate', 'create a new secret and print it; it is shown only once').action(async (id, { json }) => {
+    const webhook = await withAdmin(context, ({ webhooks }) => webhooks.rotate(id));
+    if (json) sayJson(context, webhook);
+    else say(context, webhook.secret);
+    note(
+      context,
+      `The new secret of webhook ${webhook.id} is shown only once. For 24 hours, deliveries are also signed with the old one.`,
+    );
+  });
+  const setEnabled = (name: string, about: string, enabled: boolean) =>
+    withId(name, about).action(async (id, { json }) => {
+      const webhook = await withAdmin(context, ({ webhooks }) => webhooks.update(id, { enabled }));
+      if (json) sayJson(context, webhook);
+      else note(context, `Webhook ${webhook.id} is ${webhook.status}.`);
+    });
+  setEnabled('enable', 'resume deliveries to a disabled webhook', true);
+  setEnabled('disable', 'stop deliveries to a webhook', false);
+}
+
+function addDeliveryCommands(command: Command, context: Context): void {
+  listDeliveries(command, context);
+  command
+    .command('replay [id]')
+    .description('resend a delivery, or all that failed')
+    .option('--failed', 'all that failed and were not resent yet')
+    .option('--since <time>', 'only events from then on: 15m, 2h, 7d, today, YYYY-MM-DD')
+    .option(...ONLY_PROJECT)
+    .option(...AS_JSON)
+    .action(async (id, options) => {
+      if (id !== undefined && options.failed) throw usageError('give a delivery id or --failed, not both');
+      if (id !== undefined) await replayOne(context, id, options);
+      else if (options.failed) await replayAllFailed(context, options);
+      else
+        throw usageError(
+          'missing delivery id. For example: gw webhooks replay dlv_7   or: gw webhooks replay --failed --since 2h',
+        );
+    });
+}
+
+/** Registers a webhook. Prints its secret to stdout, only this once. */
+const addWebhook: SetUp = (command, context) => {
   command
     .command('add <url>')
     .description('send events to a URL; its secret is shown only once')
@@ -35,147 +131,33 @@ export const webhooks: SetUp = (command, context) => {
         WEBHOOK_FORMATS,
       ),
     )
-    .option('--json', 'print JSON')
-    .action((url: string, options: AddOptions) => addWebhook(context, url, options));
-  command
-    .command('list')
-    .description('list the webhooks, and why some get no events')
-    .option('-p, --project <name>', 'only this project')
-    .option('--json', 'print JSON')
-    .action((options: ListOptions) => listWebhooks(context, options));
-  addCommandsWithId(command, context);
-  addDeliveryCommands(command, context);
-  command
-    .command('listen')
-    .description('print events as they happen, until Ctrl-C')
-    .option('--forward-to <url>', 'also send them to this URL, signed with a secret for this session')
-    .option('-p, --project <name>', 'only this project')
-    .option('--json', 'print one JSON object per line')
-    .action((options: ListenOptions) => listenToEvents(context, options));
+    .option(...AS_JSON)
+    .action(async (url, { project, events, format, json }) => {
+      const input = {
+        url,
+        ...(project === undefined ? {} : { project_id: project }),
+        ...(events === undefined
+          ? {}
+          : {
+              events: events
+                .split(',')
+                .map((part) => part.trim())
+                .filter(Boolean),
+            }),
+        ...(format === undefined ? {} : { format }),
+      };
+      const webhook = await withAdmin(context, ({ webhooks }) => webhooks.register(input));
+      if (json) sayJson(context, webhook);
+      else say(context, webhook.secret);
+      note(
+        context,
+        clean(
+          `Added webhook ${webhook.id} (${webhook.format}) of project ${webhook.project_id}: ${webhook.url} gets ${eventsText(webhook)} events.`,
+        ),
+      );
+      note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${webhook.id}`);
+    });
 };
-
-function addCommandsWithId(command: Command, context: Context): void {
-  const withId = (name: string, about: string, run: (id: string, options: Json) => Promise<void>) =>
-    command.command(`${name} <id>`).description(about).option('--json', 'print JSON').action(run);
-  withId('remove', 'remove a webhook and its deliveries', (id, options: Json & Unasked) =>
-    removeWebhook(context, id, options),
-  ).option('--yes', 'do not ask on a terminal');
-  command
-    .command('test [id]')
-    .description('send a sample event now and show the response')
-    .option('--json', 'print JSON')
-    .action((id: string | undefined, options: Json) => testWebhook(context, id, options));
-  withId('rotate', 'create a new secret and print it; it is shown only once', (id, options) =>
-    rotateSecret(context, id, options),
-  );
-  withId('enable', 'resume deliveries to a disabled webhook', (id, options) =>
-    enableWebhook(context, id, true, options),
-  );
-  withId('disable', 'stop deliveries to a webhook', (id, options) =>
-    enableWebhook(context, id, false, options),
-  );
-}
-
-function addDeliveryCommands(command: Command, context: Context): void {
-  command
-    .command('deliveries [id]')
-    .description('list the deliveries to one webhook or to all, with their results')
-    .option('--failed', 'only failed deliveries')
-    .option('--since <time>', 'only events from then on: 15m, 2h, 7d, today, YYYY-MM-DD')
-    .option('-p, --project <name>', 'only this project')
-    .option('-n, --limit <count>', 'maximum number, newest first', '20')
-    .option('--json', 'print JSON')
-    .action((id: string | undefined, options: DeliveriesOptions) => listDeliveries(context, id, options));
-  command
-    .command('replay [id]')
-    .description('resend a delivery, or all that failed')
-    .option('--failed', 'all that failed and were not resent yet')
-    .option('--since <time>', 'only events from then on: 15m, 2h, 7d, today, YYYY-MM-DD')
-    .option('-p, --project <name>', 'only this project')
-    .option('--json', 'print JSON')
-    .action((id: string | undefined, options: Selection) => replayDeliveries(context, id, options));
-}
-
-interface Json {
-  json?: boolean;
-}
-
-interface AddOptions extends Json {
-  project?: string;
-  events?: string;
-  format?: string;
-}
-
-interface ListOptions extends Json {
-  project?: string;
-}
-
-/** Registers a webhook. Prints its secret to stdout, only this once. */
-async function addWebhook(context: Context, url: string, options: AddOptions): Promise<void> {
-  const { project, events, format, json } = options;
-  const input = {
-    url,
-    ...(project === undefined ? {} : { project_id: project }),
-    ...(events === undefined ? {} : { events: listOf(events) }),
-    ...(format === undefined ? {} : { format }),
-  };
-  const webhook = await withAdmin(context, ({ webhooks }) => webhooks.register(input));
-  if (json) sayJson(context, webhook);
-  else say(context, webhook.secret);
-  note(
-    context,
-    clean(
-      `Added webhook ${webhook.id} (${webhook.format}) of project ${webhook.project_id}: ${webhook.url} gets ${eventsText(webhook)} events.`,
-    ),
-  );
-  note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${webhook.id}`);
-}
-
-async function listWebhooks(context: Context, { project, json }: ListOptions): Promise<void> {
-  const webhooks = await withReader(context, (reader) => reader.webhooks({ project }));
-  if (json) sayJson(context, webhooks);
-  else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
-  else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
-}
-
-async function removeWebhook(context: Context, id: string, { json, yes }: Json & Unasked): Promise<void> {
-  const webhook = await withAdmin(context, async ({ webhooks }) => {
-    const webhook = await webhooks.get(id);
-    const loss = clean(`This removes webhook ${webhook.id} (${webhook.url}), its secret and its deliveries.`);
-    await confirmLoss(context, loss, { yes, scripted: true });
-    await webhooks.remove(id);
-    return webhook;
-  });
-  if (json) sayJson(context, { id: webhook.id, deleted: true });
-  else note(context, `Removed webhook ${webhook.id} and its deliveries.`);
-}
-
-/** Enables or disables a webhook. */
-async function enableWebhook(context: Context, id: string, enabled: boolean, { json }: Json): Promise<void> {
-  const webhook: EndpointView = await withAdmin(context, ({ webhooks }) => webhooks.update(id, { enabled }));
-  if (json) sayJson(context, webhook);
-  else note(context, `Webhook ${webhook.id} is ${webhook.status}.`);
-}
-
-/** Gives a webhook a new secret. Prints it to stdout, only this once. */
-async function rotateSecret(context: Context, id: string, { json }: Json): Promise<void> {
-  const webhook = await withAdmin(context, ({ webhooks }) => webhooks.rotate(id));
-  if (json) sayJson(context, webhook);
-  else say(context, webhook.secret);
-  note(
-    context,
-    `The new secret of webhook ${webhook.id} is shown only once. For 24 hours, deliveries are also signed with the old one.`,
-  );
-}
-
-/** Sends a sample event now; without an id, to the only webhook. Fails if the delivery fails. */
-async function testWebhook(context: Context, webhook: string | undefined, { json }: Json): Promise<void> {
-  const id = webhook ?? (await onlyWebhook(context));
-  const test = await withAdmin(context, ({ webhooks }) => webhooks.test(id));
-  if (json) sayJson(context, test);
-  else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
-  if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
-}
 
 async function onlyWebhook(context: Context): Promise<string> {
   const webhooks = await withReader(context, (reader) => reader.webhooks({}));
@@ -186,13 +168,6 @@ async function onlyWebhook(context: Context): Promise<string> {
   throw usageError(`there are ${webhooks.length} webhooks. Choose one:${commands.join('')}`);
 }
 
-function listOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
-}
-
 /** Options that select deliveries. */
 interface Selection {
   project?: string;
@@ -201,43 +176,34 @@ interface Selection {
   json?: boolean;
 }
 
-interface DeliveriesOptions extends Selection {
-  limit: string;
-}
-
 const MAX_LISTED = 1_000;
 
 /** Lists the deliveries of one webhook or of all. */
-async function listDeliveries(
-  context: Context,
-  webhook: string | undefined,
-  options: DeliveriesOptions,
-): Promise<void> {
-  const limit = readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED });
-  await withReader(context, async (reader) => {
-    const calendar = await reader.calendar();
-    const deliveries = await reader.deliveries({
-      ...queryOf(options, calendar, context.clock.now()),
-      ...(webhook === undefined ? {} : { webhook }),
-      ...(options.failed ? { status: 'failed' as const } : {}),
-      limit,
+const listDeliveries: SetUp = (command, context) => {
+  command
+    .command('deliveries [id]')
+    .description('list the deliveries to one webhook or to all, with their results')
+    .option('--failed', 'only failed deliveries')
+    .option('--since <time>', 'only events from then on: 15m, 2h, 7d, today, YYYY-MM-DD')
+    .option(...ONLY_PROJECT)
+    .option('-n, --limit <count>', 'maximum number, newest first', '20')
+    .option(...AS_JSON)
+    .action(async (webhook, options) => {
+      const limit = readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED });
+      await withReader(context, async (reader) => {
+        const calendar = await reader.calendar();
+        const deliveries = await reader.deliveries({
+          ...queryOf(options, calendar, context.clock.now()),
+          ...(webhook === undefined ? {} : { webhook }),
+          ...(options.failed ? { status: 'failed' as const } : {}),
+          limit,
+        });
+        if (options.json) sayJson(context, deliveries);
+        else if (deliveries.length === 0) note(context, 'No deliveries match.');
+        else say(context, deliveryTable(deliveries, tableLook(context, calendar.timezone)));
+      });
     });
-    if (options.json) sayJson(context, deliveries);
-    else if (deliveries.length === 0) note(context, 'No deliveries match.');
-    else say(context, deliveryTable(deliveries, tableLook(context, calendar.timezone)));
-  });
-}
-
-/** Resends one finished delivery, or with `--failed` all failed ones that were not resent yet. */
-async function replayDeliveries(context: Context, id: string | undefined, options: Selection): Promise<void> {
-  if (id !== undefined && options.failed) throw usageError('give a delivery id or --failed, not both');
-  if (id !== undefined) await replayOne(context, id, options);
-  else if (options.failed) await replayAllFailed(context, options);
-  else
-    throw usageError(
-      'missing delivery id. For example: gw webhooks replay dlv_7   or: gw webhooks replay --failed --since 2h',
-    );
-}
+};
 
 async function replayOne(context: Context, id: string, { since, project, json }: Selection): Promise<void> {
   if (since !== undefined || project !== undefined) {
@@ -275,13 +241,8 @@ async function sayIfStopped(context: Context): Promise<void> {
 
 /** A table of webhooks, and below it why some of them get no events. */
 function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {
-  const { palette } = terminal;
   const columns: Column<EndpointView>[] = [
-    {
-      header: ' ',
-      value: ({ status }) => (status === 'enabled' ? ' ' : '!'),
-      style: (text) => palette.warn(text),
-    },
+    { header: ' ', value: ({ status }) => (status === 'enabled' ? ' ' : '!'), style: 'warn' },
     { header: 'id', value: ({ id }) => id },
     { header: 'project', value: ({ project_id }) => project_id, shrinks: true },
     { header: 'format', value: ({ format }) => format },
@@ -294,12 +255,7 @@ function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {
     .map((endpoint) =>
       clean(`  ${endpoint.id} is ${endpoint.status}: ${endpoint.status_reason}${remedyOf(endpoint)}`),
     );
-  return [
-    palette.bold('Webhooks'),
-    '',
-    ...table(endpoints, columns, { terminal }),
-    ...(idle.length > 0 ? ['', ...idle.map(palette.dim)] : []),
-  ].join('\n');
+  return listText(endpoints, columns, terminal, { title: 'Webhooks', below: idle });
 }
 
 /** The events of a webhook: `all` that it gets if it names none, or their names. */
@@ -315,7 +271,6 @@ function remedyOf({ id, status }: EndpointView): string {
 
 /** A table of deliveries, newest first. */
 function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: TableLook): string {
-  const { palette } = terminal;
   const times = createTimeFormat(timezone);
   const manyWebhooks = new Set(deliveries.map(({ webhook_id }) => webhook_id)).size > 1;
   const timeText = timeColumn(
@@ -324,11 +279,7 @@ function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: 
     now,
   );
   const columns: Column<DeliveryView>[] = [
-    {
-      header: ' ',
-      value: ({ status }) => (status === 'failed' ? '!' : ' '),
-      style: (text) => palette.warn(text),
-    },
+    { header: ' ', value: ({ status }) => (status === 'failed' ? '!' : ' '), style: 'warn' },
     { header: 'id', value: ({ id }) => id },
     { header: 'time', value: ({ created_at }) => timeText(Date.parse(created_at)) },
     ...(manyWebhooks ? [{ header: 'to', value: ({ webhook_id }: DeliveryView) => webhook_id }] : []),
@@ -337,8 +288,7 @@ function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: 
     { header: 'tries', value: ({ attempts }) => String(attempts), align: 'right' },
     { header: 'response', value: (delivery) => answerText(delivery, times), shrinks: true },
   ];
-  const lines = table(deliveries, columns, { terminal });
-  return [palette.bold(`Deliveries (${timezone})`), '', ...lines].join('\n');
+  return listText(deliveries, columns, terminal, { title: `Deliveries (${timezone})` });
 }
 
 function eventText({ event_type, event_count }: DeliveryView): string {

@@ -21,7 +21,7 @@ import { catalogOf, knownPrices } from '../../reading/known-prices.ts';
 import { createProjectLookup } from '../../store/accounts/callers.ts';
 import { type Context, note } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { confirmLoss } from '../input/confirm.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
@@ -31,7 +31,7 @@ export async function changeSetting(
   context: Context,
   key: string,
   text: string | undefined,
-  { yes }: Unasked = {},
+  yes?: boolean,
 ): Promise<string | number | undefined> {
   const provider = providerOf(key);
   if (provider !== undefined && !Object.hasOwn(readSettings(context).settings.providers, provider))

@@ -1,17 +1,12 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { OptionsOf } from '../command.ts';
 import type { Flags } from '../settings.ts';
 
 /** Flags of the commands that start the daemon. */
-export interface ListenOptions {
-  port?: string;
-  host?: string;
-  tlsCert?: string;
-  tlsKey?: string;
-  insecureHome?: boolean;
-}
+export type ListenOptions = OptionsOf<typeof addListenOptions>;
 
-export function addListenOptions(command: Command): Command {
+export function addListenOptions(command: Command) {
   return command
     .option('--port <port>', 'port to listen on (default: 4747)')
     .option('--host <address>', 'address to listen on (default: localhost, for this machine only)')

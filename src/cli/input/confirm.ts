@@ -2,11 +2,6 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { ask, askHidden, canAsk, readSecret } from './prompt.ts';
 
-/** The option of commands that ask before something is lost. */
-export interface Unasked {
-  yes?: boolean;
-}
-
 /**
  * Asks before something is lost. `loss` is a sentence that says what. Without a terminal it takes `--yes`, or nothing
  * where `scripted`: scripts have run these commands since 0.1.0, which had no such option. Throws if the answer is no.

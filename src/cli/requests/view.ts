@@ -1,10 +1,11 @@
 import type { RequestView } from '../../reading/schemas.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { costOf, mark } from '../../terminal/request-words.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
+import { listText } from '../print-list.ts';
 
 /** Narrower terminals have no room for both the project and the duration. */
 const WIDE_COLUMNS = 100;
@@ -63,7 +64,7 @@ export function requestTable(requests: RequestView[], { timezone, now, terminal 
     },
     ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
   ];
-  return [palette.bold(`Requests (${timezone})`), '', ...table(requests, columns, { terminal })].join('\n');
+  return listText(requests, columns, terminal, { title: `Requests (${timezone})` });
 }
 
 /**

@@ -1,91 +1,101 @@
+import { Option } from 'commander';
 import { formatUsd, usdNumber } from '../../money.ts';
 import { budgetName, type TeamBudgetKey, teamBudgetOf } from '../../store/ledger/terms.ts';
 import type { TeamBudgetStanding } from '../../team/authority.ts';
-import { table } from '../../terminal/table.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { readAmount, readPercent } from '../budgets/read.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { type AdminOptions, noSuch, withTeam } from './connection.ts';
+import { printList } from '../print-list.ts';
+import { type AdminOptions, addAdminOptions, noSuch, withTeam } from './connection.ts';
 
-export interface BudgetOptions extends AdminOptions {
-  project?: string;
-  period?: 'daily' | 'monthly';
-  alert?: string;
-  offline?: string;
-}
+const PERIODS = ['daily', 'monthly'] as const;
 
-export async function listBudgets(context: Context, options: AdminOptions): Promise<void> {
+/** The team's budgets. */
+export const addBudgetCommands: SetUp = (command, context) => {
+  addAdminOptions(
+    command.command('list', { isDefault: true }).description('show what is spent, granted and left'),
+  ).action((options) => list(context, options));
+  set(command, context);
+  addAdminOptions(command.command('remove').description('remove a budget'))
+    .argument('[budget]')
+    .option('-p, --project <name>', 'the budget of this project')
+    .addOption(period())
+    .action(async (given, options) => {
+      const key = keyOf(given, options);
+      const name = nameOf(key);
+      const removed = await withTeam(context, options, (admin) => admin.removeBudget(key));
+      if (!removed) throw noSuch('budget', name, 'gw team budgets');
+      if (options.json) sayJson(context, { id: name, deleted: true });
+      else note(context, `Removed budget ${name}.`);
+    });
+};
+
+const period = () =>
+  new Option('--period <period>', 'when spending starts again from zero (default: daily)').choices(PERIODS);
+
+async function list(context: Context, options: AdminOptions): Promise<void> {
   const { budgets, timezone } = await withTeam(context, options, (admin) => admin.budgets());
-  if (options.json) {
-    sayJson(context, budgets.map(budgetView));
-    return;
-  }
-  if (budgets.length === 0) {
-    note(context, 'The team has no budgets. To set one: gw team budgets set 50');
-    return;
-  }
   const times = createTimeFormat(timezone);
   const now = context.clock.now();
-  const money = (amount: (budget: TeamBudgetStanding) => number) => (budget: TeamBudgetStanding) =>
-    formatUsd(amount(budget));
-  const lines = table<TeamBudgetStanding>(
+  const money = (header: string, amount: (budget: TeamBudgetStanding) => number) => ({
+    header,
+    value: (budget: TeamBudgetStanding) => formatUsd(amount(budget)),
+    align: 'right' as const,
+  });
+  printList<TeamBudgetStanding>(
+    context,
     budgets,
     [
       { header: 'budget', value: nameOf, shrinks: true },
-      { header: 'cap', value: money(({ capNanoUsd }) => capNanoUsd), align: 'right' },
-      { header: 'spent', value: money(({ spentNanoUsd }) => spentNanoUsd), align: 'right' },
-      { header: 'on gateways', value: money(outOf), align: 'right' },
-      { header: 'left', value: money(leftOf), align: 'right' },
+      money('cap', ({ capNanoUsd }) => capNanoUsd),
+      money('spent', ({ spentNanoUsd }) => spentNanoUsd),
+      money('on gateways', outOf),
+      money('left', leftOf),
       { header: 'resets', value: ({ ends }) => times.moment(ends, now) },
       { header: 'offline', value: offlineText },
       { header: '', value: ({ isStarved }) => (isStarved ? 'requests wait for money' : ''), shrinks: true },
     ],
-    { terminal: terminalOf(context.stdout, context.env) },
+    {
+      json: options.json,
+      data: budgets.map(budgetView),
+      empty: 'The team has no budgets. To set one: gw team budgets set 50',
+    },
   );
-  say(context, lines.join('\n'));
-  for (const budget of budgets) noteOverCap(context, budget);
+  if (!options.json) for (const budget of budgets) noteOverCap(context, budget);
 }
 
-export async function setBudget(
-  context: Context,
-  amount: string,
-  name: string | undefined,
-  options: BudgetOptions,
-): Promise<void> {
-  const capNanoUsd = readAmount(amount);
-  const alertPercents = options.alert?.split(',').map(readPercent);
-  const offlineNanoUsd = options.offline === undefined ? undefined : readOffline(options.offline);
-  const { json } = options;
-  const { period, project } = keyOf(name, options);
-  const budget = await withTeam(context, options, (admin) =>
-    admin.setBudget({ project, period, capNanoUsd, alertPercents, offlineNanoUsd }),
-  );
-  if (json) sayJson(context, budgetView(budget));
-  note(
-    context,
-    `Budget ${nameOf(budget)}: ${formatUsd(budget.spentNanoUsd)} spent of ${formatUsd(budget.capNanoUsd)}. Gateways grant by it from their next sync, seconds from now.`,
-  );
-  noteOverCap(context, budget);
-}
-
-export async function removeBudget(
-  context: Context,
-  given: string | undefined,
-  options: BudgetOptions,
-): Promise<void> {
-  const { json } = options;
-  const { period, project } = keyOf(given, options);
-  const name = nameOf({ project, period });
-  const removed = await withTeam(context, options, (admin) => admin.removeBudget({ project, period }));
-  if (!removed) throw noSuch('budget', name, 'gw team budgets');
-  if (json) sayJson(context, { id: name, deleted: true });
-  else note(context, `Removed budget ${name}.`);
-}
+const set: SetUp = (command, context) => {
+  addAdminOptions(command.command('set').description('cap what the team, or one project of it, may spend'))
+    .argument('<amount>')
+    .argument('[budget]')
+    .option('-p, --project <name>', 'only requests of this project (default: all of the team)')
+    .addOption(period())
+    .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95')
+    .option('--offline <refuse|spend:AMOUNT>', "what each gateway may spend while it can't reach the team")
+    .action(async (amount, name, { alert, offline, ...options }) => {
+      const terms = {
+        capNanoUsd: readAmount(amount),
+        alertPercents: alert?.split(',').map(readPercent),
+        offlineNanoUsd: offline === undefined ? undefined : readOffline(offline),
+      };
+      const key = keyOf(name, options);
+      const budget = await withTeam(context, options, (admin) => admin.setBudget({ ...key, ...terms }));
+      if (options.json) sayJson(context, budgetView(budget));
+      note(
+        context,
+        `Budget ${nameOf(budget)}: ${formatUsd(budget.spentNanoUsd)} spent of ${formatUsd(budget.capNanoUsd)}. Gateways grant by it from their next sync, seconds from now.`,
+      );
+      noteOverCap(context, budget);
+    });
+};
 
 /** The budget of a name as lists show it, or of the options. */
-function keyOf(name: string | undefined, { project, period }: BudgetOptions): TeamBudgetKey {
+function keyOf(
+  name: string | undefined,
+  { project, period }: { project?: string; period?: 'daily' | 'monthly' },
+): TeamBudgetKey {
   if (name === undefined) return { project: project ?? '', period: period ?? 'daily' };
   if (project !== undefined || period !== undefined)
     throw usageError(`give a name or options, not both: ${name} is a project and a period already`);

@@ -1,11 +1,20 @@
+import type { Command } from 'commander';
 import { readSecrets, TEAM_URL } from '../../config/secrets.ts';
 import type { TeamAdmin } from '../../team/authority.ts';
+import { AS_JSON, type OptionsOf } from '../command.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 
-export interface AdminOptions {
-  url?: string;
-  json?: boolean;
+export type AdminOptions = OptionsOf<typeof addAdminOptions>;
+
+/** The options of all commands that talk to the team's PostgreSQL. */
+export function addAdminOptions(command: Command) {
+  return command
+    .option(
+      '--url <url>',
+      "the team's PostgreSQL, as an admin (default: GW_TEAM_URL, or that of gw team join)",
+    )
+    .option(...AS_JSON);
 }
 
 /** Runs `work` as an admin of the team: at --url, GW_TEAM_URL, or the URL that this gateway joined. */

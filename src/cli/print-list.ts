@@ -1,0 +1,44 @@
+import { type Column, table } from '../terminal/table.ts';
+import { type Terminal, terminalOf } from '../terminal/terminal.ts';
+import { type Context, note, say, sayJson } from './context.ts';
+
+interface Surroundings {
+  title?: string;
+  /** Remarks below the table. */
+  below?: readonly string[];
+}
+
+interface ListOptions extends Surroundings {
+  json: boolean | undefined;
+  /** The data of `--json`, if it isn't the rows. */
+  data?: unknown;
+  /** Said on stderr if there is no row. */
+  empty?: string;
+}
+
+/** Prints rows as a table, or with `json` as data. */
+export function printList<Row>(
+  context: Context,
+  rows: Row[],
+  columns: Column<Row>[],
+  { json, data = rows, empty, ...surroundings }: ListOptions,
+): void {
+  if (json) sayJson(context, data);
+  else if (rows.length === 0 && empty !== undefined) note(context, empty);
+  else say(context, listText(rows, columns, terminalOf(context.stdout, context.env), surroundings));
+}
+
+/** A table under its title, with remarks below it. */
+export function listText<Row>(
+  rows: Row[],
+  columns: Column<Row>[],
+  terminal: Terminal,
+  { title, below = [] }: Surroundings = {},
+): string {
+  const { bold, dim } = terminal.palette;
+  return [
+    ...(title === undefined ? [] : [bold(title), '']),
+    ...table(rows, columns, { terminal }),
+    ...(below.length > 0 ? ['', ...below.map(dim)] : []),
+  ].join('\n');
+}
