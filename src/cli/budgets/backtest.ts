@@ -9,7 +9,7 @@ import { createTimeFormat } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { parseDay } from '../input/dates.ts';
+import { parseDay } from '../input/values.ts';
 import { withReader } from '../with-gateway.ts';
 import { LASTING_PERIODS, readAmount } from './read.ts';
 

@@ -1,7 +1,7 @@
 import type { AskRemote } from '../../remote/client.ts';
 import type { RemoteGateway } from '../../remote/target.ts';
 import { usageError } from '../exit.ts';
-import { whoami } from '../remote/whoami.ts';
+import { whoami } from '../remote/connection.ts';
 
 /** Where a client program is pointed. */
 export interface Destination {

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { CAN_ATTRIBUTE } from '../../attribution/attribution.ts';
 import { formatUsd } from '../../money.ts';
 import type { BudgetName } from '../../reading/admin.ts';
 import { budgetNameOf } from '../../reading/budget-scope.ts';
@@ -9,6 +10,7 @@ import type { Scope } from '../../store/budgets/budgets.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
+  EACH_KINDS,
   ON_LIMITS,
   teamBudgetOf,
   teamBudgetText,
@@ -16,7 +18,6 @@ import {
 import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
-import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
 import { addBacktests } from '../budgets/backtest.ts';
 import {
   LASTING_PERIODS,
@@ -27,14 +28,14 @@ import {
   readRate,
   readRepo,
 } from '../budgets/read.ts';
-import { addScopeOptions, scopeFrom } from '../budgets/scope.ts';
 import { budgetTable } from '../budgets/view.ts';
 import { AS_JSON, IN_PROJECT, ONLY_PROJECT, type OptionsOf, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
-import { readDuration } from '../input/dates.ts';
+import { readDuration } from '../input/values.ts';
 import { remoteOf } from '../remote/connection.ts';
+import { readSettings } from '../settings.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
 const PERIODS = [...LASTING_PERIODS, 'rolling'] as const;
@@ -297,4 +298,53 @@ function removalOf(budget: BudgetView): string {
   const option = scope?.kind === 'each' ? 'per' : scope?.kind;
   const ofScope = scope === undefined ? '' : ` --${option} ${singleQuoted(scope.value)}`;
   return `gw budget remove --period ${period} -p ${project}${ofRepo}${ofScope}`;
+}
+
+const SWITCH_ON = 'gw config set attribution on';
+
+/** Throws unless gw can attribute requests to repositories, which a repository's budget needs. */
+function mustAttribute(context: Context): void {
+  if (!CAN_ATTRIBUTE)
+    throw usageError(`on ${process.platform}, gw cannot tell which repository a request comes from`);
+  if (isOff(context))
+    throw usageError(
+      `attribution is off, so gw does not know which repository a request comes from. To switch it on: ${SWITCH_ON}`,
+    );
+}
+
+/** Warns if repository budgets count nothing. */
+function noteAttribution(context: Context): void {
+  if (!CAN_ATTRIBUTE || isOff(context)) {
+    note(context, `Repository budgets count nothing while attribution is off. To switch it on: ${SWITCH_ON}`);
+  }
+}
+
+function isOff(context: Context): boolean {
+  return readSettings(context).settings.attribution === 'off';
+}
+
+/** Options that say what a budget is for, besides a whole project. */
+type ScopeOptions = OptionsOf<typeof addScopeOptions>;
+
+function addScopeOptions(command: Command) {
+  return command
+    .option('--repo <path>', 'only requests from this git repository, such as .')
+    .option('--key <key>', 'only requests with this key: its label or id')
+    .option('--session <id>', 'only requests of this session of an agent: gw sessions')
+    .option('--agent <name>', 'only requests of this agent: claude, codex, ...')
+    .addOption(new Option('--per <what>', 'a cap for each of these').choices(EACH_KINDS));
+}
+
+/** What the options name; undefined for a repository or a whole project. Throws for more than one. */
+function scopeFrom({ repo, key, session, agent, per }: ScopeOptions): Scope | undefined {
+  const given = Object.entries({ repo, key, session, agent, per }).filter(([, value]) => value !== undefined);
+  if (given.length > 1)
+    throw usageError(
+      `a budget is for one thing: give one of ${given.map(([name]) => `--${name}`).join(' and ')}`,
+    );
+  if (given.some(([, value]) => value === '')) throw usageError(`--${given[0]?.[0]} is empty`);
+  if (key !== undefined) return { kind: 'key', value: key };
+  if (session !== undefined) return { kind: 'session', value: session };
+  if (agent !== undefined) return { kind: 'agent', value: agent };
+  return per === undefined ? undefined : { kind: 'each', value: per };
 }

@@ -6,8 +6,7 @@ import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
 import { note, say, sayJson } from '../context.ts';
-import { readCount } from '../input/count.ts';
-import { parseSince } from '../input/dates.ts';
+import { parseSince, readCount } from '../input/values.ts';
 import { listText } from '../print-list.ts';
 import { withReader } from '../with-gateway.ts';
 

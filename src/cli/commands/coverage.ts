@@ -18,7 +18,7 @@ import { AS_JSON, type SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
 import { type Context, homeOf, sayJson, tell } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
-import { parseSince } from '../input/dates.ts';
+import { parseSince } from '../input/values.ts';
 import { withReader } from '../with-gateway.ts';
 import { agentArgument } from './connect.ts';
 

@@ -23,10 +23,17 @@ import { type ConnectedAgent, checkConnectedAgents } from '../coverage/connected
 import { findDaemon } from '../daemon/find.ts';
 import { portOwner } from '../daemon/port-owner.ts';
 import { broken, type Finding, ok, warning } from '../doctor/check.ts';
-import { checkClock, checkTimezone } from '../doctor/clock.ts';
 import { checkDatabase, checkDatabaseFile, checkDatabaseSize, longCheckMessage } from '../doctor/database.ts';
-import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
-import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
+import {
+  checkClock,
+  checkDisk,
+  checkInstall,
+  checkKeyFiles,
+  checkNode,
+  checkPath,
+  checkPermissions,
+  checkTimezone,
+} from '../doctor/machine.ts';
 import { CliError } from '../exit.ts';
 import { networkOf } from '../network.ts';
 import { readSwitchedOff, switchOn } from '../optimize/report.ts';

@@ -2,9 +2,8 @@ import { Argument } from 'commander';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { sayJson, tell } from '../context.ts';
-import { importAll } from '../imports/import-source.ts';
+import { importAll, importText } from '../imports/import-source.ts';
 import { READABLE, sourceName } from '../imports/sources.ts';
-import { importText } from '../imports/view.ts';
 
 export const importLogs: SetUp = (command, context) => {
   const sources = new Argument('[source...]', 'an agent or the path of a log (default: all agents)');

@@ -11,8 +11,7 @@ import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
-import { readCount } from '../input/count.ts';
-import { readDuration } from '../input/dates.ts';
+import { readCount, readDuration } from '../input/values.ts';
 import { printList } from '../print-list.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 

@@ -8,7 +8,7 @@ import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { networkOf } from '../network.ts';
-import { whoami } from '../remote/whoami.ts';
+import { whoami } from '../remote/connection.ts';
 
 export const login: SetUp = (command, context) => {
   run(command, context);

@@ -17,9 +17,8 @@ import { usageError } from '../exit.ts';
 import { answerLines } from '../input/jsonl.ts';
 import { messagesIn, openInput, readRequestFile } from '../input/request-file.ts';
 import { measure } from '../optimize/measure.ts';
-import { worthOf } from '../optimize/price.ts';
 import { type OptimizerReport, readReports, switchOn } from '../optimize/report.ts';
-import { outcomeDiff, outcomeJson, outcomeTable, summary } from '../optimize/view.ts';
+import { outcomeDiff, outcomeJson, outcomeTable, summary, worthOf } from '../optimize/view.ts';
 import { readSettings } from '../settings.ts';
 
 interface Options {

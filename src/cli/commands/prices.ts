@@ -9,7 +9,7 @@ import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
-import { parseTime } from '../input/dates.ts';
+import { parseTime } from '../input/values.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
 import type { UpdateOptions } from '../prices/update.ts';
 import { readSettings } from '../settings.ts';

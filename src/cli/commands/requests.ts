@@ -9,8 +9,7 @@ import { createTimeFormat } from '../../terminal/time.ts';
 import { AS_JSON, type OptionsOf, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { readCount } from '../input/count.ts';
-import { parseTime } from '../input/dates.ts';
+import { parseTime, readCount } from '../input/values.ts';
 import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { requestTable, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
@@ -69,7 +68,7 @@ async function show(context: Context, id: string, { diff, json }: Options): Prom
 
 async function showDiff(context: Context, bodies: RequestBodiesView, json = false): Promise<void> {
   const { compareBodies } = await import('../requests/compare-bodies.ts');
-  const { diffJson, diffText } = await import('../requests/diff-view.ts');
+  const { diffJson, diffText } = await import('../requests/compare-bodies.ts');
   const changes = compareBodies(bodies);
   if (json) sayJson(context, diffJson(bodies, changes));
   else say(context, diffText(bodies, changes, terminalOf(context.stdout, context.env)));

@@ -1,27 +1,29 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { Option } from 'commander';
 import type { Agent } from '../../agents/agent.ts';
 import { agentOf, type FoundAgent, findAgent } from '../../agents/find.ts';
 import { RUN_KEY } from '../../agents/run/key.ts';
-import type { Pointing } from '../../agents/run/start.ts';
+import type { Files, Pointing } from '../../agents/run/start.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { systemRandom } from '../../ids.ts';
+import { makeDirectory } from '../../paths.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { readCaps, startCappedRun } from '../client/capped-run.ts';
+import { acquireLock } from '../../store/database/lock.ts';
+import { writing } from '../../write-fault.ts';
+import { bypassedSince, bypassedText, readCaps, startCappedRun } from '../client/capped-run.ts';
 import { checkSubscription } from '../client/check-subscription.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { remoteDestination } from '../client/destination.ts';
 import { ownApisReached } from '../client/own-apis.ts';
-import { openRunFolder, type RunFolder, realFiles } from '../client/run-folder.ts';
 import { clientVariables } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { findProgram } from '../connect/find-program.ts';
 import { type Context, homeOf, note } from '../context.ts';
-import { bypassedSince, bypassedText } from '../coverage/run-bypass.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { CliError, Exit, usageError } from '../exit.ts';
@@ -294,3 +296,78 @@ function warnOfHiddenAgents(context: Context, words: readonly string[], { names 
     );
   }
 }
+
+/** A folder for the files of one run, and a lock that says whether the run is alive. */
+interface RunFolder {
+  path: string;
+  /** Locked while the run lives. */
+  lockPath: string;
+  write(pointing: Pick<Pointing, 'files' | 'links'>): void;
+  /** Writes a script that can be started. */
+  writeProgram(name: string, text: string): void;
+  remove(): void;
+}
+
+/** Creates the folder (0700) in gw's state directory. Removes those of runs that were killed. */
+function openRunFolder(home: string, runId: string, now: number): RunFolder {
+  const runs = join(home, 'runs');
+  makeDirectory(runs);
+  for (const name of readdirSync(runs)) removeIfDead(join(runs, name), now);
+  const path = join(runs, runId);
+  makeDirectory(path);
+  const lockPath = join(path, 'lock');
+  const lock = acquireLock(lockPath);
+  return {
+    path,
+    lockPath,
+    write({ files = {}, links = {} }) {
+      for (const [name, text] of Object.entries(files)) writeIn(path, name, { text, mode: 0o600 });
+      for (const [name, target] of Object.entries(links)) symlinkSync(target, join(path, name));
+    },
+    writeProgram: (name, text) => writeIn(path, name, { text, mode: 0o700 }),
+    remove() {
+      lock?.release();
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+function writeIn(folder: string, name: string, { text, mode }: { text: string; mode: number }): void {
+  const file = join(folder, name);
+  writing(file, () => {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, text, { mode });
+  });
+}
+
+/** A new folder is about to be locked. */
+const MIN_AGE_MS = 60_000;
+
+function removeIfDead(path: string, now: number): void {
+  try {
+    if (now - statSync(path).mtimeMs < MIN_AGE_MS) return;
+    const lock = acquireLock(join(path, 'lock'));
+    lock?.release();
+    if (lock) rmSync(path, { recursive: true, force: true });
+  } catch {
+    // Another run has just removed it.
+  }
+}
+
+/** The file system that agents keep their settings in. */
+const realFiles: Files = {
+  read(path) {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  },
+  list(path) {
+    try {
+      return readdirSync(path);
+    } catch {
+      return [];
+    }
+  },
+};

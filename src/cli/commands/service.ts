@@ -6,8 +6,13 @@ import { findDaemon } from '../daemon/find.ts';
 import { untilAnswering } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
 import { EXIT, Exit } from '../exit.ts';
-import { serviceManager } from '../service/manager.ts';
-import { definitionOf, installedService, installService, uninstallService } from '../service/service.ts';
+import {
+  definitionOf,
+  installedService,
+  installService,
+  serviceManager,
+  uninstallService,
+} from '../service/manager.ts';
 
 export const service: SetUp = (command, context) => {
   install(command, context);

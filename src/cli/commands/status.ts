@@ -2,8 +2,7 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, sayJson, tell } from '../context.ts';
 import { EXIT, Exit } from '../exit.ts';
-import { readStatus, type Status } from '../status/read.ts';
-import { statusJson, statusLines } from '../status/view.ts';
+import { readStatus, type Status, statusJson, statusLines } from '../status/view.ts';
 
 export const status: SetUp = (command, context) => {
   command

@@ -9,7 +9,7 @@ import { safeJson } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { ONLY_PROJECT, type SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
-import { readCount } from '../input/count.ts';
+import { readCount } from '../input/values.ts';
 import { daemonState } from '../remote/daemon-state.ts';
 import { checkStatus } from '../requests/conditions.ts';
 import { withReader } from '../with-gateway.ts';

@@ -1,7 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { addDays, type Calendar, createCalendar, datesOfMonth } from '../../calendar.ts';
+import { formatUsd } from '../../money.ts';
 import type { Reader, UsageFilter } from '../../reading/reader.ts';
-import type { TeamUsageView, UsageView } from '../../reading/schemas.ts';
+import type { TeamUsageView, UsageView, UsageViewRow } from '../../reading/schemas.ts';
 import {
   GROUP_BYS,
   GROUP_CHOICES,
@@ -12,15 +13,18 @@ import {
   type UsageSource,
 } from '../../store/reports/query.ts';
 import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage-query.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
+import { bar } from '../../terminal/bars.ts';
+import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
+import { count, plural, tokens } from '../../terminal/numbers.ts';
+import { stackedBar } from '../../terminal/stacked-bar.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { parseDay } from '../input/dates.ts';
+import { parseDay } from '../input/values.ts';
 import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
-import { usageCsv } from '../usage/csv.ts';
-import { rowsOf } from '../usage/rows.ts';
-import { type UsageCharts, usageTable } from '../usage/table.ts';
 import { withReader } from '../with-gateway.ts';
 
 export const usage: SetUp = (command, context) => {
@@ -181,4 +185,215 @@ function asUsage({ group_by, ...report }: TeamUsageView): UsageView {
   const groups = isOfTwo ? `${group_by},member` : group_by;
   // Tables and CSV name their columns by it, and have columns for the figures that there are.
   return { ...report, object: 'usage', project_id: null, group_by: groups } as unknown as UsageView;
+}
+
+/** The rows of a report as RFC 4180 CSV, with the JSON field names as the header. Without the total. */
+export function usageCsv({ data, total, group_by }: UsageView): string {
+  const keys = keysOf(group_by);
+  const figures = Object.keys(total) as (keyof UsageView['total'])[];
+  const lines = data.map((row) =>
+    [...keys.map((key) => row[key] ?? ''), ...figures.map((name) => row[name])].map(field).join(','),
+  );
+  return [[...keys, ...figures].join(','), ...lines].join('\n');
+}
+
+function field(value: string | number): string {
+  const text = typeof value === 'number' ? decimal(value) : cell(value);
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Spreadsheets evaluate such text as a formula. https://owasp.org/www-community/attacks/CSV_Injection */
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/;
+
+function cell(value: string): string {
+  const text = clean(value);
+  return FORMULA.test(value) || FORMULA.test(text) ? `'${text}` : text;
+}
+
+/** Plain decimals: spreadsheets read `1e-9` as text. */
+function decimal(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0{1,9}$/, '');
+}
+
+const BAR_CELLS = 24;
+const TREND_CELLS = 31;
+
+/** Data of the charts next to the figures. */
+interface UsageCharts {
+  /** The rows that make up the total. */
+  parts?: readonly UsageRow[];
+  /** Daily costs, by row key. */
+  trends?: ReadonlyMap<string, readonly number[]> | undefined;
+  /** Default: what came through gw. */
+  source?: UsageSource | undefined;
+  /** Whose usage it is, where it is no project's. */
+  whose?: string;
+}
+
+/** The first word of the title, and what to do where there is nothing. */
+const SOURCES: Record<UsageSource, { what: string; nothing: readonly string[] }> = {
+  gw: {
+    what: 'Usage',
+    nothing: ['No requests yet. To point a client at gw:', '  gw start', '  eval "$(gw env)"'],
+  },
+  imported: {
+    what: 'Imported usage',
+    nothing: ['No imported requests. To read the session logs of coding agents: gw import'],
+  },
+  all: {
+    what: 'Usage with imports',
+    nothing: ['No requests. To point a client at gw: gw env. To read the logs of coding agents: gw import'],
+  },
+};
+
+const NOTHING_OF_TEAM = ['Nothing yet. Gateways of the team send their figures each minute.'];
+
+/** The usage report: a bar of the parts of the total, a table with charts, and remarks on the totals. */
+function usageTable(
+  report: UsageView,
+  terminal: Terminal,
+  { parts = [], trends, source = 'gw', whose }: UsageCharts = {},
+): string {
+  const { bold, dim } = terminal.palette;
+  const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
+  const rows = rowsOf(report);
+  const owner = whose ?? (project === null ? 'all projects' : `project ${project}`);
+  const title = bold(
+    `${SOURCES[source].what} by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${owner}`,
+  );
+  if (rows.length === 0) {
+    return [title, '', ...(whose ? NOTHING_OF_TEAM : SOURCES[source].nothing)].join('\n');
+  }
+  const sum: UsageRow = { key: 'total', ...total };
+  const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
+  const columns = columnsFor(groupBy, terminal, { chart, hasMisses: total.missed_tokens > 0 });
+  const lines = table(rows, columns, { terminal, total: sum });
+  const partsBar = stackedBar(partsOf(parts), terminal);
+  return [
+    title,
+    '',
+    ...partsBar,
+    ...(partsBar.length > 0 ? [''] : []),
+    ...lines,
+    ...(whose ? [] : remarks(total).map(dim)),
+  ].join('\n');
+}
+
+function columnsFor(
+  groupBy: GroupBy,
+  { palette }: Terminal,
+  { chart, hasMisses }: { chart: Column<UsageRow>; hasMisses: boolean },
+): Column<UsageRow>[] {
+  const [first = '', second] = groupingsOf(groupBy);
+  return [
+    { header: first, value: (row) => row.key || '-', shrinks: true },
+    ...(second === undefined
+      ? []
+      : [{ header: second, value: (row: UsageRow) => row.subkey ?? '', shrinks: true }]),
+    { header: 'requests', value: (row) => count(row.requests), align: 'right' },
+    { header: 'input', value: (row) => tokens(row.input_tokens), align: 'right' },
+    { header: 'cached', value: (row) => tokens(row.cached_input_tokens), align: 'right' },
+    ...(hasMisses ? [{ header: 'missed', value: missedOf, align: 'right' as const }] : []),
+    { header: 'output', value: (row) => tokens(row.output_tokens), align: 'right' },
+    { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
+    chart,
+  ];
+}
+
+function barColumn(rows: UsageRow[], sum: UsageRow, { palette, symbols }: Terminal): Column<UsageRow> {
+  const share = shareOf(rows);
+  return {
+    header: '',
+    value: (row, width) => (row === sum ? '' : bar(share(row), width, symbols)),
+    fills: BAR_CELLS,
+    style: (text) => palette.accent(text),
+  };
+}
+
+/** The daily costs of each row. Each has its own scale, so that small costs show a trend too. */
+function trendColumn(
+  trends: ReadonlyMap<string, readonly number[]>,
+  sum: UsageRow,
+  { palette, symbols }: Terminal,
+): Column<UsageRow> {
+  return {
+    header: 'days',
+    value(row, width) {
+      const points = row === sum ? undefined : trends.get(row.key);
+      return points && peakOf(points) > 0 ? sparkline(fitPoints(points, width), symbols) : '';
+    },
+    fills: TREND_CELLS,
+    style: (text) => palette.accent(text),
+  };
+}
+
+/** Shares of the cost, or of the requests if the total cost is zero. */
+function partsOf(rows: readonly UsageRow[]): { name: string; value: number }[] {
+  const costs = rows.some((row) => row.cost_nano_usd > 0);
+  return rows.map((row) => ({ name: row.key || '-', value: costs ? row.cost_nano_usd : row.requests }));
+}
+
+/** The length of a row's bar: its cost, or its requests if the total cost is zero. */
+function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
+  const most = Math.max(...rows.map((row) => row.cost_nano_usd));
+  if (most > 0) return (row) => row.cost_nano_usd / most;
+  const mostRequests = Math.max(...rows.map((row) => row.requests));
+  return (row) => row.requests / mostRequests;
+}
+
+/** What cache misses cost. */
+const missedOf = ({ missed_tokens: missed, missed_nano_usd: cost }: Figures): string =>
+  missed === 0 ? '-' : formatUsd(cost);
+
+/** An unknown price is not $0: `+?` after an amount stands for requests without a price. */
+function costOf({ cost_nano_usd: cost, unpriced_requests: unpriced }: Figures): string {
+  if (unpriced === 0) return formatUsd(cost);
+  return cost === 0 ? 'unpriced' : `${formatUsd(cost)}+?`;
+}
+
+function remarks(total: Figures): string[] {
+  const lines: string[] = [];
+  if (total.saved_tokens > 0) {
+    lines.push(`saved ${formatUsd(total.saved_nano_usd)} and ${plural(total.saved_tokens, 'token')}`);
+  }
+  if (total.missed_tokens > 0) {
+    lines.push(`${plural(total.missed_tokens, 'token')} missed in the providers' caches: gw cache`);
+  }
+  if (total.blocked_requests > 0) {
+    lines.push(`${plural(total.blocked_requests, 'request')} blocked: gw requests --status blocked`);
+  }
+  if (total.failed_requests > 0) {
+    lines.push(`${plural(total.failed_requests, 'request')} failed: gw requests --status failed`);
+  }
+  if (total.unpriced_requests > 0) {
+    lines.push(
+      `${plural(total.unpriced_requests, 'request')} unpriced, not in the totals: gw prices set MODEL --input X --output Y`,
+    );
+  }
+  return lines.length > 0 ? ['', ...lines] : [];
+}
+
+/** The figures of a row or of the total. */
+type Figures = UsageView['total'];
+
+/** A row of a usage report with its key: the day, model, project, program, repository, session, agent or key. */
+interface UsageRow extends Figures {
+  key: string;
+  /** The second key of a report by two things. */
+  subkey?: string;
+}
+
+/** The fields of a row that have its keys: one or two. */
+function keysOf(groupBy: UsageView['group_by']) {
+  return groupingsOf(groupBy).map((grouping) => (grouping === 'project' ? 'project_id' : grouping));
+}
+
+function rowsOf({ data, group_by }: Pick<UsageView, 'data' | 'group_by'>): UsageRow[] {
+  const [first = 'day', second] = keysOf(group_by);
+  const fieldOf = (row: UsageViewRow, name: typeof first) => row[name] ?? '';
+  return data.map((row) => ({
+    ...row,
+    key: fieldOf(row, first),
+    ...(second === undefined ? {} : { subkey: fieldOf(row, second) }),
+  }));
 }

@@ -16,7 +16,7 @@ import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { knownProviders } from '../providers/known-providers.ts';
-import { installedService, runAll } from '../service/service.ts';
+import { installedService, runAll } from '../service/manager.ts';
 import { type Flags, readSettings, soundSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 import { type Daemon, daemonFlags, findDaemon, isLocked } from './find.ts';

@@ -37,3 +37,13 @@ export function localOnly(what: string, { url, from }: RemoteGateway): CliError 
     `${what} is for the gw of this machine, but ${cause} ${url}. Run it on that machine; for this one: ${remedy}`,
   );
 }
+
+/** The answer of `GET /v1/gw/whoami`. */
+interface Whoami {
+  version: string;
+  key: { id: number; project_id: string; hint: string; admin: boolean; label: string | null };
+}
+
+export async function whoami(ask: AskRemote): Promise<Whoami> {
+  return (await ask({ path: '/v1/gw/whoami' })) as Whoami;
+}

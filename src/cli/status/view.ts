@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import { healthOf } from '../../reading/provider-views.ts';
+import type { StatusView } from '../../reading/schemas.ts';
 import { forecastText, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
@@ -8,9 +9,16 @@ import type { Terminal } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { wrapMessage } from '../../terminal/wrap-message.ts';
-import { bypassText, connectedAgentJson } from '../coverage/connected-agent.ts';
+import type { Context } from '../context.ts';
+import {
+  bypassText,
+  type ConnectedAgent,
+  checkConnectedAgents,
+  connectedAgentJson,
+} from '../coverage/connected-agent.ts';
 import type { DaemonState } from '../daemon/find.ts';
-import type { Status } from './read.ts';
+import { daemonState } from '../remote/daemon-state.ts';
+import { withReader } from '../with-gateway.ts';
 
 const LABEL = 10;
 
@@ -146,4 +154,27 @@ export function daemonJson(state: DaemonState): Record<string, unknown> {
     started_at,
     daemon_version: version,
   };
+}
+
+/** State of the daemon, today's usage, budgets, providers and connected agents. */
+export interface Status extends StatusView {
+  agents: ConnectedAgent[];
+  /** Names of the projects whose requests are refused until they are resumed. */
+  paused_projects: string[];
+  state: DaemonState;
+  now: number;
+}
+
+export async function readStatus(context: Context): Promise<Status> {
+  const now = context.clock.now();
+  const state = await daemonState(context);
+  return withReader(context, async (reader) => ({
+    ...(await reader.status()),
+    agents: await checkConnectedAgents(context, reader),
+    paused_projects: (await reader.projects())
+      .filter(({ paused_at }) => paused_at !== null)
+      .map(({ project_id }) => project_id),
+    state,
+    now,
+  }));
 }

@@ -9,8 +9,7 @@ import { type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
-import { readCount } from '../input/count.ts';
-import { readDuration } from '../input/dates.ts';
+import { readCount, readDuration } from '../input/values.ts';
 import { printList } from '../print-list.ts';
 import { type AdminOptions, addAdminOptions, noSuch, readId, withTeam } from './connection.ts';
 

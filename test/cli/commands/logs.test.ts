@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { followFile } from '../../../src/cli/logs/follow.ts';
+import { followFile } from '../../../src/cli/commands/logs.ts';
 import { cliHome } from '../cli-home.ts';
 
 const line = (msg: string, more = {}) =>

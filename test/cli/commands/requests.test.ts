@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createCalendar } from '../../../src/calendar.ts';
-import { parseSince } from '../../../src/cli/input/dates.ts';
+import { parseSince } from '../../../src/cli/input/values.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import { cliHome } from '../cli-home.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { usageCsv } from '../../../src/cli/usage/csv.ts';
+import { usageCsv } from '../../../src/cli/commands/usage.ts';
 import type { UsageView } from '../../../src/reading/schemas.ts';
 
 const firstCell = (model: string) => {

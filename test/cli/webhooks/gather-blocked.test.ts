@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gatherBlocked } from '../../../src/cli/webhooks/gather-blocked.ts';
+import { gatherBlocked } from '../../../src/cli/webhooks/listen.ts';
 import type { StoredEvent } from '../../../src/store/webhooks/follow.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 

@@ -60,3 +60,16 @@ export function readDuration(text: string, option: string): number {
   if (ms !== undefined && ms > 0) return ms;
   throw usageError(`${option} ${text} is not a length of time: use 15m, 24h or 30d`);
 }
+
+/** Parses the whole number of an option such as `--limit`. Throws a usage error outside of `min` to `max`. */
+export function readCount(
+  text: string,
+  option: string,
+  { min = 0, max }: { min?: number; max?: number } = {},
+): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= min && (max === undefined || count <= max)) return count;
+  throw usageError(
+    `${option} ${text} is not a whole number${max === undefined ? '' : ` from ${min} to ${max}`}`,
+  );
+}
