@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { shellQuoted } from '../shell-quoted.ts';
 
 /** How this process was started. */
-export interface InvocationContext {
+interface InvocationContext {
   env: Readonly<Record<string, string | undefined>>;
   /** Path of the executable. */
   program: string;

@@ -1,7 +1,7 @@
 import type { Symbols } from './bars.ts';
 
 /** A value of a chart; undefined for a time in the future. */
-export type Point = number | undefined;
+type Point = number | undefined;
 
 /** A chart of one line. Any value above zero is drawn above the base line. */
 export function sparkline(points: readonly Point[], { levels }: Symbols): string {

@@ -8,7 +8,7 @@ import { widthOf } from './text.ts';
 import { tookText } from './time.ts';
 
 /** The layout of a line. */
-export interface FeedColumns {
+interface FeedColumns {
   /** For which of these there is room. */
   project: boolean;
   tokens: boolean;

@@ -3,7 +3,7 @@ import type { Terminal } from './terminal.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
 /** One part of a whole. */
-export interface Part {
+interface Part {
   name: string;
   value: number;
 }

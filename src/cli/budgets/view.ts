@@ -5,9 +5,10 @@ import { gauge } from '../../terminal/bars.ts';
 import { capText, forecastText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { styleOf } from '../../terminal/look.ts';
 import { percent } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
+import { listText } from '../print-list.ts';
 
 const GAUGE_CELLS = 12;
 
@@ -41,15 +42,9 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
     ...(urgent.some(({ on_limit }) => on_limit === 'ask') ? [onLimitColumn] : []),
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
-  const lines = table(urgent, columns, { terminal });
   const notable = urgent.filter((row) => mark(row) !== ' ' || row.reached_at !== null);
   const sentences = notable.map((row) => `  ${budgetLabel(row.id)}: ${forecastText(row, times, now)}`);
-  return [
-    palette.bold(`Budgets (${timezone})`),
-    '',
-    ...lines,
-    ...(sentences.length > 0 ? ['', ...sentences.map(palette.dim)] : []),
-  ].join('\n');
+  return listText(urgent, columns, terminal, { title: `Budgets (${timezone})`, below: sentences });
 }
 
 /** Of the team's budgets: what this gateway may spend of them. */

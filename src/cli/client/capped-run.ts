@@ -12,14 +12,9 @@ import { usageError } from '../exit.ts';
 import { withReader } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
-export interface CapOptions {
-  budget?: string;
-  alert?: string;
-  maxRate?: string;
-}
-
 /** The caps of a run by its options. */
-export function readCaps({ budget, alert, maxRate }: CapOptions): RunCap[] {
+export function readCaps(options: { budget?: string; alert?: string; maxRate?: string }): RunCap[] {
+  const { budget, alert, maxRate } = options;
   if (alert !== undefined && budget === undefined && maxRate === undefined) {
     throw usageError(`--alert needs a cap: gw run --budget 5 --alert ${alert} -- ...`);
   }
@@ -31,7 +26,7 @@ export function readCaps({ budget, alert, maxRate }: CapOptions): RunCap[] {
 }
 
 /** A run with a key and budgets of its own. */
-export interface CappedRun {
+interface CappedRun {
   key: string;
   /** Ends the run and prints what it has used. `bypassed`: requests that are known not to have come through gw. */
   end(bypassed: number): Promise<void>;

@@ -35,7 +35,7 @@ export function clientVariables(
 }
 
 export const SHELLS = ['sh', 'fish', 'powershell'] as const;
-export type Shell = (typeof SHELLS)[number];
+type Shell = (typeof SHELLS)[number];
 
 /** Shell commands that set the variables. */
 export function exportLines(variables: Record<string, string>, shell: Shell): string {

@@ -14,10 +14,6 @@ interface Candidate {
 }
 
 export const complete: SetUp = (command, context) => {
-  run(command, context);
-};
-
-const run: SetUp = (command, context) => {
   command.argument('[words...]', 'the command line so far, without gw').action(async (words) => {
     const before = words.slice(0, -1);
     const prefix = words.at(-1) ?? '';
@@ -110,5 +106,5 @@ export const completion: SetUp = (command, context) => {
       'after',
       '\nbash, ~/.bashrc:  eval "$(gw completion bash)"\nzsh, ~/.zshrc, after compinit:  eval "$(gw completion zsh)"\nfish:  gw completion fish > ~/.config/fish/completions/gw.fish',
     )
-    .action((shell: Shell) => say(context, SCRIPTS[shell]));
+    .action((shell) => say(context, SCRIPTS[shell]));
 };

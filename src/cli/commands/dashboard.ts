@@ -18,13 +18,6 @@ import { readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 import { type GatewayAccess, withGateway } from '../with-gateway.ts';
 
-interface Options {
-  once?: boolean;
-  json?: boolean;
-  readonly?: boolean;
-  ascii?: boolean;
-}
-
 /** Height of a snapshot that is not printed on a terminal. */
 const SNAPSHOT_ROWS = 41;
 
@@ -36,12 +29,12 @@ export const dashboard: SetUp = (command, context) => {
     .option('--ascii', 'no block characters')
     .action(async (options) => {
       // Loading Ink takes most of the time to the first frame, so it starts before the database opens.
-      const painter = options.json ? undefined : loadPainter(context, options);
+      const painter = options.json ? undefined : loadPainter(context, options.once);
       const { settings } = readSettings(context);
       const origin = remoteOf(context)?.gateway.url ?? originOf(addressOf(settings), settings);
       const baseUrl = `${origin}/v1`;
       await withGateway(context, async (gateway) => {
-        if (painter) await show(context, options, { gateway, baseUrl, painter });
+        if (painter) await show(context, { gateway, baseUrl, painter, ...options });
         else sayJson(context, await jsonOf(context, gateway.reader));
       });
     });
@@ -52,7 +45,7 @@ type Painter =
   | { kind: 'screen'; module: Promise<typeof import('../../tui/run.tsx')> }
   | { kind: 'text'; module: Promise<typeof import('../../tui/snapshot.tsx')> };
 
-function loadPainter({ env, stdout: output }: Context, { once }: Options): Painter {
+function loadPainter({ env, stdout: output }: Context, once = false): Painter {
   // React's development build needs twice the time per frame.
   process.env.NODE_ENV ??= 'production';
   const { stdin, stdout } = process;
@@ -73,11 +66,13 @@ interface Resources {
   gateway: GatewayAccess;
   baseUrl: string;
   painter: Painter;
+  readonly?: boolean;
+  ascii?: boolean;
 }
 
-async function show(context: Context, options: Options, resources: Resources): Promise<void> {
-  const { gateway, baseUrl, painter } = resources;
-  const { palette, symbols, columns } = terminalOf(context.stdout, context.env, options);
+async function show(context: Context, resources: Resources): Promise<void> {
+  const { gateway, baseUrl, painter, readonly = false } = resources;
+  const { palette, symbols, columns } = terminalOf(context.stdout, context.env, resources);
   const { timezone } = await gateway.reader.calendar();
   const look = { palette, symbols, times: createTimeFormat(timezone), timezone, gw: context.gw };
   const { clock, version } = context;
@@ -92,7 +87,7 @@ async function show(context: Context, options: Options, resources: Resources): P
   setFlagsFromString('--semi-space-growth-factor=1');
   const { runDashboard } = await painter.module;
   const { stdin, stdout } = process;
-  const code = await runDashboard({ ...shared, stdin, stdout, readonly: options.readonly === true });
+  const code = await runDashboard({ ...shared, stdin, stdout, readonly });
   if (code !== 0) throw new Exit(code);
 }
 

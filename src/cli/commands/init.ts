@@ -45,12 +45,8 @@ export const init: SetUp = (command, context) => {
         if (cap !== undefined) {
           const { calendar } = settingsAndCalendar(context);
           const project = await getProject(db, DEFAULT_PROJECT);
-          await setBudget(
-            db,
-            project,
-            { period: 'daily', capNanoUsd: cap },
-            { calendar, now: context.clock.now() },
-          );
+          const terms = { period: 'daily' as const, capNanoUsd: cap };
+          await setBudget(db, project, terms, { calendar, now: context.clock.now() });
         }
         return newKeys;
       });
@@ -60,19 +56,17 @@ export const init: SetUp = (command, context) => {
 };
 
 function show(context: Context, keys: FirstKeys, json = false): void {
+  const { home } = context.paths;
   const providers = [...knownProviders(context).providers.values()].map(({ name }) => name);
-  if (json) {
-    sayJson(context, { home: context.paths.home, providers, keys });
-    return;
-  }
   const lines = [
-    `State directory: ${context.paths.home}`,
+    `State directory: ${home}`,
     `Providers: ${providers.join(', ') || 'only the built-in sandbox'}`,
     ...keyLines(keys, PLAIN),
     '',
     'Next: gw start',
   ];
-  tell(context, lines.join('\n'));
+  if (json) sayJson(context, { home, providers, keys });
+  else tell(context, lines.join('\n'));
 }
 
 async function askProvider(context: Context): Promise<string | undefined> {

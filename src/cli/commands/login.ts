@@ -11,10 +11,6 @@ import { networkOf } from '../network.ts';
 import { whoami } from '../remote/connection.ts';
 
 export const login: SetUp = (command, context) => {
-  run(command, context);
-};
-
-const run: SetUp = (command, context) => {
   command
     .argument('<url>', 'such as https://gw.example.com')
     .option('--key-stdin', 'read the key from stdin instead of the terminal')

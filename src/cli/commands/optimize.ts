@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { compress } from '../../compression/conversation/compress.ts';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
@@ -20,15 +20,6 @@ import { measure } from '../optimize/measure.ts';
 import { type OptimizerReport, readReports, switchOn } from '../optimize/report.ts';
 import { outcomeDiff, outcomeJson, outcomeTable, summary, worthOf } from '../optimize/view.ts';
 import { readSettings } from '../settings.ts';
-
-interface Options {
-  level?: OptimizerLevel;
-  model?: string;
-  diff?: boolean;
-  output?: string;
-  json?: boolean;
-  jsonl?: boolean;
-}
 
 export const optimize: SetUp = (command, context) => {
   command
@@ -52,41 +43,41 @@ export const optimize: SetUp = (command, context) => {
     .addHelpText('after', '\nNothing is sent. To set the level: gw config set optimizer.level balanced')
     .action(async (file, options) => {
       const level = options.level ?? levelInForce(context);
-      if (options.jsonl) await compressLines(context, file, level);
+      if (options.jsonl)
+        await answerLines(context, openInput(context, file), ({ id, messages }) => ({
+          id,
+          messages: compress(messagesIn(messages, 'the line'), { level }).messages,
+        }));
       else if (file !== undefined) await compressFile(context, file, { ...options, level });
       else
         throw usageError(
           'missing file. For example: gw optimize request.json   or: gw optimize - < request.json',
         );
     });
+  report(command, context);
+};
+
+const report: SetUp = (command, context) => {
   command
     .command('report')
     .description('show whether compression pays: what compressed and held-out conversations cost')
     .option(...ONLY_PROJECT)
     .option(...AS_JSON)
-    .action((_options: object, subcommand: Command) => report(context, subcommand.optsWithGlobals()));
+    .action(async (_options, subcommand) => {
+      // `--json` is an option of `gw optimize` too, which takes it first.
+      const { project, json }: { project?: string; json?: boolean } = subcommand.optsWithGlobals();
+      const { settings } = readSettings(context);
+      const holdout = settings['optimizer.holdout'];
+      const reports = await readReports(context, project);
+      if (json) return sayJson(context, { holdout_percent: holdout, projects: reports.map(reportJson) });
+      if (reports.length === 0)
+        return say(context, 'Not enough data yet: no request had a prompt of 500 or more tokens.');
+      const terminal = terminalOf(context.stdout, context.env);
+      const time = createTimeFormat(settings.timezone);
+      for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
+      say(context, wrap(REPORT_NOTE, terminal.columns).map(terminal.palette.dim).join('\n'));
+    });
 };
-
-async function report(
-  context: Context,
-  { project, json }: { project?: string; json?: boolean },
-): Promise<void> {
-  const { settings } = readSettings(context);
-  const holdout = settings['optimizer.holdout'];
-  const reports = await readReports(context, project);
-  if (json) {
-    sayJson(context, { holdout_percent: holdout, projects: reports.map(reportJson) });
-    return;
-  }
-  if (reports.length === 0) {
-    say(context, 'Not enough data yet: no request had a prompt of 500 or more tokens.');
-    return;
-  }
-  const terminal = terminalOf(context.stdout, context.env);
-  const time = createTimeFormat(settings.timezone);
-  for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
-  say(context, wrap(REPORT_NOTE, terminal.columns).map(terminal.palette.dim).join('\n'));
-}
 
 /** The configured level; `safe` when the optimizer is off, to show what it would do. */
 function levelInForce(context: Context): OptimizerLevel {
@@ -94,21 +85,18 @@ function levelInForce(context: Context): OptimizerLevel {
   return level === 'off' ? 'safe' : level;
 }
 
-async function compressLines(
-  context: Context,
-  file: string | undefined,
-  level: OptimizerLevel,
-): Promise<void> {
-  await answerLines(context, openInput(context, file), ({ id, messages }) => ({
-    id,
-    messages: compress(messagesIn(messages, 'the line'), { level }).messages,
-  }));
+interface FileOptions {
+  level: OptimizerLevel;
+  model?: string;
+  diff?: boolean;
+  output?: string;
+  json?: boolean;
 }
 
 async function compressFile(
   context: Context,
   file: string,
-  { level, model, diff, output, json }: Options & { level: OptimizerLevel },
+  { level, model, diff, output, json }: FileOptions,
 ): Promise<void> {
   if (json && output === '-')
     throw usageError('--json and --output - both write to stdout. Give --output a file');
@@ -120,10 +108,7 @@ async function compressFile(
   const [stream, print] = output === '-' ? [context.stderr, note] : [context.stdout, say];
   if (output === '-') context.stdout.write(outcome.body);
   else if (output !== undefined) writing(output, () => writeFileSync(output, outcome.body, { mode: 0o600 }));
-  if (json) {
-    sayJson(context, outcomeJson(outcome, worth));
-    return;
-  }
+  if (json) return sayJson(context, outcomeJson(outcome, worth));
   const terminal = terminalOf(stream, context.env);
   print(context, outcomeTable(outcome, terminal));
   const showsDiff = diff ?? output === undefined;

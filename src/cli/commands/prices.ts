@@ -3,7 +3,7 @@ import { modelOf } from '../../reading/price-name.ts';
 import type { PriceInForceView, PriceView } from '../../reading/schemas.ts';
 import type { StoredPrice } from '../../store/accounts/prices.ts';
 import { tokens } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -11,7 +11,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
 import { parseTime } from '../input/values.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
-import type { UpdateOptions } from '../prices/update.ts';
+import { listText } from '../print-list.ts';
 import { readSettings } from '../settings.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
@@ -20,7 +20,7 @@ export const prices: SetUp = (command, context) => {
     .command('list [model]')
     .description('list the prices that you set, or show the price in force of a model')
     .option(...AS_JSON)
-    .action((model: string | undefined, { json }: { json?: boolean }) => list(context, model, json));
+    .action((model, { json }) => list(context, model, json));
   set(command, context);
   remove(command, context);
   diff(command, context);
@@ -30,9 +30,7 @@ export const prices: SetUp = (command, context) => {
     .option('--yes', 'do not ask')
     .option('--packaged', 'go back to the prices that came with gw')
     .option('--json', 'print the changes as JSON; stores them with --yes only')
-    .action(async (options: UpdateOptions) =>
-      (await import('../prices/update.ts')).updatePrices(context, options),
-    );
+    .action(async (options) => (await import('../prices/update.ts')).updatePrices(context, options));
 };
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {
@@ -150,8 +148,7 @@ function priceTable(prices: PriceView[], terminal: Terminal): string {
     ...rateColumns<PriceView>((price, name) => usdText(price[name])),
     ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
   ];
-  const title = terminal.palette.bold('Prices that you set, in dollars per million tokens');
-  return [title, '', ...table(prices, columns, { terminal })].join('\n');
+  return listText(prices, columns, terminal, { title: 'Prices that you set, in dollars per million tokens' });
 }
 
 /** The prices in force of a model at each provider, with their sources. */
@@ -166,14 +163,10 @@ function knownTable(prices: PriceInForceView[], terminal: Terminal): string {
     { header: 'source', value: ({ source }) => source, shrinks: true },
   ];
   const [first] = prices;
-  const title = terminal.palette.bold(`Price of ${first?.model}, in dollars per million tokens`);
-  return [
-    title,
-    '',
-    ...table(prices, columns, { terminal }),
-    ...tierLines(prices),
-    ...serviceLines(prices),
-  ].join('\n');
+  const title = `Price of ${first?.model}, in dollars per million tokens`;
+  return [listText(prices, columns, terminal, { title }), ...tierLines(prices), ...serviceLines(prices)].join(
+    '\n',
+  );
 }
 
 function rateColumns<T>(text: (price: T, name: RateName) => string): Column<T>[] {

@@ -22,15 +22,6 @@ import { networkOf } from '../network.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withReader } from '../with-gateway.ts';
 
-interface Options {
-  from?: string;
-  to?: string;
-  csv?: string;
-  source: UsageSource;
-  stdin?: boolean;
-  json?: boolean;
-}
-
 const DEFAULT_DAYS = 30;
 const UTC = createCalendar('UTC');
 
@@ -78,9 +69,16 @@ export const reconcileBill: SetUp = (command, context) => {
     });
 };
 
+interface BillOptions {
+  from?: string;
+  to?: string;
+  csv?: string;
+  stdin?: boolean;
+}
+
 interface Asked {
   report: CostReport;
-  options: Options;
+  options: BillOptions;
   today: string;
 }
 
@@ -121,7 +119,7 @@ async function keyOf(
   context: Context,
   provider: string,
   report: CostReport,
-  { stdin }: Options,
+  { stdin }: BillOptions,
 ): Promise<string> {
   if (!stdin && !canAsk(context))
     throw usageError(
@@ -136,7 +134,11 @@ async function keyOf(
   );
 }
 
-function daysOf({ clock }: Context, { from, to }: Options, defaults: { from?: string; to: string }): Days {
+function daysOf(
+  { clock }: Context,
+  { from, to }: BillOptions,
+  defaults: { from?: string; to: string },
+): Days {
   const now = clock.now();
   const last = to === undefined ? defaults.to : parseDay(to, '--to', UTC, now);
   const first =

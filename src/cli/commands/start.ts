@@ -4,14 +4,14 @@ import { readTls } from '../../config/tls.ts';
 import { readDaemonInfo } from '../../daemon-info.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { type Context, note, say, sayJson, tell } from '../context.ts';
-import { type Daemon, type DaemonState, daemonFlags, findDaemon } from '../daemon/find.ts';
-import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
+import { note, say, sayJson, tell } from '../context.ts';
+import { type Daemon, daemonFlags, findDaemon } from '../daemon/find.ts';
+import { addListenOptions, flagsOf } from '../daemon/listen-options.ts';
 import { refuseTakenPort, replaceDaemon, startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
 import { usageError } from '../exit.ts';
 import { ensureDefaults, firstSteps } from '../first-run/default-keys.ts';
-import { type Flags, soundSettings } from '../settings.ts';
+import { soundSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 import { withStore } from '../with-store.ts';
 
@@ -22,10 +22,8 @@ export const start: SetUp = (command, context) => {
       // Creates the keys after the daemon answers: they are shown only once, and a failed start must not lose them.
       const { daemon, already } = await startDaemon(context, flagsOf(options), options);
       const keys = await withStore(context, (db) => ensureDefaults(db, context.clock.now()));
-      if (options.json) {
-        sayJson(context, { ...daemonJson({ kind: 'running', daemon }), already_running: already, keys });
-        return;
-      }
+      const running = daemonJson({ kind: 'running', daemon });
+      if (options.json) return sayJson(context, { ...running, already_running: already, keys });
       say(context, `gw is ${already ? 'already ' : ''}running (pid ${daemon.pid}).`);
       tell(context, firstSteps(daemon, keys, terminalOf(context.stdout, context.env)));
       if (already && options.port !== undefined && Number(options.port) !== daemon.port) {
@@ -33,11 +31,6 @@ export const start: SetUp = (command, context) => {
       }
     });
 };
-
-interface Options extends ListenOptions {
-  json?: boolean;
-  now?: boolean;
-}
 
 export const restart: SetUp = (command, context) => {
   addListenOptions(command)
@@ -57,41 +50,30 @@ export const restart: SetUp = (command, context) => {
       const { host, port } = settings;
       readTls(settings, context.clock.now());
       if (!options.insecureHome) refuseInsecureHome(context.paths);
-      if (before.kind === 'running' && before.daemon.port !== port) {
-        await refuseTakenPort(host, port);
-      }
-      const daemon = await next(context, options.now ? undefined : before, { ...options, flags });
-      if (options.json) {
-        sayJson(context, daemonJson({ kind: 'running', daemon }));
-        return;
-      }
+      if (before.kind === 'running' && before.daemon.port !== port) await refuseTakenPort(host, port);
+      const next = async (): Promise<Daemon> => {
+        if (before.kind === 'running' && !options.now)
+          return replaceDaemon(context, before.daemon, flags, options);
+        await stopDaemon(context, { now: options.now === true });
+        return (await startDaemon(context, flags, options)).daemon;
+      };
+      const daemon = await next();
+      if (options.json) return sayJson(context, daemonJson({ kind: 'running', daemon }));
       const how = before.kind === 'stopped' ? 'started (it was not running)' : 'restarted';
       say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
     });
 };
 
-async function next(
-  context: Context,
-  before: DaemonState | undefined,
-  { flags, ...options }: Options & { flags: Flags },
-): Promise<Daemon> {
-  if (before?.kind === 'running') return replaceDaemon(context, before.daemon, flags, options);
-  await stopDaemon(context, { now: before === undefined });
-  return (await startDaemon(context, flags, options)).daemon;
-}
-
 export const stop: SetUp = (command, context) => {
-  command
-    .option('--now', 'do not wait for running requests')
-    .action(async ({ now = false }: { now?: boolean }) => {
-      const pid = await stopDaemon(context, { now });
-      note(context, pid === undefined ? 'gw is not running.' : `gw (pid ${pid}) has stopped.`);
-      const agents = connectedAgents(context.paths.connections);
-      if (agents.length > 0) {
-        note(
-          context,
-          `Connected agents get no answers until it runs again: ${agents.join(', ')}. To let them work without gw: gw disconnect --all`,
-        );
-      }
-    });
+  command.option('--now', 'do not wait for running requests').action(async ({ now = false }) => {
+    const pid = await stopDaemon(context, { now });
+    note(context, pid === undefined ? 'gw is not running.' : `gw (pid ${pid}) has stopped.`);
+    const agents = connectedAgents(context.paths.connections);
+    if (agents.length > 0) {
+      note(
+        context,
+        `Connected agents get no answers until it runs again: ${agents.join(', ')}. To let them work without gw: gw disconnect --all`,
+      );
+    }
+  });
 };

@@ -14,14 +14,6 @@ import { daemonState } from '../remote/daemon-state.ts';
 import { checkStatus } from '../requests/conditions.ts';
 import { withReader } from '../with-gateway.ts';
 
-interface Options {
-  project?: string;
-  status?: string;
-  lines: string;
-  json?: boolean;
-  ascii?: boolean;
-}
-
 const POLL_MS = 500;
 
 export const tail: SetUp = (command, context) => {
@@ -60,7 +52,11 @@ async function sayWaiting(context: Context): Promise<void> {
   note(context, 'Waiting for requests. To stop: Ctrl-C');
 }
 
-function printerOf(context: Context, options: Options, timezone: string): (request: RequestView) => void {
+function printerOf(
+  context: Context,
+  options: { json?: boolean; ascii?: boolean },
+  timezone: string,
+): (request: RequestView) => void {
   if (options.json) return (request) => say(context, safeJson(request));
   const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
   const look = { palette, symbols, timezone, times: createTimeFormat(timezone), gw: context.gw };

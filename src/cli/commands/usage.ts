@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addDays, type Calendar, createCalendar, datesOfMonth } from '../../calendar.ts';
 import { formatUsd } from '../../money.ts';
 import type { Reader, UsageFilter } from '../../reading/reader.ts';
@@ -20,15 +20,17 @@ import { stackedBar } from '../../terminal/stacked-bar.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
-import type { SetUp } from '../command.ts';
+import type { OptionsOf, SetUp } from '../command.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { parseDay } from '../input/values.ts';
-import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
+import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { withReader } from '../with-gateway.ts';
 
-export const usage: SetUp = (command, context) => {
-  addConditions(command)
+type UsageOptions = OptionsOf<typeof addOptions>;
+
+function addOptions(command: Command) {
+  return addConditions(command)
     .addOption(
       new Option('-g, --group-by <what>', 'what to show a row for, or two: agent,model')
         .choices(GROUPINGS)
@@ -46,35 +48,38 @@ export const usage: SetUp = (command, context) => {
     .option('--month [month]', 'a whole month instead: YYYY-MM (default: this one)')
     .addOption(new Option('--json', 'print JSON, as GET /v1/usage returns it').conflicts('csv'))
     .option('--csv', 'print CSV')
-    .option('--ascii', 'no block characters')
-    .action(async (options) => {
-      if (options.team) return runTeam(context, options);
-      const { groupBy } = options;
-      if (!isLocal(groupBy))
-        throw usageError(`--group-by ${groupBy} is for a team: gw usage --team -g ${groupBy}`);
-      await withReader(context, async (reader) => {
-        const days = daysOf(options, await reader.calendar(), context.clock.now());
-        const filter = {
-          ...conditionsFrom(options),
-          ...days,
-          groupBy,
-          source: sourceOf(options),
-        };
-        const report = await reader.usage(filter);
-        if (options.json) sayJson(context, report);
-        else if (options.csv) say(context, usageCsv(report));
-        else {
-          const charts = await readCharts(reader, filter, report);
-          tell(
-            context,
-            usageTable(report, terminalOf(context.stdout, context.env, options), {
-              ...charts,
-              source: filter.source,
-            }),
-          );
-        }
-      });
+    .option('--ascii', 'no block characters');
+}
+
+export const usage: SetUp = (command, context) => {
+  addOptions(command).action(async (options) => {
+    if (options.team) return runTeam(context, options);
+    const { groupBy } = options;
+    if (!isLocal(groupBy))
+      throw usageError(`--group-by ${groupBy} is for a team: gw usage --team -g ${groupBy}`);
+    await withReader(context, async (reader) => {
+      const days = daysOf(options, await reader.calendar(), context.clock.now());
+      const filter = {
+        ...conditionsFrom(options),
+        ...days,
+        groupBy,
+        source: sourceOf(options),
+      };
+      const report = await reader.usage(filter);
+      if (options.json) sayJson(context, report);
+      else if (options.csv) say(context, usageCsv(report));
+      else {
+        const charts = await readCharts(reader, filter, report);
+        tell(
+          context,
+          usageTable(report, terminalOf(context.stdout, context.env, options), {
+            ...charts,
+            source: filter.source,
+          }),
+        );
+      }
     });
+  });
 };
 
 /** What the charts show: the models behind a report by day, the days behind one by anything else. */
@@ -108,22 +113,10 @@ function readGroupBy(text: string): GroupBy | TeamGrouping {
   throw new InvalidArgumentError(`Allowed choices are ${GROUP_CHOICES}.`);
 }
 
-export interface UsageOptions extends ConditionOptions {
-  groupBy: GroupBy | TeamGrouping;
-  team?: true;
-  source?: UsageSource;
-  from?: string;
-  to?: string;
-  month?: string | true;
-  json?: boolean;
-  csv?: boolean;
-  ascii?: boolean;
-}
-
 const DEFAULT_DAYS = 30;
 
 /** The inclusive days of the report: by default the last 30. */
-export function daysOf(
+function daysOf(
   { from, to, month }: Pick<UsageOptions, 'from' | 'to' | 'month'>,
   calendar: Calendar,
   now: number,

@@ -13,7 +13,7 @@ import { findProgram } from './find-program.ts';
 import { shortPath } from './view.ts';
 
 /** A row of `gw connect`. */
-export interface AgentRow {
+interface AgentRow {
   agent: string;
   installed: boolean;
   version: string | null;
@@ -34,10 +34,7 @@ const STATES: Record<AgentRow['state'], string> = {
 /** Prints which agents are connected. */
 export async function listAgents(context: Context, json = false): Promise<void> {
   const rows = await Promise.all(AGENTS.map((agent) => agentRow(context, agent)));
-  if (json) {
-    sayJson(context, rows);
-    return;
-  }
+  if (json) return sayJson(context, rows);
   const lines = table(
     rows,
     [

@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 
 /** An HTTP proxy that lets nothing through but to gw, and remembers which hosts were asked for. */
-export interface Outside {
+interface Outside {
   /** Environment variables that send all but this machine's addresses to it. */
   env: Readonly<Record<string, string>>;
   /** Hosts in the order of their first request. */

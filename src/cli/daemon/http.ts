@@ -1,11 +1,11 @@
 /** A response as the commands need it. */
-export interface HttpResponse {
+interface HttpResponse {
   status: number;
   /** The parsed body; undefined if it is not JSON. */
   body: unknown;
 }
 
-export interface HttpOptions {
+interface HttpOptions {
   headers?: Record<string, string>;
   timeoutMs?: number;
   /** For gw on this machine, whose certificate is for the name by which others call it. */

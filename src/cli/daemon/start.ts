@@ -28,7 +28,7 @@ const POLL_MS = 40;
 /** When a person is told what gw waits for. */
 const WAIT_HINT_MS = 2_000;
 
-export interface StartResult {
+interface StartResult {
   daemon: Daemon;
   /** Whether the daemon was already running. */
   already: boolean;

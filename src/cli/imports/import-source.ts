@@ -10,10 +10,11 @@ import { type ImportedCall, importUsage } from '../../store/archive/import-usage
 import type { Db } from '../../store/database/open.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { count, plural } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { type Context, homeOf } from '../context.ts';
 import { withLocalGateway } from '../local-gateway.ts';
+import { listText } from '../print-list.ts';
 import { type LogSource, sourceName, sourcesOf } from './sources.ts';
 
 /** A row of `gw import --json`: calls, where no unit is named. */
@@ -64,7 +65,7 @@ export async function readSource(
 }
 
 /** Imports what did not come through gw, and has not been imported. Undefined for an agent without logs. */
-export async function importSource(
+async function importSource(
   context: Context,
   source: LogSource,
   progress: Progress,
@@ -189,10 +190,8 @@ export function importText(rows: readonly ImportRow[], terminal: Terminal): stri
       ? [`${plural(unpriced, 'request')} of unknown price: gw prices set MODEL --input X --output Y`]
       : []),
   ];
-  const { dim } = terminal.palette;
   return [
-    ...table([...rows], COLUMNS, { terminal }),
-    ...(remarks.length > 0 ? ['', ...remarks.map(dim)] : []),
+    listText([...rows], COLUMNS, terminal, { below: remarks }),
     ...(imported > 0
       ? ['', 'Imported requests are at list price and count in no budget. See: gw usage --source imported']
       : []),

@@ -3,11 +3,12 @@ import { formatUsd, usdNumber } from '../../money.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { PriceInForceView, RequestView } from '../../reading/schemas.ts';
 import { count, plural } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
+import { listText } from '../print-list.ts';
 
 /** What the ledger booked for a model, and what the same tokens cost at today's prices. */
-export interface BookedPrice {
+interface BookedPrice {
   model: string;
   requests: number;
   bookedNanoUsd: number;
@@ -84,7 +85,6 @@ function differenceOf({ bookedNanoUsd, todayNanoUsd = bookedNanoUsd }: BookedPri
 
 /** The models, those whose price differs most first. */
 export function bookedTable(rows: BookedPrice[], since: string, terminal: Terminal): string {
-  const { palette } = terminal;
   const columns: Column<BookedPrice>[] = [
     { header: 'model', value: ({ model }) => model, shrinks: true },
     { header: 'requests', value: ({ requests }) => count(requests), align: 'right' },
@@ -94,18 +94,15 @@ export function bookedTable(rows: BookedPrice[], since: string, terminal: Termin
       value: ({ todayNanoUsd }) => (todayNanoUsd === undefined ? 'no price' : formatUsd(todayNanoUsd)),
       align: 'right',
     },
-    { header: 'difference', value: differenceText, align: 'right', style: (text) => palette.bold(text) },
+    { header: 'difference', value: differenceText, align: 'right', style: 'bold' },
   ];
   const requests = rows.reduce((sum, row) => sum + row.requests, 0);
-  return [
-    palette.bold(`What was booked since ${since}, and its tokens at today's prices`),
-    '',
-    ...table(rows, columns, { terminal }),
-    '',
-    palette.dim(
+  return listText(rows, columns, terminal, {
+    title: `What was booked since ${since}, and its tokens at today's prices`,
+    below: [
       `${plural(requests, 'request')}. Booked amounts include fees of tools, audio and surcharges, and what a provider itself reported; recorded costs stay as they are.`,
-    ),
-  ].join('\n');
+    ],
+  });
 }
 
 function differenceText({ bookedNanoUsd, todayNanoUsd }: BookedPrice): string {

@@ -40,7 +40,7 @@ import { localOnly, remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { perMillion } from './read.ts';
 
-export interface UpdateOptions {
+interface UpdateOptions {
   yes?: boolean;
   packaged?: boolean;
   json?: boolean;

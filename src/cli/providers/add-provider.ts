@@ -12,7 +12,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { readSettings } from '../settings.ts';
 
-export interface AddOptions {
+interface AddOptions {
   baseUrl?: string;
   keyEnv?: string;
   stdin?: boolean;

@@ -5,7 +5,7 @@ import { type CliError, usageError } from '../exit.ts';
 import { networkOf } from '../network.ts';
 
 /** The gw that commands talk to instead of this machine's. */
-export interface Remote {
+interface Remote {
   gateway: RemoteGateway;
   ask: AskRemote;
 }

@@ -13,14 +13,14 @@ import type { MessageOutcome } from '../optimize/measure.ts';
 import { outcomeDiff } from '../optimize/view.ts';
 
 /** A field of the body that gw set, changed or removed besides the optimizer; undefined where it is missing. */
-export interface FieldChange {
+interface FieldChange {
   name: string;
   before: unknown;
   after: unknown;
 }
 
 /** What gw changed in a request. */
-export interface BodyChanges {
+interface BodyChanges {
   /** The messages that the optimizer changed. Tokens are estimates. */
   messages: MessageOutcome[];
   /** How many messages the request has. */

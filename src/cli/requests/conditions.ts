@@ -6,7 +6,7 @@ import { ONLY_PROJECT, type OptionsOf } from '../command.ts';
 import { usageError } from '../exit.ts';
 
 /** Options that say which requests a list or a report is of. */
-export type ConditionOptions = OptionsOf<typeof addConditions>;
+type ConditionOptions = OptionsOf<typeof addConditions>;
 
 export function addConditions(command: Command) {
   return command

@@ -8,7 +8,7 @@ import { CliError } from '../exit.ts';
 import { type Argv, launchdPlist, type ServiceProgram, scheduledTask, systemdUnit } from './definitions.ts';
 
 /** The platform's manager of programs that start at login. */
-export interface ServiceManager {
+interface ServiceManager {
   name: 'systemd' | 'launchd' | 'Task Scheduler';
   /** The file that defines the service, and its text. */
   file: string;

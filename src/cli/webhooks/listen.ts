@@ -18,7 +18,7 @@ import { readSettings } from '../settings.ts';
 import { projectFilter, withStore } from '../with-store.ts';
 import { policyInForce } from './local-service.ts';
 
-export interface ListenOptions {
+interface ListenOptions {
   forwardTo?: string;
   project?: string;
   json?: boolean;
