@@ -42,7 +42,7 @@ export const addBacktests: SetUp = (command, context) => {
     });
 };
 
-const backtest: SetUp = (command, context) => {
+const backtest: SetUp = (command, context) =>
   command
     .command('backtest')
     .argument('<amount>', 'cap in dollars, such as 15')
@@ -74,7 +74,6 @@ const backtest: SetUp = (command, context) => {
         note(context, `No request of project ${report.project_id} from ${report.from} to ${report.to}.`);
       else say(context, backtestText(report, terminalOf(context.stdout, context.env), context.clock.now()));
     });
-};
 
 function backtestText(report: BacktestView, terminal: Terminal, now: number): string {
   const { palette } = terminal;

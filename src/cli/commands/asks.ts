@@ -8,7 +8,7 @@ import { usageError } from '../exit.ts';
 import { printList } from '../print-list.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
-export const asks: SetUp = (command, context) => {
+export const asks: SetUp = (command, context) =>
   command
     .option(...ONLY_PROJECT)
     .option(...AS_JSON)
@@ -39,9 +39,8 @@ export const asks: SetUp = (command, context) => {
         },
       );
     });
-};
 
-export const approve: SetUp = (command, context) => {
+export const approve: SetUp = (command, context) =>
   command
     .argument('<id>', 'shown by gw asks')
     .option('--once', 'the request alone goes beyond the budget (default)')
@@ -59,9 +58,8 @@ export const approve: SetUp = (command, context) => {
       if (json) sayJson(context, ask);
       else note(context, `Approved ${ask.id}: ${how}`);
     });
-};
 
-export const deny: SetUp = (command, context) => {
+export const deny: SetUp = (command, context) =>
   command
     .argument('<id>', 'shown by gw asks')
     .option(...AS_JSON)
@@ -71,4 +69,3 @@ export const deny: SetUp = (command, context) => {
       else
         note(context, `Denied ${ask.id}: request ${ask.request_id} is refused by budget ${ask.budget_id}.`);
     });
-};

@@ -40,7 +40,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss, readPassphrase } from '../input/confirm.ts';
 import { withStore } from '../with-store.ts';
 
-export const backup: SetUp = (command, context) => {
+export const backup: SetUp = (command, context) =>
   command
     .argument('<file>', 'where to write the copy')
     .option('--force', 'replace an existing file')
@@ -80,7 +80,6 @@ export const backup: SetUp = (command, context) => {
           rmSync(file, { force: true });
       }
     });
-};
 
 const BACKUP_HELP = `
 The copy holds projects, hashes of keys, budgets, usage, requests, webhooks
@@ -117,7 +116,7 @@ gw has to be stopped. The backup is checked first; until then nothing changes.
 It replaces the database, the settings if it has any, and the provider keys if
 it was made with --with-keys.`;
 
-export const restore: SetUp = (command, context) => {
+export const restore: SetUp = (command, context) =>
   command
     .argument('<file>', 'a file that gw backup has written, on this machine or another')
     .option('--yes', 'replace what is there without asking')
@@ -149,7 +148,6 @@ export const restore: SetUp = (command, context) => {
         `Restored ${file}: ${plural(requests, 'request')}, ${plural(projects, 'project')}${more}. To start it: gw start`,
       );
     });
-};
 
 /** Reads all of a backup. Throws CliError, with nothing changed. */
 function verify(file: string) {

@@ -68,7 +68,7 @@ function addViewOptions(command: Command) {
     .option('--ascii', 'no block characters');
 }
 
-const set: SetUp = (command, context) => {
+const set: SetUp = (command, context) =>
   addScopeOptions(
     command.command('set').description('cap what a project may spend; requests beyond it are refused'),
   )
@@ -100,7 +100,6 @@ const set: SetUp = (command, context) => {
       if (json) sayJson(context, budget);
       else note(context, confirmation(budget, timezone, context.clock.now()));
     });
-};
 
 function termsOf(
   amount: string | undefined,
@@ -150,7 +149,7 @@ function scopeText({ project_id: project, scope }: BudgetView): string {
   }
 }
 
-const raise: SetUp = (command, context) => {
+const raise: SetUp = (command, context) =>
   command
     .command('raise')
     .argument('<amount>', 'dollars to add to the cap')
@@ -181,7 +180,6 @@ const raise: SetUp = (command, context) => {
         `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}${lasts}. It applies from the next request.`,
       );
     });
-};
 
 /** The full name of a budget that is named as lists show it, or of the only one of the project. */
 async function budgetToRaise(reader: Reader, name: string | undefined, project: string): Promise<string> {
@@ -213,7 +211,7 @@ async function show(context: Context, options: ViewOptions): Promise<BudgetView[
   return budgets;
 }
 
-const remove: SetUp = (command, context) => {
+const remove: SetUp = (command, context) =>
   addScopeOptions(command.command('remove').description('remove a budget'))
     .argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app')
     .option(...IN_PROJECT)
@@ -241,7 +239,6 @@ const remove: SetUp = (command, context) => {
       });
       note(context, `Removed budget ${removed}.`);
     });
-};
 
 /** The options that select a budget to remove. */
 interface Selection {

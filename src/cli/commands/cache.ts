@@ -13,7 +13,7 @@ import { withReader } from '../with-gateway.ts';
 const SINCE_START =
   "Prompts are compared in memory: a session's first request after gw starts shows no miss.";
 
-export const cache: SetUp = (command, context) => {
+export const cache: SetUp = (command, context) =>
   command
     .option('--session <id>', 'only this session: gw sessions')
     .option('--since <time>', 'only requests since then: 1h, 30d, today, YYYY-MM-DD', '7d')
@@ -31,7 +31,6 @@ export const cache: SetUp = (command, context) => {
         say(context, cacheTable(report, terminalOf(context.stdout, context.env)));
       });
     });
-};
 
 type Miss = CacheView['data'][number];
 

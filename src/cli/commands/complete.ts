@@ -13,7 +13,7 @@ interface Candidate {
   about: string;
 }
 
-export const complete: SetUp = (command, context) => {
+export const complete: SetUp = (command, context) =>
   command.argument('[words...]', 'the command line so far, without gw').action(async (words) => {
     const before = words.slice(0, -1);
     const prefix = words.at(-1) ?? '';
@@ -25,7 +25,6 @@ export const complete: SetUp = (command, context) => {
       .map(({ value, about }) => `${value}\t${about}`);
     if (lines.length > 0) say(context, lines.join('\n'));
   });
-};
 
 async function candidates(
   context: Context,
@@ -99,7 +98,7 @@ compdef _gw_complete gw`,
   fish: `complete -c gw -f -a '(gw complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'`,
 };
 
-export const completion: SetUp = (command, context) => {
+export const completion: SetUp = (command, context) =>
   command
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText(
@@ -107,4 +106,3 @@ export const completion: SetUp = (command, context) => {
       '\nbash, ~/.bashrc:  eval "$(gw completion bash)"\nzsh, ~/.zshrc, after compinit:  eval "$(gw completion zsh)"\nfish:  gw completion fish > ~/.config/fish/completions/gw.fish',
     )
     .action((shell) => say(context, SCRIPTS[shell]));
-};

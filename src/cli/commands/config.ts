@@ -109,7 +109,7 @@ async function noteKeptBodies(context: Context, isOn: boolean): Promise<void> {
   await removeBodies(bodies);
 }
 
-const list: SetUp = (command, context) => {
+const list: SetUp = (command, context) =>
   command
     .command('list')
     .description('list the settings')
@@ -146,7 +146,6 @@ const list: SetUp = (command, context) => {
         : settingLines(scalars, mapEntries, terminal);
       say(context, lines.join('\n'));
     });
-};
 
 /** A value for display: that of a proxy may hold a password. */
 function shown<T extends string | number>(key: string, value: T): T | string {

@@ -3,11 +3,11 @@ import type { Agent } from '../../agents/agent.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
-import { type ConnectOptions, connectAgent } from '../connect/connect-agent.ts';
+import { connectAgent } from '../connect/connect-agent.ts';
 import { agentRow, listAgents } from '../connect/list-agents.ts';
 import { sayJson } from '../context.ts';
 
-export const connect: SetUp = (command, context) => {
+export const connect: SetUp = (command, context) =>
   command
     .addArgument(agentArgument('[agent]', 'agent to connect; without it, list the agents'))
     .option('--model <name>', 'model that the agent uses by default')
@@ -20,16 +20,19 @@ export const connect: SetUp = (command, context) => {
       'after',
       '\nWrites the address and a key of gw into the settings of a coding agent, after showing the diff.\nTo undo it: gw disconnect AGENT. For one run only: gw run -- AGENT',
     )
-    .action(async (name: string | undefined, options: ConnectOptions) => {
+    .action(async (name, options) => {
       if (name === undefined) return listAgents(context, options.json);
       const agent = agentNamed(name);
       await connectAgent(context, agent, options);
       if (options.json) sayJson(context, await agentRow(context, agent));
     });
-};
 
 /** An argument whose names are completed. Others are not refused by the parser: an unknown agent exits with 5. */
-export function agentArgument(name: string, about: string, agents: readonly Agent[] = AGENTS): Argument {
+export function agentArgument<Name extends string>(
+  name: Name,
+  about: string,
+  agents: readonly Agent[] = AGENTS,
+) {
   const argument = new Argument(name, about);
   argument.argChoices = agents.map((agent) => agent.name);
   return argument;

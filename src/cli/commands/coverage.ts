@@ -24,7 +24,7 @@ import { agentArgument } from './connect.ts';
 
 const READABLE = AGENTS.filter(({ log }) => log !== undefined);
 
-export const coverage: SetUp = (command, context) => {
+export const coverage: SetUp = (command, context) =>
   command
     .addArgument(agentArgument('[agent]', 'only this agent', READABLE))
     .option('--since <time>', 'how far back: 15m, 7d, today, YYYY-MM-DD or an ISO time', '7d')
@@ -56,7 +56,6 @@ export const coverage: SetUp = (command, context) => {
       });
       if (bypassed > 0) throw new Exit(EXIT.failure);
     });
-};
 
 function readableAgent(name: string): Agent {
   const agent = agentNamed(name);

@@ -21,7 +21,7 @@ import { type GatewayAccess, withGateway } from '../with-gateway.ts';
 /** Height of a snapshot that is not printed on a terminal. */
 const SNAPSHOT_ROWS = 41;
 
-export const dashboard: SetUp = (command, context) => {
+export const dashboard: SetUp = (command, context) =>
   command
     .option('--once', 'print it once and exit (the default when stdout is not a terminal)')
     .option('--json', 'print its data as JSON')
@@ -38,7 +38,6 @@ export const dashboard: SetUp = (command, context) => {
         else sayJson(context, await jsonOf(context, gateway.reader));
       });
     });
-};
 
 /** Renders the dashboard on the screen or as text. */
 type Painter =

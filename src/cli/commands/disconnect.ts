@@ -6,7 +6,7 @@ import { note } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
 import { agentArgument } from './connect.ts';
 
-export const disconnect: SetUp = (command, context) => {
+export const disconnect: SetUp = (command, context) =>
   command
     .addArgument(agentArgument('[agent]', 'agent to disconnect'))
     .option('--all', 'disconnect all agents')
@@ -23,4 +23,3 @@ export const disconnect: SetUp = (command, context) => {
       for (const each of names) isLeft = (await disconnectAgent(context, each, { force })) || isLeft;
       if (isLeft) throw new Exit(EXIT.failure);
     });
-};

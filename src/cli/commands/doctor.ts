@@ -43,7 +43,7 @@ import { readSettings } from '../settings.ts';
 import { withReader } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
-export const doctor: SetUp = (command, context) => {
+export const doctor: SetUp = (command, context) =>
   command
     .option('--fix', 'fix file permissions, and reset a terminal that a killed dashboard left behind')
     .option('--quick', 'skip the integrity check of the database, which is slow for a large one')
@@ -68,7 +68,6 @@ export const doctor: SetUp = (command, context) => {
       const faults = findings.filter(({ state }) => state === 'broken').length;
       if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to fix`);
     });
-};
 
 async function examine(context: Context, quick: boolean): Promise<Finding[]> {
   const { paths } = context;

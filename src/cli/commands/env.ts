@@ -15,7 +15,7 @@ import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-export const env: SetUp = (command, context) => {
+export const env: SetUp = (command, context) =>
   command
     .option('-p, --project <name>', 'project to charge (default: default)')
     .option(
@@ -35,7 +35,6 @@ export const env: SetUp = (command, context) => {
       else say(context, exportLines(variables, shell));
       warnOfForeignKeys(context);
     });
-};
 
 async function destinationOf(
   context: Context,

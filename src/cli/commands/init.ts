@@ -21,7 +21,7 @@ import { knownProviders } from '../providers/known-providers.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-export const init: SetUp = (command, context) => {
+export const init: SetUp = (command, context) =>
   command
     .option('-y, --yes', 'do not prompt; use the options and the environment')
     .option('--provider <name>', 'provider to add')
@@ -53,7 +53,6 @@ export const init: SetUp = (command, context) => {
       if (!options.json) await offerImport(context, { isInteractive });
       show(context, keys, options.json);
     });
-};
 
 function show(context: Context, keys: FirstKeys, json = false): void {
   const { home } = context.paths;

@@ -22,7 +22,7 @@ export const keys: SetUp = (command, context) => {
   revoke(command, context);
 };
 
-const create: SetUp = (command, context) => {
+const create: SetUp = (command, context) =>
   command
     .command('create')
     .description('create a key and print it; it is shown only once')
@@ -56,7 +56,6 @@ const create: SetUp = (command, context) => {
         `This ${kind} is shown only once.${expires}${capped} To revoke it: gw keys revoke ${created.id}`,
       );
     });
-};
 
 /** The terms of the key's own budget; undefined without `--budget`. */
 function capOf({ budget, period, alert }: { budget?: string; period?: LastingPeriod; alert?: string }) {
@@ -91,7 +90,7 @@ function expiryOf(context: Context, text: string | undefined): number | null | u
   return text === 'never' ? null : context.clock.now() + readDuration(text, '--expires');
 }
 
-const rotate: SetUp = (command, context) => {
+const rotate: SetUp = (command, context) =>
   command
     .command('rotate <key>')
     .description('replace a key, by id or label; its limits, budgets and spend stay')
@@ -115,9 +114,8 @@ const rotate: SetUp = (command, context) => {
           : `The former one works until ${rotated.previous_key_expires_at}.`;
       note(context, `This is key ${rotated.id} from now on; it is shown only once. ${former}`);
     });
-};
 
-const list: SetUp = (command, context) => {
+const list: SetUp = (command, context) =>
   command
     .command('list')
     .description('list keys, without their secrets')
@@ -150,7 +148,6 @@ const list: SetUp = (command, context) => {
         { json },
       );
     });
-};
 
 /** When a key stops working, or that it has. */
 function endOf(
@@ -170,7 +167,7 @@ function limitsOf({ id, label, project_id, models, rpm }: KeyView, budgets: Budg
   return [...caps, rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
 }
 
-const revoke: SetUp = (command, context) => {
+const revoke: SetUp = (command, context) =>
   command
     .command('revoke <id>')
     .description('revoke a key, from the next request')
@@ -190,4 +187,3 @@ const revoke: SetUp = (command, context) => {
       });
       note(context, `Revoked key ${id}.`);
     });
-};

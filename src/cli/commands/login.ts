@@ -10,7 +10,7 @@ import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { networkOf } from '../network.ts';
 import { whoami } from '../remote/connection.ts';
 
-export const login: SetUp = (command, context) => {
+export const login: SetUp = (command, context) =>
   command
     .argument('<url>', 'such as https://gw.example.com')
     .option('--key-stdin', 'read the key from stdin instead of the terminal')
@@ -39,7 +39,6 @@ export const login: SetUp = (command, context) => {
       if (context.env.GW_URL !== undefined)
         note(context, 'GW_URL is set in this shell, and wins: unset GW_URL');
     });
-};
 
 async function readKey(context: Context, url: string, keyStdin: boolean): Promise<string> {
   if (keyStdin) return readSecret(context);
@@ -47,7 +46,7 @@ async function readKey(context: Context, url: string, keyStdin: boolean): Promis
   throw usageError(`there is no terminal to ask for the key. Use: gw login ${url} --key-stdin < FILE`);
 }
 
-export const logout: SetUp = (command, context) => {
+export const logout: SetUp = (command, context) =>
   command.action(() => {
     const { url } = readSecrets(context.paths.login);
     deleteLogin(context.paths);
@@ -59,4 +58,3 @@ export const logout: SetUp = (command, context) => {
     );
     if (context.env.GW_URL) note(context, `GW_URL is still set to ${context.env.GW_URL}: unset GW_URL`);
   });
-};

@@ -12,7 +12,7 @@ import { tailOf } from '../daemon/log-tail.ts';
 import { readCount } from '../input/values.ts';
 import { readSettings } from '../settings.ts';
 
-export const logs: SetUp = (command, context) => {
+export const logs: SetUp = (command, context) =>
   command
     .option('-f, --follow', 'keep printing new lines, until Ctrl-C')
     .option('-n, --lines <count>', 'number of last lines to print', '40')
@@ -29,7 +29,6 @@ export const logs: SetUp = (command, context) => {
       if (follow) await followFile(file, { print, lines: count });
       else tailOf(file, count).forEach(print);
     });
-};
 
 /** pino's levels: https://github.com/pinojs/pino/blob/main/docs/api.md#logger-level */
 const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };

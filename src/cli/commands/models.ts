@@ -31,7 +31,7 @@ interface Models {
 /** gw asks every provider for its list, which takes as long as the slowest one. */
 const TIMEOUT_MS = 30_000;
 
-export const models: SetUp = (command, context) => {
+export const models: SetUp = (command, context) =>
   command
     .argument('[text]', 'only models whose name contains this')
     .option('-p, --project <name>', 'project to ask for', DEFAULT_PROJECT)
@@ -91,7 +91,6 @@ export const models: SetUp = (command, context) => {
         note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
       }
     });
-};
 
 const UNKNOWN = '-';
 

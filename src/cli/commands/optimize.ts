@@ -57,7 +57,7 @@ export const optimize: SetUp = (command, context) => {
   report(command, context);
 };
 
-const report: SetUp = (command, context) => {
+const report: SetUp = (command, context) =>
   command
     .command('report')
     .description('show whether compression pays: what compressed and held-out conversations cost')
@@ -77,7 +77,6 @@ const report: SetUp = (command, context) => {
       for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
       say(context, wrap(REPORT_NOTE, terminal.columns).map(terminal.palette.dim).join('\n'));
     });
-};
 
 /** The configured level; `safe` when the optimizer is off, to show what it would do. */
 function levelInForce(context: Context): OptimizerLevel {

@@ -54,7 +54,7 @@ async function list(context: Context, model: string | undefined, json = false): 
   });
 }
 
-const diff: SetUp = (command, context) => {
+const diff: SetUp = (command, context) =>
   command
     .command('diff')
     .description("compare what was booked with today's prices, by model")
@@ -74,9 +74,8 @@ const diff: SetUp = (command, context) => {
         else say(context, bookedTable(rows, calendar.dateOf(from), terminalOf(context.stdout, context.env)));
       });
     });
-};
 
-const set: SetUp = (command, context) => {
+const set: SetUp = (command, context) =>
   command
     .command('set <model>')
     .description('set the price of a model, or of provider/model; it overrides the built-in one')
@@ -111,9 +110,8 @@ const set: SetUp = (command, context) => {
         `Set the price of ${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out per million tokens${fee}. It applies from the next request; recorded costs stay as they are.`,
       );
     });
-};
 
-const remove: SetUp = (command, context) => {
+const remove: SetUp = (command, context) =>
   command
     .command('remove <model>')
     .description('remove a price that you set')
@@ -131,7 +129,6 @@ const remove: SetUp = (command, context) => {
       if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
       note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
     });
-};
 
 /** Names of the configured providers. */
 function configuredIn(context: Context): string[] {

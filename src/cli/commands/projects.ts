@@ -66,7 +66,7 @@ export const projects: SetUp = (command, context) => {
     });
 };
 
-const list: SetUp = (command, context) => {
+const list: SetUp = (command, context) =>
   command
     .command('list')
     .description('list the projects')
@@ -89,7 +89,6 @@ const list: SetUp = (command, context) => {
         { json },
       );
     });
-};
 
 async function setPaused(
   context: Context,

@@ -37,7 +37,7 @@ export const providers: SetUp = (command, context) => {
   remove(command, context);
 };
 
-const list: SetUp = (command, context) => {
+const list: SetUp = (command, context) =>
   command
     .command('list')
     .description('list the providers and where their keys come from')
@@ -61,9 +61,8 @@ const list: SetUp = (command, context) => {
         },
       );
     });
-};
 
-const test: SetUp = (command, context) => {
+const test: SetUp = (command, context) =>
   command
     .command('test [name]')
     .description('check that each provider, or one, is reachable and accepts its key')
@@ -83,7 +82,6 @@ const test: SetUp = (command, context) => {
       else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
       if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);
     });
-};
 
 function resultLine({ name, ok, message, durationMs, way }: Probe): string {
   const through = way?.proxy && !message.includes(way.proxy.host) ? `, ${wayText(way)}` : '';
@@ -102,7 +100,7 @@ function resultJson({ name, ok, message, durationMs, way, status, models }: Prob
   };
 }
 
-const remove: SetUp = (command, context) => {
+const remove: SetUp = (command, context) =>
   command
     .command('remove <name>')
     .description('remove a provider and its stored key')
@@ -121,7 +119,6 @@ const remove: SetUp = (command, context) => {
         `Removed provider ${name}${hadKey ? ' and its stored key' : ''}.${still ? ` It stays available through ${still.keySource}.` : ''}`,
       );
     });
-};
 
 function unknownProvider(name: string): CliError {
   return new CliError(`no provider "${name}". See: gw providers list`, EXIT.notFound);

@@ -25,7 +25,7 @@ import { withReader } from '../with-gateway.ts';
 const DEFAULT_DAYS = 30;
 const UTC = createCalendar('UTC');
 
-export const reconcileBill: SetUp = (command, context) => {
+export const reconcileBill: SetUp = (command, context) =>
   command
     .addArgument(new Argument('<provider>', 'whose bill').choices(Object.keys(COST_REPORTS)))
     .option('--from <day>', 'first UTC day: YYYY-MM-DD, yesterday, 7d (default: 29 days before --to)')
@@ -67,7 +67,6 @@ export const reconcileBill: SetUp = (command, context) => {
       });
       if (isDifferent) throw new Exit(EXIT.failure);
     });
-};
 
 interface BillOptions {
   from?: string;

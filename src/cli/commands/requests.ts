@@ -14,11 +14,10 @@ import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { requestTable, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
 
-export const requests: SetUp = (command, context) => {
+export const requests: SetUp = (command, context) =>
   addOptions(command)
     .argument('[id]', 'request to show in full')
     .action((id, options) => (id === undefined ? list(context, options) : show(context, id, options)));
-};
 
 type Options = OptionsOf<typeof addOptions>;
 

@@ -30,7 +30,7 @@ import { CliError, Exit, usageError } from '../exit.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
 
-export const run: SetUp = (command, context) => {
+export const run: SetUp = (command, context) =>
   command
     .argument('<command...>', 'command to run, with its arguments')
     .usage('[options] -- <command...>')
@@ -103,7 +103,6 @@ export const run: SetUp = (command, context) => {
         folder.remove();
       }
     });
-};
 
 /** The PATH of the run, with a script before each agent that the program may start. */
 function pathOf(

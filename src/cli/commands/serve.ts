@@ -9,7 +9,7 @@ import { invocation } from '../invocation.ts';
 import { soundSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-export const serve: SetUp = (command, context) => {
+export const serve: SetUp = (command, context) =>
   addListenOptions(command)
     .addOption(new Option('--background', 'started by gw start').hideHelp())
     .addOption(new Option('--service', 'started by a service manager').hideHelp())
@@ -35,7 +35,6 @@ export const serve: SetUp = (command, context) => {
         pasteable: (text) => pasteable(text, gw),
       });
     });
-};
 
 /** Creates keys only on a terminal: the output of a container is kept as a log. */
 async function firstKeys(context: Context): Promise<FirstKeys | undefined> {

@@ -31,7 +31,7 @@ export const service: SetUp = (command, context) => {
   status(command, context);
 };
 
-const install: SetUp = (command, context) => {
+const install: SetUp = (command, context) =>
   command
     .command('install')
     .description('start gw at each login, and again if it crashes')
@@ -54,9 +54,8 @@ const install: SetUp = (command, context) => {
         );
       }
     });
-};
 
-const status: SetUp = (command, context) => {
+const status: SetUp = (command, context) =>
   command
     .command('status')
     .description('show whether the service is installed and runs')
@@ -84,7 +83,6 @@ const status: SetUp = (command, context) => {
       }
       if (!runs) throw new Exit(EXIT.daemonDown);
     });
-};
 
 /** Whether the running daemon was started by the service manager. */
 async function isService(context: Context): Promise<boolean> {

@@ -13,7 +13,7 @@ import { withReader } from '../with-gateway.ts';
 /** The requests that are shown of one session. */
 const REQUESTS_SHOWN = 20;
 
-export const sessions: SetUp = (command, context) => {
+export const sessions: SetUp = (command, context) =>
   command
     .argument('[id]', 'session to show with its requests')
     .option('--since <time>', 'only sessions with a request since then: 1h, 7d, today, YYYY-MM-DD')
@@ -37,7 +37,6 @@ export const sessions: SetUp = (command, context) => {
         if (requests.length > 0) say(context, `\n${requestTable(requests, look)}`);
       });
     });
-};
 
 /** Sessions as a table, the last active first. */
 function sessionTable(sessions: SessionView[], { timezone, now, terminal }: TableLook): string {

@@ -15,7 +15,7 @@ import { soundSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 import { withStore } from '../with-store.ts';
 
-export const start: SetUp = (command, context) => {
+export const start: SetUp = (command, context) =>
   addListenOptions(command)
     .option(...AS_JSON)
     .action(async (options) => {
@@ -30,9 +30,8 @@ export const start: SetUp = (command, context) => {
         note(context, `It stays on port ${daemon.port}. To move it: gw restart --port ${options.port}`);
       }
     });
-};
 
-export const restart: SetUp = (command, context) => {
+export const restart: SetUp = (command, context) =>
   addListenOptions(command)
     .option('--now', 'cut the running requests')
     .option(...AS_JSON)
@@ -62,9 +61,8 @@ export const restart: SetUp = (command, context) => {
       const how = before.kind === 'stopped' ? 'started (it was not running)' : 'restarted';
       say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
     });
-};
 
-export const stop: SetUp = (command, context) => {
+export const stop: SetUp = (command, context) =>
   command.option('--now', 'do not wait for running requests').action(async ({ now = false }) => {
     const pid = await stopDaemon(context, { now });
     note(context, pid === undefined ? 'gw is not running.' : `gw (pid ${pid}) has stopped.`);
@@ -76,4 +74,3 @@ export const stop: SetUp = (command, context) => {
       );
     }
   });
-};

@@ -7,7 +7,7 @@ import { remoteOf } from '../remote/connection.ts';
 import { sessionIn, statusText, wrapped } from '../statusline/line.ts';
 import { withReader } from '../with-gateway.ts';
 
-export const statusline: SetUp = (command, context) => {
+export const statusline: SetUp = (command, context) =>
   command
     .option('--wrap <command>', 'print the line after the output of your own status line command')
     .addHelpText(
@@ -28,7 +28,6 @@ export const statusline: SetUp = (command, context) => {
         wrap === undefined ? '' : (await import('../statusline/run-wrapped.ts')).runWrapped(wrap, input);
       say(context, wrapped(before, line));
     });
-};
 
 async function remoteLine(reader: Reader, sessionId: string): Promise<string> {
   const { today, budgets } = await reader.status();

@@ -16,7 +16,7 @@ import { withReader } from '../with-gateway.ts';
 
 const POLL_MS = 500;
 
-export const tail: SetUp = (command, context) => {
+export const tail: SetUp = (command, context) =>
   command
     .option(...ONLY_PROJECT)
     .option(
@@ -44,7 +44,6 @@ export const tail: SetUp = (command, context) => {
         }
       });
     });
-};
 
 async function sayWaiting(context: Context): Promise<void> {
   const { kind } = await daemonState(context);

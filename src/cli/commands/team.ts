@@ -54,7 +54,7 @@ export const team: SetUp = (command, context) => {
 };
 
 /** Joins a team. Its budgets count from now on: what was spent before is nobody's but this gateway's. */
-const join: SetUp = (command, context) => {
+const join: SetUp = (command, context) =>
   command
     .command('join [url]')
     .description("make this gateway a member: its share of the team's budgets comes from there")
@@ -125,7 +125,6 @@ const join: SetUp = (command, context) => {
         }
       });
     });
-};
 
 /** Has a gateway that is a member already deliver the team's events. */
 async function becomeCourier(context: Context, json = false): Promise<void> {

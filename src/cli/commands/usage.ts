@@ -51,7 +51,7 @@ function addOptions(command: Command) {
     .option('--ascii', 'no block characters');
 }
 
-export const usage: SetUp = (command, context) => {
+export const usage: SetUp = (command, context) =>
   addOptions(command).action(async (options) => {
     if (options.team) return runTeam(context, options);
     const { groupBy } = options;
@@ -80,7 +80,6 @@ export const usage: SetUp = (command, context) => {
       }
     });
   });
-};
 
 /** What the charts show: the models behind a report by day, the days behind one by anything else. */
 async function readCharts(reader: Reader, filter: UsageFilter, { data }: UsageView): Promise<UsageCharts> {

@@ -116,7 +116,7 @@ function addDeliveryCommands(command: Command, context: Context): void {
 }
 
 /** Registers a webhook. Prints its secret to stdout, only this once. */
-const addWebhook: SetUp = (command, context) => {
+const addWebhook: SetUp = (command, context) =>
   command
     .command('add <url>')
     .description('send events to a URL; its secret is shown only once')
@@ -156,7 +156,6 @@ const addWebhook: SetUp = (command, context) => {
       );
       note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${webhook.id}`);
     });
-};
 
 async function onlyWebhook(context: Context): Promise<string> {
   const webhooks = await withReader(context, (reader) => reader.webhooks({}));
@@ -178,7 +177,7 @@ interface Selection {
 const MAX_LISTED = 1_000;
 
 /** Lists the deliveries of one webhook or of all. */
-const listDeliveries: SetUp = (command, context) => {
+const listDeliveries: SetUp = (command, context) =>
   command
     .command('deliveries [id]')
     .description('list the deliveries to one webhook or to all, with their results')
@@ -202,7 +201,6 @@ const listDeliveries: SetUp = (command, context) => {
         else say(context, deliveryTable(deliveries, tableLook(context, calendar.timezone)));
       });
     });
-};
 
 async function replayOne(context: Context, id: string, { since, project, json }: Selection): Promise<void> {
   if (since !== undefined || project !== undefined) {

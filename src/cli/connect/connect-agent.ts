@@ -33,7 +33,7 @@ import { findProgram } from './find-program.ts';
 import { type ProofResult, prove } from './proof.ts';
 import { diffLines, shortPath } from './view.ts';
 
-export interface ConnectOptions {
+interface ConnectOptions {
   model?: string;
   yes?: boolean;
   subscription?: boolean;

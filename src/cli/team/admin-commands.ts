@@ -27,7 +27,7 @@ export const addTeamAdminCommands: SetUp = (command, context) => {
 };
 
 /** Installs or upgrades the schema. */
-const create: SetUp = (command, context) => {
+const create: SetUp = (command, context) =>
   command
     .command('create [url]')
     .description("make a team in a PostgreSQL, or upgrade one to this gw's version")
@@ -78,10 +78,9 @@ const create: SetUp = (command, context) => {
         );
       }
     });
-};
 
 /** A gateway by id or name. */
-const forget: SetUp = (command, context) => {
+const forget: SetUp = (command, context) =>
   addAdminOptions(command.command('forget').description('count what a lost gateway held as spent'))
     .argument('<gateway>')
     .option('--release', 'grant it to others instead: if the gateway lives on, the cap can be passed')
@@ -114,7 +113,6 @@ const forget: SetUp = (command, context) => {
         : `${formatUsd(amount)} that it held counts as spent, until it comes back and reports.`;
       note(context, `Forgot gateway ${gateway.id}, "${gateway.name}": ${fate}`);
     });
-};
 
 function findGateway(members: readonly TeamMember[], text: string): TeamMember {
   const byId = members.find(({ id }) => String(id) === text);
@@ -195,7 +193,7 @@ function memberView({ outNanoUsd, assumedNanoUsd, ...member }: TeamMember) {
 }
 
 /** Ends or begins a freeze. */
-const recover: SetUp = (command, context) => {
+const recover: SetUp = (command, context) =>
   addAdminOptions(command.command('recover').description('grant money again after a failover'))
     .option('--freeze', 'stop granting until all gateways have reported')
     .option('--yes', 'do not ask, although gateways have not reported')
@@ -233,4 +231,3 @@ const recover: SetUp = (command, context) => {
           wasFrozen ? 'The team grants money again.' : 'The team was not frozen. Nothing was changed.',
         );
     });
-};

@@ -66,7 +66,7 @@ async function list(context: Context, options: AdminOptions): Promise<void> {
   if (!options.json) for (const budget of budgets) noteOverCap(context, budget);
 }
 
-const set: SetUp = (command, context) => {
+const set: SetUp = (command, context) =>
   addAdminOptions(command.command('set').description('cap what the team, or one project of it, may spend'))
     .argument('<amount>')
     .argument('[budget]')
@@ -89,7 +89,6 @@ const set: SetUp = (command, context) => {
       );
       noteOverCap(context, budget);
     });
-};
 
 /** The budget of a name as lists show it, or of the options. */
 function keyOf(

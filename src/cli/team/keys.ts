@@ -68,7 +68,7 @@ async function list(context: Context, { all = false, ...options }: AdminOptions 
 }
 
 /** Prints the key to stdout, only this once: the team stores its hash. */
-const create: SetUp = (command, context) => {
+const create: SetUp = (command, context) =>
   addAdminOptions(command.command('create').description('create a key and print it; it is shown only once'))
     .option('-p, --project <name>', 'project to charge (default: default)')
     .option('--label <text>', 'label to tell it from other keys')
@@ -98,7 +98,6 @@ const create: SetUp = (command, context) => {
         `This key of the team for project ${project} is shown only once. Every gateway that runs knows it within a minute. To revoke it: gw team keys revoke ${id}`,
       );
     });
-};
 
 function endOf({ revokedAt, expiresAt }: TeamKey, at: (time: number) => string, now: number): string {
   if (revokedAt !== null) return 'revoked';

@@ -33,7 +33,7 @@ export const addWebhookCommands: SetUp = (command, context) => {
 };
 
 /** Prints the secret to stdout, only this once. */
-const add: SetUp = (command, context) => {
+const add: SetUp = (command, context) =>
   addAdminOptions(
     command.command('add').description('send the events to a URL; its secret is shown only once'),
   )
@@ -64,7 +64,6 @@ const add: SetUp = (command, context) => {
       );
       noteCourier(context, courier);
     });
-};
 
 async function list(context: Context, options: AdminOptions): Promise<void> {
   const { webhooks, courier } = await withTeam(context, options, async (admin) => ({
