@@ -3,8 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // Real agents and Python clients: npm run test:agents and test:python.
-    exclude: [...configDefaults.exclude, 'test/agents-real/**', 'test/python-real/**'],
+    // Real agents and client libraries: npm run test:agents, test:javascript and test:python.
+    exclude: [...configDefaults.exclude, 'test/{agents,javascript,python}-real/**'],
     // Modules are silent on import and keep no state, so that files can share a process and what it has loaded.
     isolate: false,
     // One more than there are cores: daemons, terminals and clients under test mostly wait.

@@ -1,10 +1,13 @@
 /**
  * The last step of a build, run from `dist`, which has the compiled modules: bundles them into `dist/bundle`, from which
- * gw runs, copies the SQL, and writes down what was built. Hundreds of modules take gw as long to load as all else that it
- * does before it answers.
+ * gw runs, copies the SQL and the rank tables, and writes down what was built. Hundreds of modules take gw as long to load
+ * as all else that it does before it answers. Packages among the devDependencies are bundled too, with their licenses:
+ * what gw uses of them is a tenth of their size.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import type { BuiltWorker } from './worker-calls.ts';
@@ -24,14 +27,39 @@ const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
   'unzstd-worker': 'gateway/intake/unzstd-worker.js',
 };
 
+/** `Encoding` in tokens/encoding.ts. */
+const ENCODINGS = ['o200k_base', 'cl100k_base'];
+
+const { dependencies, peerDependencies } = JSON.parse(
+  readFileSync(new URL('../package.json', DIST), 'utf8'),
+) as Record<'dependencies' | 'peerDependencies', Record<string, string>>;
+/** Packages that are installed beside gw. Ink loads react-devtools-core where a developer has it. */
+const INSTALLED = [...Object.keys({ ...dependencies, ...peerDependencies }), 'react-devtools-core'];
+
+const PACKAGED = /^.*[/\\]node_modules[/\\](@[^/\\]+[/\\])?[^/\\]+/;
+const SEPARATOR = /[/\\]/;
+
 const bundle = await rolldown({
   input: ENTRIES,
   cwd: fileURLToPath(DIST),
   platform: 'node',
-  external: /^[^./]/,
+  external: (id) => INSTALLED.some((name) => id === name || id.startsWith(`${name}/`)),
 });
-await bundle.write({ dir: fileURLToPath(BUNDLE), chunkFileNames: '[name].js', comments: false });
+const { output } = await bundle.write({
+  dir: fileURLToPath(BUNDLE),
+  chunkFileNames: '[name].js',
+  comments: false,
+  // A chunk a package, so that what is loaded can be told by the names of files.
+  codeSplitting: { groups: [{ debugName: 'packages', test: PACKAGED, name: chunkOf }] },
+});
 await bundle.close();
+const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+writeFileSync(new URL('LICENSES.txt', BUNDLE), licensesOf(modules));
+
+for (const encoding of ENCODINGS) {
+  const table = createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
+  cpSync(table, new URL(`ranks/${encoding}.cjs`, BUNDLE));
+}
 
 const MIGRATIONS = new URL('store/migrations/', BUNDLE);
 for (const folder of [DIST, BUNDLE]) {
@@ -46,6 +74,32 @@ writeFileSync(
   new URL('build.json', BUNDLE),
   `${JSON.stringify({ commit: commit(), schema: entries.length })}\n`,
 );
+
+/** The folder of the package that a module is of; undefined for gw's own. */
+function packageFolder(path: string): string | undefined {
+  return PACKAGED.exec(path)?.[0];
+}
+
+/** Ink imports its devtools.js only for developers: in Ink's own chunk it would be loaded always, and miss its package. */
+function chunkOf(path: string): string | null {
+  if (path.endsWith('devtools.js')) return null;
+  return packageFolder(path)?.split(SEPARATOR).at(-1) ?? null;
+}
+
+/** The licenses of the packages that have modules in the bundle, and of js-tiktoken, whose tables are copied. */
+function licensesOf(paths: readonly string[]): string {
+  const root = fileURLToPath(new URL('../node_modules', DIST));
+  const folders = paths.flatMap((path) => packageFolder(path) ?? []);
+  return [...new Set([...folders, join(root, 'js-tiktoken')])]
+    .sort()
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
+      const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').trim());
+      return [`${name} ${version}, ${license}`, ...texts].join('\n\n');
+    })
+    .join(`\n\n${'-'.repeat(80)}\n\n`);
+}
 
 /** The commit of the checkout; undefined where there is no git or no repository. */
 function commit(): string | undefined {

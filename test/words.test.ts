@@ -45,7 +45,7 @@ const RETIRED: readonly (readonly [name: RegExp, word: string])[] = [
 
 const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(ts|tsx|mjs|md)$/.test(file))
+    .filter((file) => /\.(ts|tsx|mjs|md)$/.test(file) && !file.includes('node_modules'))
     .map((file) => `${folder}/${file}`),
 ).filter((file) => file !== THIS_FILE);
 

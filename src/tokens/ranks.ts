@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { FILES } from '../version.ts';
 import type { Encoding } from './encoding.ts';
 
 /** Returns the rank of the token bytes[start, end), or `NO_RANK` if it isn't a token. */
@@ -9,10 +10,14 @@ export const NO_RANK = -1;
 
 /**
  * Reads js-tiktoken's rank table: lines of a name, the rank of the first token, and the tokens in base64, separated by
- * spaces. Its bytes are cut out of the module's file, because importing the module costs the thread 10 MB for good.
+ * spaces. Its bytes are cut out of the module's file, because importing the module costs the thread 10 MB for good. A build
+ * has a copy of the file, because the whole of js-tiktoken takes 22 MB.
  */
 export function readPackedRanks(encoding: Encoding): Buffer {
-  const file = createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
+  const built = new URL(`ranks/${encoding}.cjs`, FILES);
+  const file = existsSync(built)
+    ? built
+    : createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
   const module = readFileSync(file);
   const start = module.indexOf(MEMBER) + MEMBER.length;
   const packed = module.subarray(start, module.indexOf('"', start));

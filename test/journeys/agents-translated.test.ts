@@ -1,15 +1,11 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import type { RequestView } from '../../src/reading/schemas.ts';
-import { requestResponse } from '../../src/store/requests/request-response.ts';
-import { factsOf } from '../../src/terminal/request-facts.ts';
-import { createTimeFormat } from '../../src/terminal/time.ts';
 import { chunkBody, completionBody, usageOf } from '../support/chat-shapes.ts';
-import { json, respond, type Script } from '../support/scripts.ts';
-import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
+import { respond, type Script } from '../support/scripts.ts';
+import { startBothWires } from '../wire/support/anthropic-gateway.ts';
 import { type Event, either } from '../wire/support/event-scripts.ts';
 import { loadSdk } from '../wire/support/load-sdk.ts';
-import { messageBody, text, toolUse } from '../wire/support/messages-shapes.ts';
+import { text, toolUse } from '../wire/support/messages-shapes.ts';
 import { sentBody } from '../wire/support/send.ts';
 
 interface Message {
@@ -203,47 +199,4 @@ test("Codex's newer models, whose tools come as an item, use a provider of chat 
     tools: [{ function: { name: 'functions__exec' } }, { function: { name: 'functions__wait' } }],
   });
   expect(await gateway.settled(1)).toMatchObject([{ outcome: 'ok', detail: {} }]);
-});
-
-interface LangChain {
-  ChatOpenAI: new (options: object) => { invoke(messages: unknown): Promise<{ content: unknown }> };
-}
-interface Messages {
-  AIMessage: new (fields: object) => object;
-  HumanMessage: new (fields: object) => object;
-}
-const langchain = await loadSdk<LangChain>('@langchain/openai');
-const core = await loadSdk<Messages>('@langchain/core/messages');
-
-test.skipIf(!langchain || !core)('named agents of LangChain may use a model of Anthropic', async () => {
-  const gateway = await startBothWires();
-  gateway.upstream.script(json(200, messageBody([text('Hello you')])));
-  if (!langchain || !core) return;
-  const chat = new langchain.ChatOpenAI({
-    model: `anthropic/${CLAUDE}`,
-    apiKey: gateway.key,
-    configuration: { baseURL: gateway.url },
-    maxRetries: 0,
-    modelKwargs: { seed: 7, metadata: { graph: 'g' }, logit_bias: { 50256: -100 } },
-  });
-  const { content } = await chat.invoke([
-    new core.HumanMessage({ content: 'Hi', name: 'Ann' }),
-    new core.AIMessage({ content: 'So', name: 'researcher' }),
-    new core.HumanMessage({ content: 'Go on' }),
-  ]);
-  expect(content).toBe('Hello you');
-  expect(sentBody(gateway).messages).toEqual([
-    { role: 'user', content: [text('Hi')] },
-    { role: 'assistant', content: [text('So')] },
-    { role: 'user', content: [text('Go on')] },
-  ]);
-  const leftOut = ['messages[].name', 'metadata', 'logit_bias', 'seed'];
-  const [record] = await gateway.settled(1);
-  expect(record).toMatchObject({ outcome: 'ok', detail: { left_out: leftOut } });
-  if (!record) throw new Error('nothing is on record');
-  const shown = requestResponse(record, { nano: true }) as unknown as RequestView;
-  expect(factsOf(shown, createTimeFormat('UTC'))).toContainEqual([
-    'left out',
-    "messages[].name, metadata, logit_bias, seed, which the provider's API lacks",
-  ]);
 });

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -40,10 +40,25 @@ function installPackage(): string {
     mkdirSync(folder, { recursive: true });
     mkdirSync(join(prefix, 'bin'));
     execFileSync('tar', ['xzf', tarball, '-C', folder, '--strip-components=1']);
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    for (const name of productionPackages()) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      symlinkSync(join(ROOT, name), join(folder, name));
+    }
     symlinkSync('../lib/node_modules/gw/bin/gw', join(prefix, 'bin/gw'));
   }
   return join(prefix, 'bin');
+}
+
+/** `node_modules/NAME` of each package that npm installs with gw: what only a checkout has is left out. */
+function productionPackages(): string[] {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: true; optional?: true; devOptional?: true }>;
+  };
+  return Object.entries(packages)
+    .filter(
+      ([path, { dev, devOptional }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && !dev && !devOptional,
+    )
+    .map(([path]) => path);
 }
 
 /** An empty account on a machine that has gw on its PATH. */

@@ -1,4 +1,4 @@
-import { allClients } from '../support/clients.ts';
+import { makersClients } from '../support/clients.ts';
 import { describeClient } from '../support/describe-client.ts';
 
-for (const client of await allClients()) describeClient(client);
+for (const client of await makersClients()) describeClient(client);

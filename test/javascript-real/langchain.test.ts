@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { startBothWires } from '../support/anthropic-gateway.ts';
-import { directAndThroughGw, type Endpoint } from '../support/direct-and-through-gw.ts';
-import { loadSdk } from '../support/load-sdk.ts';
-import { provider } from '../support/provider-script.ts';
+import { startBothWires } from '../wire/support/anthropic-gateway.ts';
+import { directAndThroughGw, type Endpoint } from '../wire/support/direct-and-through-gw.ts';
+import { provider } from '../wire/support/provider-script.ts';
+import { loadSdk } from './load-sdk.ts';
 
 interface Answer {
   content: unknown;
@@ -21,9 +21,8 @@ interface LangChain {
 
 const langchain = await loadSdk<LangChain>('@langchain/openai');
 
-describe.skipIf(!langchain)('LangChain', () => {
+describe('LangChain', () => {
   function model({ baseURL, apiKey }: Endpoint, rest: object = {}): Model {
-    if (!langchain) throw new Error('it is not installed');
     return new langchain.ChatOpenAI({
       model: 'test-model',
       apiKey,
@@ -84,10 +83,12 @@ describe.skipIf(!langchain)('LangChain', () => {
 
   test('embeds', async () => {
     const { result } = await directAndThroughGw(async ({ baseURL, apiKey }) => {
-      const embeddings =
-        langchain &&
-        new langchain.OpenAIEmbeddings({ model: 'test-model', apiKey, configuration: { baseURL } });
-      return embeddings?.embedDocuments(['a', 'b']);
+      const embeddings = new langchain.OpenAIEmbeddings({
+        model: 'test-model',
+        apiKey,
+        configuration: { baseURL },
+      });
+      return embeddings.embedDocuments(['a', 'b']);
     });
     expect(result).toEqual([
       [0.25, -1, 3],

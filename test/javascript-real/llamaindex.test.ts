@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { directAndThroughGw } from '../support/direct-and-through-gw.ts';
-import { loadSdk } from '../support/load-sdk.ts';
+import { directAndThroughGw } from '../wire/support/direct-and-through-gw.ts';
+import { loadSdk } from './load-sdk.ts';
 
 interface Llm {
   chat(options: object): Promise<{ message: { content: unknown } } & AsyncIterable<{ delta: string }>>;
@@ -12,10 +12,9 @@ interface LlamaIndex {
 
 const llamaindex = await loadSdk<LlamaIndex>('@llamaindex/openai');
 
-describe.skipIf(!llamaindex)('LlamaIndex', () => {
+describe('LlamaIndex', () => {
   test('chats, streams and embeds', async () => {
     const { result } = await directAndThroughGw(async ({ baseURL, apiKey }) => {
-      if (!llamaindex) throw new Error('it is not installed');
       const llm = new llamaindex.OpenAI({ model: 'test-model', apiKey, baseURL });
       const messages = [{ role: 'user', content: 'Hi' }];
       const { message } = await llm.chat({ messages });

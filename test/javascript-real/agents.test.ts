@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { directAndThroughGw, type Endpoint } from '../support/direct-and-through-gw.ts';
-import { loadSdk } from '../support/load-sdk.ts';
+import { directAndThroughGw, type Endpoint } from '../wire/support/direct-and-through-gw.ts';
+import { loadSdk } from './load-sdk.ts';
 
 interface Result {
   finalOutput?: unknown;
@@ -17,11 +17,10 @@ interface Agents {
 
 const agents = await loadSdk<Agents>('@openai/agents');
 
-describe.skipIf(!agents)('OpenAI Agents', () => {
-  agents?.setTracingDisabled(true);
+describe('OpenAI Agents', () => {
+  agents.setTracingDisabled(true);
 
   function setUp({ baseURL, apiKey }: Endpoint, useResponses: boolean) {
-    if (!agents) throw new Error('it is not installed');
     const cities: string[] = [];
     const weather = agents.tool({
       name: 'weather',
