@@ -1,11 +1,9 @@
 import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import { MAP_KEYS, MAPS, type MapKey } from './maps.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
 import {
   DEFINITIONS,
-  MAP_KEYS,
-  MAPS,
-  type MapKey,
   type Origin,
   type ProviderSettings,
   SCALAR_KEYS,

@@ -1,5 +1,6 @@
 import { systemTimezone } from '../calendar.ts';
 import { type HostNames, parseHostNames } from './host-names.ts';
+import type { MapKey } from './maps.ts';
 import { type Origins, parseOrigins } from './origins.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import type { ModelTiers } from './tiers.ts';
@@ -8,12 +9,12 @@ import {
   type ChannelNames,
   channelNames,
   collectorAddress,
-  dollars,
   type Fee,
   file,
   HOST_PRICE_RULES,
   type HostPriceRule,
-  modelNames,
+  OPTIMIZER_LEVELS,
+  type OptimizerLevel,
   oneOf,
   onOrOff,
   ownProxyAddress,
@@ -25,9 +26,7 @@ import {
   type ServiceTierRule,
   type Share,
   type Switch,
-  share,
   text,
-  tiers,
   timezone,
   UNLISTED_RULES,
   type UnlistedRule,
@@ -114,9 +113,6 @@ export interface Settings {
 
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
-export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 
 export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
@@ -366,38 +362,6 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: `one of ${LOG_LEVELS.join(', ')}`,
   },
 };
-
-/** Settings that hold a value for each name: `aliases.NAME`. */
-export const MAPS = {
-  aliases: {
-    parse: modelNames,
-    about: 'another name for a model, or for several: "a, b" tries a first, "a | b" balances',
-  },
-  fees: {
-    parse: dollars,
-    about: 'dollars for a call of this tool of a provider, or for a request with it if calls are not counted',
-  },
-  'optimizer.projects': {
-    parse: oneOf(OPTIMIZER_LEVELS),
-    about: 'how prompts of this project are shortened',
-  },
-  tiers: {
-    parse: tiers,
-    about: 'the strong and the cheaper models that gw chooses between when this model is requested',
-  },
-  'routing.shares': {
-    parse: share,
-    about: 'share of the requests of this project that goes to the strong tier, such as 30%',
-  },
-} satisfies Record<string, { parse(value: unknown, name: string): string | Written; about: string }>;
-export type MapKey = keyof typeof MAPS;
-export const MAP_KEYS = Object.keys(MAPS) as MapKey[];
-
-/** Splits a key such as `aliases.fast` into map and name; undefined for other keys. */
-export function mapEntryOf(key: string): { map: MapKey; name: string } | undefined {
-  const map = MAP_KEYS.find((mapKey) => key.startsWith(`${mapKey}.`) && key.length > mapKey.length + 1);
-  return map && { map, name: key.slice(map.length + 1) };
-}
 
 export const SCALAR_KEYS = Object.keys(DEFINITIONS) as ScalarKey[];
 

@@ -1,6 +1,7 @@
 import { isObject } from '../json/object.ts';
+import { MAP_KEYS } from './maps.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
-import { MAP_KEYS, ownProxyAddress, type ProviderSettings, SCALAR_KEYS } from './settings.ts';
+import { ownProxyAddress, type ProviderSettings, SCALAR_KEYS } from './settings.ts';
 
 const isText = (value: unknown) => typeof value === 'string';
 

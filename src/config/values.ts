@@ -190,3 +190,6 @@ export function quarterOfMemory(): number {
   const bytes = allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
   return Math.max(512 * 1024 ** 2, Math.floor(bytes / 4));
 }
+
+export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
+export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];

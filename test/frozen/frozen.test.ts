@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from 'commander';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
@@ -130,7 +130,7 @@ async function firstLines(cli: CliHome, line: string): Promise<string> {
 
 test('each command with --json is listed, or why it is not', async () => {
   const program = await createProgram({ ...commandLine('locally'), version: VERSION } as never, CATALOG);
-  const namesOf = (command: Command, path: string): string[] => [
+  const namesOf = (command: CommandUnknownOpts, path: string): string[] => [
     ...(command.options.some(({ long }) => long === '--json') ? [path] : []),
     ...command.commands.flatMap((each) => namesOf(each, `${path} ${each.name()}`.trim())),
   ];

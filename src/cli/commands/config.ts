@@ -1,12 +1,5 @@
-import {
-  DEFINITIONS,
-  isScalarKey,
-  MAP_KEYS,
-  MAPS,
-  mapEntryOf,
-  SCALAR_KEYS,
-  type ScalarKey,
-} from '../../config/settings.ts';
+import { MAP_KEYS, MAPS, mapEntryOf } from '../../config/maps.ts';
+import { DEFINITIONS, isScalarKey, SCALAR_KEYS, type ScalarKey } from '../../config/settings.ts';
 import { writtenOf } from '../../config/written.ts';
 import { withoutPassword } from '../../proxy-address.ts';
 import { type Column, table } from '../../terminal/table.ts';

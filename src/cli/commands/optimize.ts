@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Option } from 'commander';
 import { compress } from '../../compression/conversation/compress.ts';
-import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
+import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
 import { MIN_HELD_OUT, rateOf, type TrialOutcome } from '../../store/optimizer/outcome.ts';
 import type { Side, Verdict } from '../../store/optimizer/trials.ts';

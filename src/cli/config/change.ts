@@ -1,12 +1,11 @@
 import { aliasLoop, loopMessage } from '../../config/alias-loop.ts';
+import { MAPS, mapEntryOf } from '../../config/maps.ts';
 import { parseRetention, type Retention } from '../../config/retention.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
 import {
   DEFINITIONS,
   isScalarKey,
-  MAPS,
-  mapEntryOf,
   ownProxyAddress,
   SCALAR_KEYS,
   SettingError,

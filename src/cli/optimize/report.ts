@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { OptimizerLevel, Settings } from '../../config/settings.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { OptimizerLevel } from '../../config/values.ts';
 import { outcomeOf, type TrialOutcome } from '../../store/optimizer/outcome.ts';
 import { projectsOnTrial, readTrials, readVerdicts, type Verdict } from '../../store/optimizer/trials.ts';
 import type { Context } from '../context.ts';

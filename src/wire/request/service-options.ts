@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
+import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
 import { badRequest } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 
