@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import { type Caller, type Connection, type FindCallers, plainAddress } from './connection.ts';
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
+import type { Caller, Connection, FindCallers } from './connection.ts';
 
 const MAX_RECENT = 16;
 
@@ -112,32 +112,19 @@ const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, '0
 
 /** An address in the format of /proc/net/tcp: 32-bit words in host byte order. */
 function hexV4(address: string): string {
-  const plain = plainAddress(address);
-  return isIPv4(plain) ? hexWord(plain.split('.').map(Number)) : hexV6(address);
+  return hexWords(withoutZone(address));
 }
 
 function hexV6(address: string): string {
-  const plain = plainAddress(address);
-  if (isIPv4(plain)) return `${'0'.repeat(16)}FFFF0000${hexV4(plain)}`;
-  const [head = '', tail] = (plain.split('%')[0] ?? '').split('::');
-  const left = groupsOf(head);
-  const right = groupsOf(tail ?? '');
-  const groups = [
-    ...left,
-    ...Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => 0),
-    ...right,
-  ];
-  const bytes = groups.flatMap((group) => [group >> 8, group & 255]);
-  return [0, 4, 8, 12].map((at) => hexWord(bytes.slice(at, at + 4))).join('');
+  const plain = withoutZone(address);
+  return hexWords(plain.kind() === 'ipv4' ? (plain as IPv4).toIPv4MappedAddress() : plain);
 }
 
-function groupsOf(text: string): number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+function withoutZone(address: string): IPv4 | IPv6 {
+  return ipaddr.process(address.split('%', 1)[0] ?? '');
 }
 
-function hexWord(bytes: readonly number[]): string {
-  return [...bytes]
-    .reverse()
-    .map((byte) => byte.toString(16).toUpperCase().padStart(2, '0'))
-    .join('');
+function hexWords(address: IPv4 | IPv6): string {
+  const bytes = address.toByteArray().map((byte) => byte.toString(16).toUpperCase().padStart(2, '0'));
+  return bytes.map((_, at) => bytes[at ^ 3]).join('');
 }

@@ -119,7 +119,7 @@ function portOf(protocol: string, port: string): number {
 }
 
 function isOwnAddress(address: string): boolean {
-  const inner = innerAddress(address);
+  const inner = innerAddress(address).toString();
   return Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
     .some((entry) => entry.address === inner);

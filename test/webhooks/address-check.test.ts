@@ -67,6 +67,23 @@ describe('classOfAddress()', () => {
     expect(isIP(address)).not.toBe(0);
     expect(classOfAddress(address)).toBe(kind);
   });
+
+  it.each([
+    ['fe80::1%eth0.100', 'forbidden'],
+    ['fd00::1%1', 'private'],
+    ['::1%lo', 'loopback'],
+    ['::ffff:8.8.8.8%en-0', 'public'],
+    ['::ffff:0:10.0.0.1', 'private'],
+    ['::0.0.0.0', 'forbidden'],
+    ['::0.0.0.1', 'loopback'],
+    ['::0.0.0.2', 'forbidden'],
+    ['::127.0.0.1', 'loopback'],
+    ['64:FF9B::192.168.0.1', 'private'],
+    ['1::127.0.0.1', 'public'],
+    ['100:0:0:1::1', 'public'],
+  ])('finds that %s, which is in no URL as it stands, is %s', (address, kind) => {
+    expect(classOfAddress(address)).toBe(kind);
+  });
 });
 
 describe('addressPolicy()', () => {
