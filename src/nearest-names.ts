@@ -3,7 +3,7 @@ const MAX_LENGTH = 100;
 const MAX_NAMES = 3;
 
 /** Up to three of the names that are a likely misspelling away from `name`, the nearest first. */
-export function nearestNames(name: string, names: Iterable<string>): string[] {
+function nearestNames(name: string, names: Iterable<string>): string[] {
   const wanted = name.toLowerCase();
   if (wanted.length > MAX_LENGTH) return [];
   const most = Math.max(1, Math.floor(wanted.length / 4));

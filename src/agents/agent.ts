@@ -3,7 +3,7 @@ import type { AgentLog } from './logs/logged-call.ts';
 import type { Pointing, Start } from './run/start.ts';
 
 /** The names in commands. */
-export type AgentName =
+type AgentName =
   | 'codex'
   | 'claude'
   | 'opencode'
@@ -20,7 +20,7 @@ export type AgentName =
   | 'gemini';
 
 /** An API that an agent speaks: chat completions, OpenAI's responses, Anthropic's messages. */
-export type AgentWire = 'chat' | 'messages' | 'responses';
+type AgentWire = 'chat' | 'messages' | 'responses';
 
 /** A coding agent, as data. */
 export interface Agent {
@@ -47,7 +47,7 @@ export interface Agent {
 }
 
 /** A run that makes a model request and changes nothing. Run it in an empty folder. */
-export interface Proof {
+interface Proof {
   args(model: string | undefined): readonly string[];
   env?: Readonly<Record<string, string>>;
   /** How many model requests it makes. */

@@ -4,7 +4,7 @@ import { skipSpace, skipValue } from '../json/scan.ts';
 import type { CompressRequest } from './compress-request.ts';
 
 /** How a conversation's earlier turns were sent. Undefined until it makes a difference. */
-export type Decision = 'compressed' | 'original' | undefined;
+type Decision = 'compressed' | 'original' | undefined;
 
 /** What was decided for conversations, so that a provider finds each prompt's beginning as it has cached it. */
 export interface Decisions {

@@ -36,7 +36,6 @@ import {
 import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
-export type { HostPriceRule, PassRule, ServiceTierRule, UnlistedRule } from './values.ts';
 export { ownProxyAddress };
 
 /** Where a setting's value came from. Earlier ones win. */

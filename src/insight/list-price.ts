@@ -11,7 +11,7 @@ import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
 import type { PriceView } from '../reading/schemas.ts';
 
 /** Where a logged call was probably answered, and what it costs. */
-export interface PricedCall {
+interface PricedCall {
   /** The model's provider; '' where it isn't known. */
   provider: string;
   /** Undefined: the price is unknown. */

@@ -70,7 +70,7 @@ export interface ScanPoint {
 }
 
 /** A point of another text, and the members of that. */
-export interface ScanStart {
+interface ScanStart {
   point: ScanPoint;
   members: readonly Member[];
 }

@@ -23,7 +23,7 @@ export interface MetricsOptions {
 }
 
 /** A page of metrics, in the format that a scraper prefers. */
-export interface MetricsPage {
+interface MetricsPage {
   contentType: string;
   body: string;
 }

@@ -17,7 +17,7 @@ export interface Network {
   open(url: URL, options?: OpenOptions): Dispatcher;
 }
 
-export interface OpenOptions extends PoolOptions {
+interface OpenOptions extends PoolOptions {
   own?: OwnProxy | undefined;
 }
 

@@ -43,7 +43,7 @@ export function wayOut(url: URL, { proxyUrl, env }: ProxySettings, own?: OwnProx
 }
 
 /** The variable that names the proxy for a URL. Exceptions are not considered. */
-export function proxyVariable({ protocol }: URL, env: Environment): string | undefined {
+function proxyVariable({ protocol }: URL, env: Environment): string | undefined {
   // An https address falls back to the proxy for http, as in undici's EnvHttpProxyAgent.
   const names = protocol === 'https:' ? ['https_proxy', 'http_proxy'] : ['http_proxy'];
   return names.flatMap((name) => [name, name.toUpperCase()]).find((name) => env[name]);

@@ -23,11 +23,6 @@ export function scaleDecimal(text: string, places: number): bigint | undefined {
   return shift >= 0 ? digits * 10n ** BigInt(shift) : divideUp(digits, 10n ** BigInt(-shift));
 }
 
-/** Parses dollars per million tokens, such as `0.15` or `$2.50`, to pico-USD per token. */
-export function parsePricePerMillion(text: string): bigint | undefined {
-  return scaleDecimal(text.trim().replace(/^\$/, ''), 6);
-}
-
 /** The amount rounded up to nano-USD, at most the largest safe integer. */
 export function nanoFromPico(pico: bigint): NanoUsd {
   const nano = divideUp(pico, PICO_PER_NANO);

@@ -31,7 +31,7 @@ export type TokenKind = (typeof TOKEN_KINDS)[number];
 export type Prices = Readonly<Record<TokenKind, Rate>> & { readonly perRequestPicoUsd: bigint };
 
 /** The prices that a hold is for: every token is held at the dearest price that can apply to it. */
-export interface HoldPrices {
+interface HoldPrices {
   readonly input: Rate;
   readonly output: Rate;
   readonly perRequestPicoUsd: bigint;

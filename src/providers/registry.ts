@@ -42,7 +42,7 @@ export interface RegistryOptions {
 }
 
 /** A configured provider that can't be used, and why. */
-export interface ProviderProblem {
+interface ProviderProblem {
   name: string;
   message: string;
 }

@@ -30,7 +30,7 @@ export interface BudgetChange extends BudgetName {
   onLimit?: OnLimit | undefined;
 }
 
-export interface Pause {
+interface Pause {
   paused: boolean;
   /** Also ends the requests that are running. Their cost is booked. */
   cut?: boolean;
@@ -67,7 +67,7 @@ export interface Admin {
 }
 
 /** Changes of webhooks. The fields of `input` are those of the HTTP API. */
-export interface WebhookAdmin {
+interface WebhookAdmin {
   register(input: Record<string, unknown>): Promise<RegisteredView>;
   get(id: string): Promise<EndpointView>;
   update(id: string, input: Record<string, unknown>): Promise<EndpointView>;

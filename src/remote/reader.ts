@@ -37,7 +37,7 @@ interface List<T> {
   data: T[];
 }
 
-export interface Page<T> extends List<T> {
+interface Page<T> extends List<T> {
   next_cursor: string | null;
 }
 
@@ -160,7 +160,7 @@ function remoteLimits(
 }
 
 /** The filter of a request list as query parameters. */
-export function requestsQuery(query: Omit<RequestsQuery, 'limit' | 'before'>): Query {
+function requestsQuery(query: Omit<RequestsQuery, 'limit' | 'before'>): Query {
   const { since, until, ...conditions } = query;
   return { ...conditionsQuery(conditions), since: timeText(since), until: timeText(until) };
 }

@@ -25,9 +25,9 @@ export type FailureClass =
   | 'client_abort';
 
 /** What a failure affects: the key and model together, every model of the key, the whole account, or nothing. */
-export type FailureScope = 'target' | 'key' | 'account' | 'none';
+type FailureScope = 'target' | 'key' | 'account' | 'none';
 
-export type NextStep = 'elsewhere' | 'larger_context' | 'stop';
+type NextStep = 'elsewhere' | 'larger_context' | 'stop';
 
 export interface Failure {
   class: FailureClass;

@@ -3,7 +3,7 @@ import type { Candidate } from './candidate.ts';
 import type { Tier } from './tier.ts';
 
 /** What served a conversation last. */
-export interface Pin {
+interface Pin {
   target: Candidate;
   tier?: Tier;
 }

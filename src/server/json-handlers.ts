@@ -5,11 +5,7 @@ import { respondJson } from './respond.ts';
 import type { Handler, PathParameters } from './routes.ts';
 
 /** Computes the response body of an endpoint, or throws GwError. */
-export type JsonEndpoint = (
-  caller: Caller,
-  exchange: Exchange,
-  parameters: PathParameters,
-) => Promise<unknown>;
+type JsonEndpoint = (caller: Caller, exchange: Exchange, parameters: PathParameters) => Promise<unknown>;
 
 /** Turns an endpoint into a handler that authenticates the caller and responds with JSON. */
 export type ToHandler = (endpoint: JsonEndpoint, status?: number) => Handler;

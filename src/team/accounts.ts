@@ -118,14 +118,3 @@ export function accountUpdates(sent: readonly SyncRow[], answer: SyncAnswer): Ac
     return { budgetId: b, start: p, limit, heard: { limit, posted: s } };
   });
 }
-
-/** Whether the gateway should ask before a request lacks room. */
-export function isLow(
-  options: Pick<MessageOptions, 'accounts' | 'demand' | 'nowMs' | 'running' | 'standings'>,
-): boolean {
-  const { accounts, demand, nowMs, running, standings } = options;
-  return accounts.some(({ budgetId, start, limit, posted, pending }) => {
-    if (start !== running.get(budgetId) || standings.get(budgetId)?.tight) return false;
-    return limit - posted - pending < demand.desired(nowMs, false) / 2;
-  });
-}

@@ -5,7 +5,7 @@ import type { TeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
 
 /** The budget of a team, as an admin set it. */
-export interface TeamBudget {
+interface TeamBudget {
   id: number;
   /** '': the whole team. */
   project: string;
@@ -166,7 +166,7 @@ export interface TeamWebhook {
   lastError: string | null;
 }
 
-export interface NewTeamBudget {
+interface NewTeamBudget {
   project: string;
   period: TeamBudget['period'];
   capNanoUsd: NanoUsd;

@@ -65,7 +65,7 @@ export function createDemand(policy: SlicePolicy = SLICE_POLICY): Demand {
 }
 
 /** What a pause before the next sync depends on. */
-export interface PaceState {
+interface PaceState {
   /** Requests wait for money. */
   hasNeed: boolean;
   /** The authority knows all that is spent and held here, and nothing is left to return. */

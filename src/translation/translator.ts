@@ -41,7 +41,7 @@ export interface RequestOptions {
 }
 
 /** Options of all request translations. */
-export interface TranslationRequestOptions extends RequestOptions {
+interface TranslationRequestOptions extends RequestOptions {
   memory: ItemMemory;
   isCodex: boolean;
 }

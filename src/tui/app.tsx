@@ -14,7 +14,7 @@ import { useDetail, usePolling } from './use-polling.ts';
 import { useTeam } from './use-team.ts';
 
 /** The part of a terminal that the dashboard uses. */
-export interface Surface {
+interface Surface {
   size(): Size;
   /** Returns the function that removes the listener. */
   onResize(listener: () => void): () => void;

@@ -1,29 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nanoFromPico, parsePricePerMillion, picoFromNano, scaleDecimal } from '../../src/pricing/pico.ts';
+import { nanoFromPico, picoFromNano, scaleDecimal } from '../../src/pricing/pico.ts';
 
-describe('parsePricePerMillion()', () => {
+describe('scaleDecimal()', () => {
   test.each([
     ['0.15', 150_000n],
-    ['$2.50', 2_500_000n],
-    [' 15 ', 15_000_000n],
+    ['2.50', 2_500_000n],
+    ['15', 15_000_000n],
     ['0', 0n],
     ['0.003625', 3_625n],
     ['0.0000001', 1n], // finer than a pico-dollar: up, since a price may not fall short
     ['0.08333333333333334', 83_334n],
-  ])('reads %j exactly', (text, pico) => {
-    expect(parsePricePerMillion(text)).toBe(pico);
+  ])('reads %j, as dollars per million tokens, exactly', (text, pico) => {
+    expect(scaleDecimal(text, 6)).toBe(pico);
   });
 
   test.each(['', '-1', '1,5', 'free', '1.', '.5', '0x10', 'NaN', 'Infinity', '1234567890'])(
-    'takes %j for no price',
+    'takes %j for no decimal',
     (text) => {
-      expect(parsePricePerMillion(text)).toBeUndefined();
+      expect(scaleDecimal(text, 6)).toBeUndefined();
     },
   );
-});
 
-describe('scaleDecimal()', () => {
   test('reads any number that JavaScript prints, without the drift of a float product', () => {
     expect(scaleDecimal(String(1e-7), 9)).toBe(100n);
     expect(scaleDecimal(String(1.5e-7), 9)).toBe(150n);

@@ -38,7 +38,7 @@ export interface Connecting {
 }
 
 /** What a proof is run with. */
-export interface ProofRun {
+interface ProofRun {
   model?: string;
   env?: Readonly<Record<string, string>>;
 }

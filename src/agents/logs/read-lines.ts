@@ -8,7 +8,7 @@ const NEW_LINE = 10;
 /** Receives each complete line, without its end; undefined stands for one that is too long. */
 export type OnLine = (line: Buffer | undefined) => void;
 
-export interface ReadLinesOptions {
+interface ReadLinesOptions {
   onLine: OnLine;
   /** Called with the number of bytes that were read from the disk. */
   onBytes?: ((bytes: number) => void) | undefined;

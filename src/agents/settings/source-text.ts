@@ -32,7 +32,7 @@ export function lineEnd(text: string, position: number): number {
 }
 
 /** Start of the line after the one that `position` is in. */
-export function nextLine(text: string, position: number): number {
+function nextLine(text: string, position: number): number {
   const newline = text.indexOf('\n', position);
   return newline < 0 ? text.length : newline + 1;
 }

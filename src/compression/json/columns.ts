@@ -13,7 +13,7 @@ export type Column =
   /** Every list, map or record in this field has one shape, so it needs no tag. */
   | { kind: 'typed'; type: ContainerType };
 
-export interface Plain {
+interface Plain {
   kind: 'plain';
   /** All values are strings, though some look like numbers. */
   isText: boolean;

@@ -3,7 +3,7 @@ import { type Json, JsonArray, type JsonObject } from './read.ts';
 /** Long prefixes that many URLs and paths share; `"~x"` stands for the text of `~` followed by x. */
 export type Prefixes = readonly Prefix[];
 
-export interface Prefix {
+interface Prefix {
   sign: string;
   text: string;
 }

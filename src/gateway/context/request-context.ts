@@ -44,7 +44,7 @@ export interface RequestContext<W extends AnswerWire = Wire> {
 /** A request to any endpoint: one that gw reads, or one that it passes through. */
 export type AnyRequestContext = RequestContext<Wire | PassThroughWire>;
 
-export interface Optimized {
+interface Optimized {
   /** Flags of the request record. */
   flags: number;
   savings: readonly Saving[];

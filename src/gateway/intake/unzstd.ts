@@ -14,7 +14,7 @@ const calls = createWorkerCalls<UnzstdRequest, UnzstdAnswer>({
 let last: Promise<unknown> = Promise.resolve();
 
 /** The thread has failed, which is no fault of the body. */
-export class DecoderFailed extends Error {}
+class DecoderFailed extends Error {}
 
 interface UnzstdOptions {
   maxOutputLength: number;

@@ -12,7 +12,7 @@ export interface AdmissionQueue {
   wakeAll(): void;
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   maxWaitMs: number;
   isConnected(): boolean;
 }

@@ -11,7 +11,7 @@ export interface AffinityStore {
   conversationsToSave(): AffinitySnapshot | undefined;
 }
 
-export interface AffinitySnapshot {
+interface AffinitySnapshot {
   /** UTC milliseconds. */
   savedAtMs: number;
   stickiness: SavedPin[];

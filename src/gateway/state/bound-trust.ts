@@ -5,10 +5,11 @@ import type { InputBound } from './input-bound.ts';
 import type { Target } from './resolver.ts';
 
 /**
- * A bound of a hold that can be switched off: one of the input; `output`, the limit in the request; or `maximum`, the
- * output that the model has at most without one; `code`, what a round of code adds to the context; or `free`, that an endpoint (in place of a model) costs nothing.
+ * A bound of a hold that can be switched off: one of the input; `output`, the limit in the request; `maximum`, the output
+ * that the model has at most without one; `code`, what a round of code adds to the context; or `free`, that an endpoint (in
+ * place of a model) costs nothing.
  */
-export type SwitchedBound = InputBound | 'output' | 'maximum' | 'code' | 'free';
+type SwitchedBound = InputBound | 'output' | 'maximum' | 'code' | 'free';
 
 /** Which bounds may be used for a hold, by provider and model. */
 export interface BoundTrust {

@@ -31,7 +31,7 @@ export interface NewBase extends Pick<PromptBase, 'tokens' | 'bytes' | 'trailing
 }
 
 /** The answer that told a base's tokens. */
-export interface BaseSource {
+interface BaseSource {
   /** The model that the answer names. */
   served: string;
   /** How long the base counts, in milliseconds: a name without a date may be given to another model. */

@@ -16,7 +16,7 @@ export interface SettleRetry {
 }
 
 /** The settlement has failed with the storage and is retried. */
-export interface Unsettled {
+interface Unsettled {
   kind: 'unsettled';
 }
 

@@ -40,7 +40,7 @@ export interface TiersOptions {
   savedScores: readonly SavedScore[];
 }
 
-export interface SavedScore {
+interface SavedScore {
   projectId: number;
   model: string;
   score: number;

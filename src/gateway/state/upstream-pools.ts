@@ -18,7 +18,7 @@ export interface UpstreamPools {
   close(): Promise<void>;
 }
 
-export interface Destination {
+interface Destination {
   origin: string;
   ownProxy?: OwnProxy | undefined;
 }

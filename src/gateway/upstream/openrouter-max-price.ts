@@ -17,7 +17,7 @@ const PATHS = new Set(['/chat/completions', '/completions', '/responses', '/embe
  * The most that a host may ask, in dollars per million tokens, per request and per image:
  * https://openrouter.ai/docs/features/provider-routing#max-price
  */
-export interface MaxPrice {
+interface MaxPrice {
   prompt: number;
   completion: number;
   request: number;
@@ -39,11 +39,7 @@ export function maxPriceEdits(request: AdmittedRequest): Edit[] {
 }
 
 /** Undefined when the target is not OpenRouter's, or the project has no budget. */
-export function maxPriceOf({
-  context: { request, wire },
-  target,
-  admitted,
-}: AdmittedRequest): MaxPrice | undefined {
+function maxPriceOf({ context: { request, wire }, target, admitted }: AdmittedRequest): MaxPrice | undefined {
   const { listed, fallbacks = [] } = admitted.quote;
   const { provider, model } = target;
   if (admitted.remaining === null || provider.name !== MARKET || !PATHS.has(wire.path)) return undefined;

@@ -1,8 +1,8 @@
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { BillLine } from './bill.ts';
 
-export const STATES = ['agrees', 'differs', 'only_billed', 'only_booked'] as const;
-export type State = (typeof STATES)[number];
+const STATES = ['agrees', 'differs', 'only_billed', 'only_booked'] as const;
+type State = (typeof STATES)[number];
 
 export interface ReconciledRow {
   /** UTC. */

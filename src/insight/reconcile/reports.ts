@@ -16,7 +16,7 @@ export interface Days {
 }
 
 /** A page of a report. */
-export interface ReportPage<T> {
+interface ReportPage<T> {
   lines: T[];
   /** Undefined on the last page. */
   next?: string | undefined;

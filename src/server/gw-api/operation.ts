@@ -14,7 +14,7 @@ export interface Description {
 }
 
 /** A call of an operation by a key that may make it. */
-export interface Call<Query = never, Body = never> {
+interface Call<Query = never, Body = never> {
   caller: Caller;
   /** Reads what the caller may see. */
   reader: Reader;

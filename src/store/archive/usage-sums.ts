@@ -35,7 +35,7 @@ export const SUM_KINDS = {
   dayOfModel: 4,
   dayOfProjectAndModel: 5,
 } as const;
-export type SumKind = keyof typeof SUM_KINDS;
+type SumKind = keyof typeof SUM_KINDS;
 
 /** SQL for the start of a bucket's UTC day. */
 const DAY = 'bucket - bucket % 86400000';

@@ -22,7 +22,7 @@ import { addMembers, changeMembers, makeMember, removeMembers } from './members.
 import { type CountedRequests, chargeOpenHolds, spentSince } from './spent-before.ts';
 
 export type { Standing } from '../ledger/standing.ts';
-export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
+export { budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
 export type { BudgetPlace, Scope } from './find-budget.ts';
 
 export interface BudgetSettings extends BudgetPlace {

@@ -27,7 +27,7 @@ export interface FeedRow
 }
 
 export const FEED_KINDS = ['all', 'blocked', 'failed', 'unpriced'] as const;
-export type FeedKind = (typeof FEED_KINDS)[number];
+type FeedKind = (typeof FEED_KINDS)[number];
 
 export interface FeedFilter {
   kind: FeedKind;

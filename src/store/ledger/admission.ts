@@ -68,7 +68,7 @@ export interface Admission extends RequestHead {
   asking?: AskTerms | undefined;
 }
 
-export interface Held {
+interface Held {
   kind: 'held';
   amount: NanoUsd;
   remaining: NanoUsd | null;

@@ -3,7 +3,7 @@ import type { Db } from '../database/open.ts';
 import { createEnqueue } from '../webhooks/enqueue.ts';
 import type { EventType } from '../webhooks/event-types.ts';
 
-export { EVENT_TYPES, type EventType } from '../webhooks/event-types.ts';
+export type { EventType } from '../webhooks/event-types.ts';
 
 /** Writes an event into the running transaction. */
 export type EmitEvent = (type: EventType, projectId: number, data: Record<string, unknown>) => void;

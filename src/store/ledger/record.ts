@@ -191,13 +191,3 @@ export interface Trial {
   /** Before compression; estimated. */
   originalTokens: number;
 }
-
-/** Whether the record counts as failed in reports. */
-export function isFailure(record: Pick<RequestRecord, 'outcome' | 'status'>): boolean {
-  return (
-    record.outcome !== 'ok' &&
-    record.outcome !== 'blocked' &&
-    record.outcome !== 'client_gone' &&
-    record.outcome !== 'capped'
-  );
-}

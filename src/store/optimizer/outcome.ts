@@ -15,7 +15,7 @@ export interface TrialOutcome {
   isCertain: boolean;
 }
 
-export interface ModelOutcome extends ModelTrial {
+interface ModelOutcome extends ModelTrial {
   /** Whether both sides have enough conversations to compare. */
   isCompared: boolean;
 }

@@ -43,7 +43,7 @@ const FIGURES: Record<keyof UsageFigures, string> = {
   missedTokens: 'missed_tokens',
   missedNanoUsd: 'missed_nano_usd',
 };
-export const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
+const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
 /** SQL for the figures, summed over rows `u`. */
 export const SUMS = FIGURE_NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${name}`).join(', ');
 

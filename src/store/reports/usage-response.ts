@@ -31,7 +31,7 @@ export function usageResponse(
 }
 
 /** One row of the response. */
-export function usageResponseRow(
+function usageResponseRow(
   row: UsageRow,
   groupBy: GroupBy,
   { nano = false } = {},

@@ -6,7 +6,6 @@ import { findRequests, type RequestFilter } from './find-requests.ts';
 import { MISS_COLUMNS, type MissColumns, missDetail, withoutMiss } from './miss-columns.ts';
 import { NEED_COLUMNS, type NeedColumns, needDetail, withoutNeed } from './need-columns.ts';
 
-export { OUTCOMES, type Outcome } from '../ledger/record.ts';
 export type { RequestFilter } from './find-requests.ts';
 
 /** A request record as it is read back. */
@@ -52,7 +51,7 @@ export interface LoggedRequest {
 }
 
 /** When stages ended, in milliseconds after the request came in; null where it didn't reach the stage. */
-export interface Timings {
+interface Timings {
   body: number | null;
   compressed: number | null;
   held: number | null;

@@ -5,7 +5,7 @@ import type { Db } from '../database/open.ts';
  * the environment at the last start. The numbers are stored: never renumber.
  */
 const ROWS = { health: 1, conversations: 2, environment: 3 } as const;
-export type RouterPart = keyof typeof ROWS;
+type RouterPart = keyof typeof ROWS;
 
 export interface RouterStateStore {
   /** The last snapshot; undefined if there is none or it can't be parsed. */

@@ -13,7 +13,7 @@ export interface LimitedAccount {
   heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
 }
 
-export interface LimitChange {
+interface LimitChange {
   budgetId: number;
   start: number;
   limit: NanoUsd;
@@ -21,7 +21,7 @@ export interface LimitChange {
 }
 
 /** What an answer says of a budget's running period. */
-export interface HeardStanding {
+interface HeardStanding {
   budgetId: number;
   start: number;
   ends: number;

@@ -94,7 +94,7 @@ function readCertificate(file: string): string {
 }
 
 /** A URL as it may be shown. */
-export function withoutPassword(text: string): string {
+function withoutPassword(text: string): string {
   return text.replace(/^(\w+:\/\/[^/@:]*):.*@/, '$1:***@');
 }
 

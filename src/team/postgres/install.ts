@@ -83,7 +83,7 @@ async function detects(client: Client, schema: string): Promise<boolean> {
 }
 
 /** The whole installation as SQL. */
-export function installSql(schema: string, { name, timezone }: NewTeam): string {
+function installSql(schema: string, { name, timezone }: NewTeam): string {
   const [quotedName, quotedZone] = [quoted(name), quoted(timezone)];
   return [
     sqlOf('roles.sql', schema),

@@ -15,7 +15,7 @@ export type Dialog =
   | { kind: 'done'; result: CommandResult }
   | { kind: 'failed'; message: string };
 
-export interface Choice {
+interface Choice {
   label: string;
   next: Dialog;
 }

@@ -15,7 +15,7 @@ export interface Drill {
 }
 
 /** What usage without a session is listed under. Its requests can't be told from others. */
-export const NO_SESSION = 'unknown';
+const NO_SESSION = 'unknown';
 
 export function drillInto(budget: BudgetView): Drill {
   return {

@@ -39,7 +39,7 @@ export interface StringsSeen {
 }
 
 /** Inspects the strings of one body while it is scanned. */
-export interface StringReader {
+interface StringReader {
   see: SeeString;
   seen(): StringsSeen;
 }

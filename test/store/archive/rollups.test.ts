@@ -5,13 +5,7 @@ import { addDays, createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
 import type { Db } from '../../../src/store/database/open.ts';
 import { bucketOf } from '../../../src/store/database/usage-bucket.ts';
-import {
-  FLAGS,
-  isFailure,
-  OUTCOMES,
-  type Outcome,
-  type RequestRecord,
-} from '../../../src/store/ledger/record.ts';
+import { FLAGS, OUTCOMES, type Outcome, type RequestRecord } from '../../../src/store/ledger/record.ts';
 import { GROUP_BYS, GROUPINGS, type Grouping, groupingsOf } from '../../../src/store/reports/query.ts';
 import { listSessions } from '../../../src/store/reports/sessions.ts';
 import { type UsageFigures, usageReport } from '../../../src/store/reports/usage-report.ts';
@@ -132,7 +126,7 @@ function figuresOf(record: RequestRecord): UsageFigures {
   return {
     requests: 1,
     blockedRequests: record.outcome === 'blocked' ? 1 : 0,
-    failedRequests: isFailure(record) ? 1 : 0,
+    failedRequests: ['ok', 'blocked', 'client_gone', 'capped'].includes(record.outcome) ? 0 : 1,
     unpricedRequests: record.flags & FLAGS.unpriced ? 1 : 0,
     inputTokens: usage.inputTokens,
     cachedInputTokens: usage.cachedInputTokens,

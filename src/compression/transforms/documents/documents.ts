@@ -6,7 +6,7 @@ export interface DocumentList {
   documents: Document[];
 }
 
-export interface Document {
+interface Document {
   /** The whole document, with its heading and the separator after it. */
   text: string;
   title: string;

@@ -132,7 +132,7 @@ const askerOf = ({ provider, projectId }: ObjectOwner): Asker => ({
 });
 
 /** The same for an object of another project and for none. */
-export function objectNotFound(id: string): GwError {
+function objectNotFound(id: string): GwError {
   return new GwError(
     `no object "${id.slice(0, 200)}" that this key's project has made through gw. Use a key of the project that made it, or an admin key`,
     { status: 404, type: 'not_found_error', code: 'object_not_found' },

@@ -6,11 +6,11 @@ import type { Db } from '../../database/open.ts';
  * `open`: the request waits for an answer. `expired`: there was none in time. `ended`: the request needs none any more,
  * because its client or its daemon is gone, or there was room.
  */
-export const ASK_STATES = ['open', 'approved', 'denied', 'expired', 'ended'] as const;
+const ASK_STATES = ['open', 'approved', 'denied', 'expired', 'ended'] as const;
 export type AskState = (typeof ASK_STATES)[number];
 
 /** A request that waits for its owner's answer. */
-export interface NewAsk {
+interface NewAsk {
   requestId: RequestId;
   projectId: number;
   /** The budget that has no room. */
@@ -27,7 +27,7 @@ export interface NewAsk {
 }
 
 /** What has become of an ask. */
-export interface AskAnswer {
+interface AskAnswer {
   state: AskState;
   budgetId: number;
   /** The most that the approved request may hold, whatever its budgets have left; null: they have to have room. */

@@ -21,7 +21,7 @@ export interface RefusalFolds {
 }
 
 /** Refusals of a key, of one outcome, that have rows of their own in a minute. */
-export const MAX_SINGLE = 100;
+const MAX_SINGLE = 100;
 const MINUTE_MS = 60_000;
 
 interface Refusals {
