@@ -1,10 +1,11 @@
+import { createCipheriv, createDecipheriv, scrypt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { parsePrivate, readSecrets } from '../config/secrets.ts';
 import type { Random } from '../ids.ts';
 import { isObject } from '../json/object.ts';
 import type { Paths } from '../paths.ts';
 import type { BackupFile } from '../store/database/backup-files.ts';
-import { seal, unseal } from './seal.ts';
 
 const SETTINGS = 'config.json';
 const KEYS = 'keys';
@@ -67,4 +68,51 @@ function secretsIn(value: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
+}
+
+/** A text that only a passphrase opens: AES-256-GCM under a key that scrypt derives from it. */
+interface Sealed {
+  /** scrypt's N. */
+  cost: number;
+  salt: Buffer;
+  iv: Buffer;
+  tag: Buffer;
+  content: Buffer;
+}
+
+/** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt */
+const COST = 2 ** 17;
+const BLOCK_SIZE = 8;
+const KEY_BYTES = 32;
+/** A damaged file must not ask for all of the memory. */
+const MAX_COST = 2 ** 20;
+
+const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
+
+function keyOf(passphrase: string, salt: Buffer, cost: number): Promise<Buffer> {
+  // scrypt takes 128 * N * r bytes.
+  const options = { N: cost, r: BLOCK_SIZE, p: 1, maxmem: 129 * cost * BLOCK_SIZE };
+  return derive(passphrase.normalize('NFC'), salt, KEY_BYTES, options);
+}
+
+async function seal(text: string, passphrase: string, random: Random): Promise<Sealed> {
+  const salt = random(16);
+  const iv = random(12);
+  const cipher = createCipheriv('aes-256-gcm', await keyOf(passphrase, salt, COST), iv);
+  const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return { cost: COST, salt, iv, tag: cipher.getAuthTag(), content };
+}
+
+/** The text; undefined if the passphrase is wrong, or a byte was changed. */
+async function unseal(sealed: Sealed, passphrase: string): Promise<string | undefined> {
+  const { cost, salt, iv, tag, content } = sealed;
+  if (!Number.isInteger(Math.log2(cost)) || cost < 2 || cost > MAX_COST || tag.length !== 16)
+    return undefined;
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', await keyOf(passphrase, salt, cost), iv);
+    decipher.setAuthTag(tag);
+    return Buffer.concat([decipher.update(content), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined;
+  }
 }

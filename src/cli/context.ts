@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
-import { pasteable } from '../terminal/pasteable.ts';
+import { pasteable } from '../terminal/command-names.ts';
 import type { Input, Output } from '../terminal/streams.ts';
 import { safeJson } from '../terminal/text.ts';
 import { wrapMessage } from '../terminal/wrap-message.ts';

@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
-import { readTls, speaksTls } from '../config/tls.ts';
+import { readTls, speaksTls, type TlsIdentity, type TlsSettings } from '../config/tls.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { startTelemetry } from '../metrics/telemetry.ts';
@@ -9,18 +10,21 @@ import { createApi } from '../server/api.ts';
 import type { GuardOptions } from '../server/guard.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { archiveAll } from '../store/archive/archiver.ts';
+import { scopeToProject } from '../store/dashboard/scope-to-project.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
 import type { FileIdentity } from '../store/database/file-watch.ts';
+import { type Db, openDatabase } from '../store/database/open.ts';
 import { inTransaction } from '../store/database/write.ts';
+import { createOutbox } from '../store/webhooks/outbox.ts';
 import { VERSION } from '../version.ts';
-import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { addressPolicy } from '../webhooks/address-check.ts';
+import { createDispatcher, type Dispatcher } from '../webhooks/dispatcher.ts';
+import { createSend, type Send } from '../webhooks/send.ts';
+import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { buildGateway } from './build-gateway.ts';
-import { buildWebhooks } from './build-webhooks.ts';
-import { createCertificateWatch } from './certificate-watch.ts';
 import { startJobs } from './jobs.ts';
 import { type BootOptions, type Core, openCore } from './open-core.ts';
 import { createPersistentRouter } from './persistent-router.ts';
-import { createPolledConnection, type PolledConnection } from './polled-connection.ts';
 import { createTeamPart } from './team-part.ts';
 
 /** A running daemon that accepts requests. */
@@ -215,6 +219,95 @@ function healthOf({ instanceId, startedAt, paths }: Core, port: number) {
       port,
       started_at: new Date(startedAt).toISOString(),
       home: paths.home,
+    },
+  };
+}
+
+interface BuildWebhooksOptions extends Core {
+  /** Where gw listens; read anew for each delivery. */
+  address: Readonly<{ host: string; port: number }>;
+}
+
+/** Makes the dispatcher, which delivers events, and the service behind the webhook endpoints. */
+function buildWebhooks(options: BuildWebhooksOptions): {
+  dispatcher: Dispatcher;
+  service: WebhookService;
+  send: Send;
+} {
+  const { db, ledger, clock, random, calendar, configuration, warn } = options;
+  const { write } = ledger;
+  const policy = () => {
+    const allowedHosts = configuration.current().settings['server.allowed_hosts'].names;
+    return addressPolicy({ ...options.address, allowedHosts });
+  };
+  const send = createSend({ policy, network: () => configuration.current().network, clock });
+  const outbox = createOutbox(db, write);
+  const dispatcher = createDispatcher({ outbox, send, clock, random, calendar, warn });
+  const { wake } = dispatcher;
+  const service = createWebhookService({ db, write, clock, calendar, send, policy, random, wake });
+  return { dispatcher, service, send };
+}
+
+interface CertificateWatchOptions {
+  settings: TlsSettings;
+  now: () => number;
+  /** Called with a certificate that has replaced the previous one. */
+  onRenewed: (tls: TlsIdentity) => void;
+  warn: (message: string) => void;
+}
+
+/**
+ * Returns a check for new certificate files. A pair that can't be used, such as one that is half replaced, leaves the
+ * previous one in force.
+ */
+function createCertificateWatch({ settings, now, onRenewed, warn }: CertificateWatchOptions): () => void {
+  const files = [settings['server.tls_cert'], settings['server.tls_key']].filter((file) => file !== '');
+  const stamp = () =>
+    files.map((file) => {
+      const stat = statSync(file, { throwIfNoEntry: false });
+      return stat && `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+    });
+  let last = String(stamp());
+  return () => {
+    const current = String(stamp());
+    if (current === last) return;
+    last = current;
+    try {
+      const tls = readTls(settings, now());
+      if (tls) onRenewed(tls);
+    } catch (error) {
+      warn(`the new certificate is not used: ${messageOf(error)}`);
+    }
+  };
+}
+
+/**
+ * Read-only connections for what clients poll, opened on first use: SQLite tells a connection only of the writes of
+ * others, so the one that the daemon writes on can't tell whether there is anything new.
+ */
+interface PolledConnection {
+  /** With a project, a connection that shows the rows of that project alone. */
+  open(projectId?: number): Promise<Db>;
+  close(): Promise<void>;
+}
+
+function createPolledConnection(path: string): PolledConnection {
+  const opened = new Map<number | undefined, Promise<Db>>();
+
+  async function connect(projectId: number | undefined): Promise<Db> {
+    const db = await openDatabase(path, { readonly: true });
+    if (projectId !== undefined) scopeToProject(db, projectId);
+    return db;
+  }
+
+  return {
+    open(projectId) {
+      const connection = opened.get(projectId) ?? connect(projectId);
+      opened.set(projectId, connection);
+      return connection;
+    },
+    async close() {
+      for (const connection of opened.values()) (await connection).close();
     },
   };
 }

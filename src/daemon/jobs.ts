@@ -1,14 +1,17 @@
+import { performance } from 'node:perf_hooks';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
+import { openSettingsFile } from '../config/save.ts';
 import { messageOf } from '../errors.ts';
+import { formatUsd } from '../money.ts';
 import { startArchiver } from '../store/archive/archiver.ts';
 import { createSizeLimit } from '../store/archive/size-limit.ts';
 import { type ClockJump, recordClockJump } from '../store/database/clock-jumps.ts';
 import { confirmedTime, createPruning } from '../store/database/retention.ts';
-import { createClockWatch } from './clock-watch.ts';
-import { judgeOptimizer } from './judge-optimizer.ts';
-import { type MaintenanceStep, startMaintenance } from './maintain.ts';
-import { createMemoryRelease } from './memory-release.ts';
+import { outcomeOf } from '../store/optimizer/outcome.ts';
+import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
 import type { Core } from './open-core.ts';
 
 export interface JobsOptions extends Core {
@@ -114,5 +117,157 @@ function repeat(clock: Clock, intervalMs: number, job: () => Promise<void>): () 
   return () => {
     stopped = true;
     cancel();
+  };
+}
+
+/** Smaller steps are NTP's everyday work. */
+const JUMP_MS = 60_000;
+
+interface ClockWatchOptions {
+  clock: Pick<Clock, 'now' | 'monotonic'>;
+  /** The latest time that an earlier process has seen, UTC milliseconds. */
+  clockWas: number;
+  onJump: (jump: ClockJump) => void;
+}
+
+/**
+ * Returns a check that compares the system's clock with the time that has passed. A computer that slept seems to have
+ * jumped forward: the monotonic clock may stand still meanwhile.
+ */
+export function createClockWatch({ clock, clockWas, onJump }: ClockWatchOptions): () => void {
+  const offset = () => clock.now() - clock.monotonic();
+  let last = offset();
+  if (clockWas - clock.now() > JUMP_MS) onJump({ at: clock.now(), ms: clock.now() - clockWas });
+  return () => {
+    const ms = offset() - last;
+    last += ms;
+    if (Math.abs(ms) > JUMP_MS) onJump({ at: clock.now(), ms: Math.round(ms) });
+  };
+}
+
+/** Models, prices and the project's use of them change, so older evidence no longer applies. */
+const KEEP_MS = 60 * 86_400_000;
+
+/** Switches the optimizer off for each project whose bill it has raised with certainty. */
+async function judgeOptimizer(core: Core): Promise<void> {
+  const { db, ledger, clock, configuration, paths, warn } = core;
+  await ledger.write(() => forgetTrials(db, confirmedTime(db, clock.now()) - KEEP_MS));
+  for (const { id, name } of await projectsOnTrial(db)) {
+    const { settings } = configuration.current();
+    const level = settings['optimizer.projects'][name] ?? settings['optimizer.level'];
+    const outcome = outcomeOf(await readTrials(db, id, level));
+    if (!outcome.isCertain) continue;
+    // The settings file is where a person finds the optimizer off, and can switch it on again.
+    (await openSettingsFile(paths.config)).set(['optimizer', 'projects', name], 'off');
+    await ledger.write(() => closeTrial(db, id, { at: clock.now(), ...outcome }));
+    await configuration.reload();
+    warn(
+      `switched the optimizer off for project ${name}: it cost ${formatUsd(-outcome.savedNanoUsd)} more than it saved (margin of error: ${formatUsd(outcome.marginNanoUsd)}). To switch it on again: gw config set optimizer.projects.${name} ${level}`,
+    );
+  }
+}
+
+interface MemoryReleaseOptions {
+  heapBytes?: () => number;
+  /** The share of the time since the last call in which the event loop was busy. */
+  busyShare?: () => number;
+  collect?: () => void;
+}
+
+/** A daemon without requests is busy for a fifth of this. */
+const QUIET_SHARE = 0.01;
+/** What there may be to release is worth 30 ms. */
+const WORTHWHILE_BYTES = 16 * 1024 ** 2;
+
+/**
+ * Returns a check, to be made every few minutes, that gives memory back to the system if no requests came since the one
+ * before. The collection also takes what compiled code refers to when no request runs, and the code with it: about 20,000
+ * requests then take twice the CPU, so that seconds without requests are no reason for it.
+ */
+export function createMemoryRelease(options: MemoryReleaseOptions = {}): () => void {
+  const { heapBytes = totalHeapBytes, busyShare = createBusyShare(), collect = createCollect() } = options;
+  let least = heapBytes();
+  return () => {
+    const bytes = heapBytes();
+    least = Math.min(least, bytes);
+    if (busyShare() > QUIET_SHARE || bytes - least < WORTHWHILE_BYTES) return;
+    collect();
+    least = heapBytes();
+  };
+}
+
+const totalHeapBytes = (): number => getHeapStatistics().total_heap_size;
+
+function createBusyShare(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}
+
+/** V8 gives its collection to contexts that are made while this flag is set. */
+function createCollect(): () => void {
+  let gc: (() => void) | undefined;
+  return () => {
+    setFlagsFromString('--expose-gc');
+    gc ??= runInNewContext('gc') as () => void;
+    gc();
+  };
+}
+
+/** Does a few milliseconds of its work; resolves with whether there is more. */
+type MaintenanceStep = () => Promise<boolean>;
+
+interface MaintenanceOptions {
+  clock: Clock;
+  steps: readonly MaintenanceStep[];
+  onError: (error: unknown) => void;
+}
+
+const EVERY_MS = 60_000;
+/** The pause between two steps lets waiting requests run, so that the delay by a step does not add up. */
+const PAUSE_MS = 50;
+
+/**
+ * Runs the steps once a minute, one after the other, until stopped. The returned function stops them; it resolves when
+ * nothing runs any more. Several daemons on one database may do this at once: a step looks for its work in the same
+ * transaction that does it.
+ */
+export function startMaintenance({ clock, steps, onError }: MaintenanceOptions): () => Promise<void> {
+  let stopped = false;
+  let wake = () => {};
+
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      if (stopped) return resolve();
+      const cancel = clock.after(ms, resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+
+  async function run(): Promise<void> {
+    for (const step of steps) {
+      while (!stopped && (await step())) await pause(PAUSE_MS);
+    }
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopped) {
+      await pause(EVERY_MS);
+      // After a full disk or a lock, the next minute tries again.
+      await run().catch(onError);
+    }
+  }
+
+  const ended = loop();
+  return () => {
+    stopped = true;
+    wake();
+    return ended;
   };
 }

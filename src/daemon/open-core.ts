@@ -1,16 +1,20 @@
 import type { Calendar } from '../calendar.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
-import type { ScalarKey } from '../config/settings.ts';
+import { readSecrets } from '../config/secrets.ts';
+import type { ScalarKey, Settings } from '../config/settings.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
+import type { Registry } from '../providers/registry.ts';
 import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
 import type { Subscriptions } from '../providers/subscriptions.ts';
+import { proxySecrets } from '../proxy-address.ts';
 import { createSecretStore, type SecretStore } from '../redact.ts';
 import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
+import { deadRuns, endRun } from '../store/budgets/runs.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
-import { registerDaemon, unregisterDaemon } from '../store/database/daemons.ts';
+import { deadDaemons, orphanedSlots, registerDaemon, unregisterDaemon } from '../store/database/daemons.ts';
 import { createFileWatch, type FileWatch, lostDatabase } from '../store/database/file-watch.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { latestTime } from '../store/database/set-back.ts';
@@ -21,10 +25,7 @@ import type { TeamAuthority } from '../team/authority.ts';
 import { createDemands, type Demands } from '../team/demands.ts';
 import { createTeamClock, type TeamClock } from '../team/team-clock.ts';
 import { createConfiguration, type LiveConfiguration } from './configuration.ts';
-import { endDeadRuns } from './end-dead-runs.ts';
-import { knownSecrets } from './known-secrets.ts';
 import type { Logger } from './log.ts';
-import { recover } from './recover.ts';
 
 export interface BootOptions {
   paths: Paths;
@@ -179,4 +180,87 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
     calendar,
     ...store,
   };
+}
+
+interface EndDeadRunsOptions {
+  db: Db;
+  ledger: Pick<Ledger, 'write'>;
+  now: () => number;
+  /** Called for each run that was ended. */
+  onEnded: (runId: string) => void;
+}
+
+/** Revokes the keys and removes the budgets of runs whose `gw run` was killed. */
+async function endDeadRuns({ db, ledger, now, onEnded }: EndDeadRunsOptions): Promise<void> {
+  for (const runId of deadRuns(db)) {
+    await ledger.write(() => endRun(db, runId, now()));
+    onEnded(runId);
+  }
+}
+
+interface RecoveryOptions {
+  db: Db;
+  ledger: Pick<Ledger, 'closeHolds'>;
+  /** This daemon, which is not to be taken for dead. */
+  own: { instanceId: string; lockPath: string };
+  /** Called for each dead daemon whose holds were closed. */
+  onClosed: (closed: { slot: number; holds: number }) => void;
+}
+
+/**
+ * Closes the holds of daemons that died. Their requests may have been billed, so each is posted at the held amount
+ * and flagged as estimated.
+ */
+async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<void> {
+  const close = async (slot: number, instanceId?: string) => {
+    const holds = await ledger.closeHolds(slot, instanceId);
+    if (holds > 0) onClosed({ slot, holds });
+  };
+  for (const { slot, instanceId } of deadDaemons(db, own)) {
+    await close(slot, instanceId);
+    unregisterDaemon(db, instanceId);
+  }
+  for (const slot of orphanedSlots(db)) await close(slot);
+}
+
+/** Keys that people make up for local servers, such as `ollama`, are words that errors may use. */
+const MIN_KEY_LENGTH = 8;
+
+interface Sources {
+  db: Db;
+  paths: Pick<Paths, 'cliKeys'>;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What gw must not write anywhere: the keys of providers, the passwords of proxies, the secrets of webhooks, and the keys that its own CLI uses. */
+function knownSecrets(
+  { registry, settings }: { registry: Registry; settings: Settings },
+  { db, paths, env }: Sources,
+): string[] {
+  const keys = [...registry.providers.values()].flatMap(({ authHeaders }) =>
+    authHeaders.filter((_, i) => i % 2 === 1),
+  );
+  const webhooks = db
+    .prepare<[], string>(
+      'SELECT secret FROM webhook_endpoints UNION SELECT old_secret FROM webhook_endpoints WHERE old_secret IS NOT NULL',
+    )
+    .pluck()
+    .all();
+  const proxies = [
+    settings['proxy.url'],
+    ...[...registry.providers.values()].map(({ ownProxy }) => ownProxy?.address),
+    ...['HTTP_PROXY', 'HTTPS_PROXY'].flatMap((name) => [env[name], env[name.toLowerCase()]]),
+  ].flatMap((address) => (address ? proxySecrets(address) : []));
+  return [...keys, ...proxies, ...webhooks, ...cliKeys(paths)].filter(
+    ({ length }) => length >= MIN_KEY_LENGTH,
+  );
+}
+
+function cliKeys({ cliKeys: file }: Pick<Paths, 'cliKeys'>): string[] {
+  try {
+    return Object.values(readSecrets(file));
+  } catch {
+    // The commands that need it say so.
+    return [];
+  }
 }

@@ -1,10 +1,9 @@
+import type { Socket } from 'node:net';
 import { type PeerCertificate, type SecureContext, TLSSocket } from 'node:tls';
 import type { Dispatcher, Pool as PoolClass, ProxyAgent } from 'undici';
 import { proxyAuthorization } from '../proxy-address.ts';
 import { describeConnectError } from './connect-error.ts';
-import { resumeAtEnd } from './paused-parser.ts';
-import { skipContinue } from './skip-continue.ts';
-import { buildConnector, type Connector, loadProxyAgent, Pool } from './undici.ts';
+import { buildConnector, type Connector, loadProxyAgent, Pool, parserKey } from './undici.ts';
 import type { WayOut } from './way-out.ts';
 
 export interface PoolOptions {
@@ -120,4 +119,87 @@ function byName(headers: readonly string[]): Record<string, string[]> {
     lists[name] = [...(lists[name] ?? []), headers[i + 1] ?? ''];
   }
   return lists;
+}
+
+/** What undici's parser of HTTP/1 has of use here. */
+interface Parser {
+  paused: boolean;
+  /** Null once it is destroyed. */
+  ptr: number | null;
+  llhttp: { llhttp_resume(ptr: number): void };
+  execute(chunk: Buffer): void;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Once for the body, once for the end of the message; then nothing is left to pause at. */
+const MOST_PAUSES = 3;
+
+/**
+ * Lets the parser of an answer go on when its connection ends while a slow client has paused it: undici 7 ends the
+ * process there (https://github.com/nodejs/undici/issues/5360, mended in undici 8, which needs Node 22). Call it before
+ * undici has the socket, so that its listeners come second.
+ */
+function resumeAtEnd(socket: Socket): void {
+  const resume = () => {
+    const parser = (socket as unknown as Record<symbol, Parser | null | undefined>)[parserKey];
+    for (let i = 0; i < MOST_PAUSES && parser?.paused && parser.ptr !== null; i++) {
+      parser.llhttp.llhttp_resume(parser.ptr);
+      parser.paused = false;
+      if (i < MOST_PAUSES - 1) parser.execute(NOTHING);
+    }
+  };
+  for (const event of ['end', 'error', 'close']) socket.on(event, resume);
+}
+
+const HEAD = Buffer.from('HTTP/1.1 100');
+/** `HTTP/1.0 100`: some servers answer so. */
+const VERSION_AT = 7;
+const END = Buffer.from('\r\n\r\n');
+/** A longer head is left to the parser, which refuses it. */
+const MAX_HEAD_BYTES = 16_384;
+
+/**
+ * Drops the `100 Continue` that a server may send unasked before its answer, as any client has to
+ * (https://www.rfc-editor.org/rfc/rfc9110#section-15.2): undici takes it for a bad response.
+ */
+function skipContinue(socket: Socket): void {
+  const read = socket.read.bind(socket);
+  const write = socket.write;
+  /** The next bytes begin an answer. */
+  let isAtHead = true;
+  let held: Buffer | undefined;
+  socket.write = function (this: Socket, ...args: unknown[]) {
+    isAtHead = true;
+    return Reflect.apply(write, this, args);
+  } as typeof socket.write;
+  socket.read = (size?: number) => {
+    if (!isAtHead || size !== undefined) return read(size);
+    for (;;) {
+      const chunk: Buffer | null = read();
+      if (chunk === null) return null;
+      const bytes: Buffer = held ? Buffer.concat([held, chunk]) : chunk;
+      held = undefined;
+      const rest = afterContinue(bytes);
+      if (rest === undefined && bytes.length < MAX_HEAD_BYTES) {
+        held = bytes;
+        continue;
+      }
+      if (rest?.length === 0) continue;
+      isAtHead = false;
+      return rest ?? bytes;
+    }
+  };
+}
+
+/** The bytes behind all informational heads of status 100; undefined if more bytes have to tell. */
+function afterContinue(bytes: Buffer): Buffer | undefined {
+  let rest = bytes;
+  for (;;) {
+    const length = Math.min(rest.length, HEAD.length);
+    for (let i = 0; i < length; i++) if (rest[i] !== HEAD[i] && i !== VERSION_AT) return rest;
+    if (rest.length === 0) return rest;
+    const end = rest.length < HEAD.length ? -1 : rest.indexOf(END);
+    if (end < 0) return undefined;
+    rest = rest.subarray(end + END.length);
+  }
 }

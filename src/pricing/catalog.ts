@@ -1,10 +1,9 @@
-import { builtInCard } from './built-in.ts';
 import { findInLibrary, type PublishedPrices, setPrices } from './library.ts';
 import { pricesFromLibrary } from './library-prices.ts';
-import { withMakersTiers } from './makers-tiers.ts';
 import { indexOverrides, type PriceOverride } from './override.ts';
-import { createPriceCard, type PriceCard } from './price-card.ts';
+import { completePrices, createPriceCard, freeCard, type PriceCard, type Prices } from './price-card.ts';
 import { priceDates } from './price-dates.ts';
+import { flatRate, type Rate, scaleRate } from './rate.ts';
 
 export interface Catalog {
   /** A model's prices at a provider and time (UTC milliseconds, default now). Undefined: unknown, which isn't free. */
@@ -81,4 +80,77 @@ function libraryEntry(providerName: string, model: string, atMs: number): Entry 
   const upcoming = upcomingMs.map(pricesAt).filter((each) => each !== undefined);
   const card = prices && createPriceCard(source, prices, upcoming);
   return found.datedPrices.length === 0 ? always(card) : { card, fromMs: atMs, untilMs };
+}
+
+/** Runtimes on the user's own machine, which cost nothing. */
+const LOCAL_RUNTIMES: ReadonlySet<string> = new Set(['ollama', 'lmstudio', 'vllm']);
+const LOCAL_CARD = freeCard('local runtime, free');
+
+/** The sandbox's models have the prices of real ones, so that users can try budgets on them. */
+const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
+  ['sandbox/echo', sandboxCard('sandbox/echo', { input: 150_000n, cached: 75_000n, output: 600_000n })],
+  [
+    'sandbox/large',
+    sandboxCard('sandbox/large', { input: 2_500_000n, cached: 1_250_000n, output: 10_000_000n }),
+  ],
+  ['sandbox/free', freeCard('sandbox/free')],
+]);
+
+/** The price of a built-in provider's model: the sandbox and the presets of local runtimes. */
+function builtInCard(providerName: string, model: string): PriceCard | undefined {
+  if (LOCAL_RUNTIMES.has(providerName)) return LOCAL_CARD;
+  if (providerName !== 'sandbox' || !model.startsWith('sandbox/')) return undefined;
+  // Fault models, and names that the sandbox itself will refuse, must not fail for lack of a price.
+  return SANDBOX_CARDS.get(model) ?? SANDBOX_CARDS.get('sandbox/echo');
+}
+
+function sandboxCard(source: string, pico: { input: bigint; cached: bigint; output: bigint }): PriceCard {
+  const stated = {
+    input: flatRate(pico.input),
+    cachedInput: flatRate(pico.cached),
+    output: flatRate(pico.output),
+  };
+  return createPriceCard(source, completePrices(stated, source));
+}
+
+/** Makers whose models OpenRouter forwards: the prefix at OpenRouter, and the library's provider name. */
+const MAKERS: ReadonlyMap<string, string> = new Map([
+  ['anthropic', 'anthropic'],
+  ['google', 'google'],
+  ['openai', 'openai'],
+  ['x-ai', 'xai'],
+]);
+
+/**
+ * Adds the maker's tiers to a model's prices at OpenRouter. OpenRouter passes the maker's higher prices for long inputs
+ * on, but for some models the library lists them at the maker only.
+ */
+function withMakersTiers(prices: Prices, modelId: string, atMs: number): Prices {
+  const [prefix = '', name = ''] = modelId.split('/');
+  const maker = MAKERS.get(prefix);
+  const found = maker === undefined || name.includes(':') ? undefined : findInLibrary(maker, name, atMs);
+  const makers = found && pricesFromLibrary(found.modelId, found.prices);
+  if (!makers) return prices;
+  return {
+    ...prices,
+    input: tiered(prices.input, makers.input),
+    cachedInput: tiered(prices.cachedInput, makers.input),
+    cacheWrite: tiered(prices.cacheWrite, makers.input),
+    cacheWrite1h: tiered(prices.cacheWrite1h, makers.input),
+    audioInput: tiered(prices.audioInput, makers.audioInput),
+    output: tiered(prices.output, makers.output),
+    audioOutput: tiered(prices.audioOutput, makers.output),
+  };
+}
+
+/** The rate with the maker's tiers, scaled to its base price. A rate with tiers of its own is kept. */
+function tiered(rate: Rate, makers: Rate): Rate {
+  if (rate.tiers.length > 0 || makers.tiers.length === 0 || makers.picoUsd === 0n) return rate;
+  return {
+    picoUsd: rate.picoUsd,
+    tiers: makers.tiers.map(({ overTokens, picoUsd }) => ({
+      overTokens,
+      picoUsd: scaleRate(rate, picoUsd, makers.picoUsd).picoUsd,
+    })),
+  };
 }

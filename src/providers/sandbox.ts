@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,9 +6,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { GwError, messageOf, notFound } from '../errors.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import { type Answer, chunks, completion } from './sandbox/answer.ts';
-import { deliverJson, deliverStream } from './sandbox/deliver.ts';
 import { findModel, modelList } from './sandbox/model.ts';
-import { authenticate, receiveBody } from './sandbox/receive.ts';
 import { reply } from './sandbox/reply.ts';
 import type { ChatRequest } from './sandbox/request.ts';
 
@@ -151,4 +150,81 @@ function refuse(response: ServerResponse, thrown: unknown): void {
   const { status, type, message, param, code, headers } = error;
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error: { message, type, param, code } }));
+}
+
+interface Delivery {
+  response: ServerResponse;
+  /** Waits for the model's delay per word. Throws if the client has disconnected. */
+  pause: () => Promise<void>;
+  /** Drop the connection in the middle of the body. */
+  cuts: boolean;
+}
+
+/** Sends a body as JSON. */
+async function deliverJson(body: object, { response, cuts }: Omit<Delivery, 'pause'>): Promise<void> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
+  await write(response, cuts ? bytes.subarray(0, bytes.length / 2) : bytes);
+  if (cuts) response.destroy();
+  else response.end();
+}
+
+/** Sends chunks as server-sent events, each after its pause and after the previous chunk has been sent. */
+async function deliverStream(chunks: Iterable<object>, { response, pause, cuts }: Delivery): Promise<void> {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+  });
+  response.flushHeaders();
+  for (const chunk of cuts ? firstHalf(chunks) : chunks) {
+    await pause();
+    await write(response, `data: ${JSON.stringify(chunk)}\n\n`);
+  }
+  if (cuts) response.destroy();
+  else response.end('data: [DONE]\n\n');
+}
+
+function firstHalf(chunks: Iterable<object>): object[] {
+  const all = [...chunks];
+  return all.slice(0, Math.ceil(all.length / 2));
+}
+
+/** Resolves when the kernel has accepted the bytes, so that a slow reader slows the answer down. */
+function write(response: ServerResponse, bytes: Buffer | string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    response.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Throws 401 unless the bearer token is the secret. */
+function authenticate(request: IncomingMessage, secret: string): void {
+  const expected = digest(`Bearer ${secret}`);
+  if (timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) return;
+  throw new GwError('The sandbox answers gw alone, by a secret that is new at each start.', {
+    status: 401,
+    type: 'authentication_error',
+    code: 'invalid_api_key',
+  });
+}
+
+// Digests have equal lengths, as timingSafeEqual requires.
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Reads the request's body. A body that is too long is read to its end, so that the client gets the 413. */
+async function receiveBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length <= maxBytes) parts.push(part);
+    else parts.length = 0;
+  }
+  if (length <= maxBytes) return Buffer.concat(parts);
+  throw new GwError(`The body has ${length} bytes; the sandbox takes ${maxBytes}.`, {
+    status: 413,
+    type: 'invalid_request_error',
+    code: 'request_too_large',
+  });
 }

@@ -1,7 +1,7 @@
+import { type ErrorType, GwError, messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import type { Network } from '../network/network.ts';
 import { isOlder, VERSION } from '../version.ts';
-import { connectionFailure, faultOf, notGateway, refusal, tooNew, tooOld, unknownPath } from './failures.ts';
 import { type Answer, createSend, type RemoteRequest, type Send } from './send.ts';
 import type { RemoteGateway } from './target.ts';
 
@@ -72,4 +72,159 @@ function versionOf({ json }: Answer): string | undefined {
   const { version, instance_id } = isObject(json) ? json : {};
   if (typeof version !== 'string' || typeof instance_id !== 'string') return undefined;
   return /^\d+\.\d+\.\d+/.test(version) ? version : undefined;
+}
+
+/** The error object in an answer of gw. */
+interface Fault {
+  status: number;
+  message: string;
+  type: ErrorType;
+  code: string;
+}
+
+const TYPES: Record<ErrorType, true> = {
+  authentication_error: true,
+  permission_error: true,
+  not_found_error: true,
+  invalid_request_error: true,
+  insufficient_quota: true,
+  rate_limit_error: true,
+  api_error: true,
+};
+
+/** The error of an answer; undefined if it has none of gw's shape. */
+function faultOf({ status, json }: Answer): Fault | undefined {
+  const error = isObject(json) ? json.error : undefined;
+  if (!isObject(error)) return undefined;
+  const { message, type, code } = error;
+  if (typeof message !== 'string' || typeof type !== 'string' || typeof code !== 'string') return undefined;
+  // A newer gw may have types that this one does not know.
+  return { status, message, code, type: Object.hasOwn(TYPES, type) ? (type as ErrorType) : 'api_error' };
+}
+
+/** The error for a refusal by the server: its own, except where the remedy differs from elsewhere. */
+function refusal(url: string, fault: Fault): GwError {
+  const { code, message } = fault;
+  if (code === 'invalid_api_key') {
+    return faultError(
+      fault,
+      `${url} does not know the key, or it was revoked. To use another: export GW_KEY=KEY, or: gw login ${url}`,
+    );
+  }
+  if (code === 'admin_required') {
+    return faultError(
+      fault,
+      `this needs an admin key of ${url}. To make one, on its machine: gw keys create --admin`,
+    );
+  }
+  return faultError(fault, message);
+}
+
+function faultError({ status, type, code }: Fault, message: string): GwError {
+  return new GwError(message, { status, type, code });
+}
+
+/** The error for an answer that does not come from gw. */
+function notGateway(url: string, answer: Answer): GwError {
+  const fault = faultOf(answer);
+  // The Host guard of a gw that does not know the name.
+  if (fault?.code === 'forbidden_host') return refusal(url, fault);
+  const { status, location, text, json } = answer;
+  if (status === 407) return unreachable(proxyWantsPassword(url));
+  if (status >= 300 && status < 400 && location !== undefined)
+    return unreachable(
+      `${url} redirects to ${location.replace(/\/health$/, '')}: use the URL that answers there`,
+    );
+  if (status >= 502 && status <= 504) {
+    return unreachable(
+      `a proxy before ${url} answers HTTP ${status}: the gw behind it is down or out of reach`,
+    );
+  }
+  const what = /^\s*</.test(text) ? 'a web page' : json === undefined ? 'something else' : 'other JSON';
+  return unreachable(`no gw answers at ${url}: it sent ${what} (HTTP ${status}). Check the URL`);
+}
+
+/** The error for a server of a later major version. */
+function tooNew(url: string, version: string): GwError {
+  return mismatch(`${url} runs gw ${version}, which gw ${VERSION} does not understand: update this gw`);
+}
+
+/** The error for a server without gw's own API. */
+function tooOld(url: string, version: string, oldest: string): GwError {
+  return mismatch(
+    `${url} runs gw ${version}, which other machines cannot manage: update it to ${oldest} or later`,
+  );
+}
+
+/** The error for a path that the server lacks. */
+function unknownPath(url: string, version: string, path: string): GwError {
+  return mismatch(
+    `${url} runs gw ${version}, which has no ${path}. This is gw ${VERSION}: update the older one`,
+  );
+}
+
+function mismatch(message: string): GwError {
+  return new GwError(message, { status: 501, type: 'api_error', code: 'version_mismatch' });
+}
+
+interface Connection {
+  url: string;
+  network: Network;
+  timeoutMs: number;
+}
+
+/** The error for a request without an answer. */
+function connectionFailure(error: unknown, { url, network, timeoutMs }: Connection): GwError {
+  if (error instanceof GwError) return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'PROXY_AUTH') return unreachable(proxyWantsPassword(url), error);
+  if (code === 'PROXY_REFUSED') return unreachable(messageOf(error), error);
+  const { source } = network.wayTo(new URL(url));
+  const detour = source
+    ? `. ${source} is set: to go around it, add ${new URL(url).hostname} to NO_PROXY`
+    : '';
+  return unreachable(`${reasonOf(error, url, timeoutMs)}${detour}`, error);
+}
+
+function proxyWantsPassword(url: string): string {
+  return `the proxy between this machine and ${url} asks for a password (HTTP 407): gw config set proxy.url http://USER:PASSWORD@HOST:PORT`;
+}
+
+/** What went wrong, as a sentence. */
+function reasonOf(error: unknown, url: string, timeoutMs: number): string {
+  const { hostname, host } = new URL(url);
+  const { name, code = '' } = error as NodeJS.ErrnoException;
+  if (name === 'TimeoutError') return `${url} did not answer within ${timeoutMs / 1000} s`;
+  switch (code) {
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `no address is known for ${hostname} (${code}): check the URL and the network`;
+    case 'ECONNREFUSED':
+      return `nothing listens at ${url}: check the URL, and that gw runs there`;
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `${url} cannot be reached (${code}): check the network, and the firewalls in between`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `the certificate of ${url} is for other names: use one of them`;
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${url} has expired: renew it on the server`;
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+    case 'EPROTO':
+      return `${url} does not speak TLS: check the port, or use http://${host}`;
+    case 'ECONNRESET':
+    case 'UND_ERR_SOCKET':
+      return `${url} closed the connection without an answer: check the port, and whether it is https`;
+  }
+  if (/CERT|ISSUER|SIGNATURE/.test(code)) {
+    return `the certificate of ${url} is not trusted (${code}): to trust its authority: gw config set tls.ca_file FILE.pem`;
+  }
+  if (name === 'HTTPParserError')
+    return `${url} does not speak HTTP: check the port, and whether it is https`;
+  return `${url} cannot be reached: ${messageOf(error)}`;
+}
+
+function unreachable(message: string, cause?: unknown): GwError {
+  return new GwError(message, { status: 503, type: 'api_error', code: 'server_unreachable', cause });
 }

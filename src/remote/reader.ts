@@ -1,5 +1,6 @@
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
+import { GwError } from '../errors.ts';
 import { formatRequestId } from '../ids.ts';
 import { NANO_PER_USD } from '../money.ts';
 import type { AskView } from '../reading/ask-schema.ts';
@@ -7,9 +8,18 @@ import type { BacktestView, BudgetSuggestionView } from '../reading/backtest-sch
 import type { RequestBodiesView } from '../reading/bodies-schema.ts';
 import type { CacheView } from '../reading/cache-schema.ts';
 import type { CallView } from '../reading/call-schema.ts';
-import type { Reader, RequestConditions, RequestsQuery } from '../reading/reader.ts';
+import { decodeDashboard } from '../reading/dashboard-wire.ts';
+import type {
+  DashboardFeed,
+  Follower,
+  Reader,
+  RequestConditions,
+  RequestsFilter,
+  RequestsQuery,
+} from '../reading/reader.ts';
 import type {
   BudgetView,
+  DashboardView,
   DistrustedBoundView,
   KeyView,
   PriceInForceView,
@@ -27,8 +37,6 @@ import type {
 } from '../reading/schemas.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { AskRemote } from './client.ts';
-import { remoteDashboard } from './dashboard.ts';
-import { followRemote } from './follow.ts';
 import type { RemoteRequest } from './send.ts';
 
 type Query = NonNullable<RemoteRequest['query']>;
@@ -172,4 +180,68 @@ function conditionsQuery(conditions: RequestConditions): Query {
 
 function timeText(timeMs: number | undefined): string | undefined {
   return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
+}
+
+interface DashboardAnswer {
+  version: string;
+  /** Null if the version is the one that was asked about. */
+  data: DashboardView | null;
+}
+
+/** Polls the dashboard of another gw, which sends its data only after a change. */
+function remoteDashboard(ask: AskRemote): DashboardFeed {
+  /** The window and filter of the last answer, and its version. */
+  let last: { view: string; version: string } | undefined;
+  return {
+    changed: () => true,
+    async read({ window, filter }) {
+      const view = JSON.stringify([window, filter]);
+      const unless = last?.view === view ? last.version : undefined;
+      const query = { window, kind: filter.kind, text: filter.text || undefined, unless };
+      const { version, data } = (await ask({ path: '/v1/gw/dashboard', query })) as DashboardAnswer;
+      last = { view, version };
+      return data === null ? undefined : decodeDashboard(data);
+    },
+  };
+}
+
+interface Source {
+  ask: AskRemote;
+  requests: Reader['requests'];
+  clock: Pick<Clock, 'now'>;
+}
+
+interface TailAnswer {
+  data: RequestView[];
+  next_cursor: string;
+}
+
+/** How many requests are read after a restart of the server, which knows no cursor from before. */
+const MAX_MISSED = 1_000;
+
+/** Follows the requests of another gw, which keeps what it has sent to each cursor. */
+async function followRemote(
+  { ask, requests, clock }: Source,
+  filter: Pick<RequestsFilter, 'project' | 'status'>,
+): Promise<Follower<RequestView>> {
+  const query = { project_id: filter.project, status: filter.status };
+  const poll = async (cursor?: string) =>
+    (await ask({ path: '/v1/gw/tail', query: { ...query, cursor } })) as TailAnswer;
+  let { next_cursor: cursor } = await poll();
+  let polledAt = clock.now();
+  return {
+    async next() {
+      const since = polledAt;
+      polledAt = clock.now();
+      try {
+        const answer = await poll(cursor);
+        cursor = answer.next_cursor;
+        return answer.data;
+      } catch (error) {
+        if (!(error instanceof GwError && error.code === 'cursor_expired')) throw error;
+        ({ next_cursor: cursor } = await poll());
+        return (await requests({ ...filter, since, limit: MAX_MISSED })).reverse();
+      }
+    },
+  };
 }

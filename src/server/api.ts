@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { GwError } from '../errors.ts';
+import { GwError } from '../errors.ts';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
@@ -31,7 +31,6 @@ import { errorBody, respondError, respondJson, respondUnreadable } from './respo
 import { createRouter, type Handler, queryOf, type RouteTable } from './routes.ts';
 import { usageEndpoint } from './usage-endpoint.ts';
 import { webhookRoutes } from './webhooks-endpoint.ts';
-import { refuseWebSocket } from './websocket.ts';
 
 export interface ApiOptions {
   gateway: Gateway;
@@ -178,3 +177,18 @@ export function routesOf(options: ApiOptions): RouteTable {
 }
 
 const hello: Handler = async ({ response, id }) => respondJson(response, 200, { message: 'hello' }, { id });
+
+/**
+ * Refuses a WebSocket at any path with a 426: gw meters HTTP only. Codex opens one first; after a 426 it sends the same
+ * request over HTTP at once, after any other status it retries for seconds. Other protocols, such as `h2c`, are offers
+ * that a server may ignore: https://www.rfc-editor.org/rfc/rfc9110#section-7.8
+ */
+function refuseWebSocket({ headers: { upgrade } }: IncomingMessage): void {
+  if (upgrade === undefined || !/\bwebsocket\b/i.test(upgrade)) return;
+  throw new GwError('gw has no WebSocket endpoints: send the request over HTTP, as POST /v1/responses', {
+    status: 426,
+    type: 'invalid_request_error',
+    code: 'websocket_unsupported',
+    headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' },
+  });
+}

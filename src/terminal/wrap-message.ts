@@ -1,4 +1,4 @@
-import { commandStart } from './pasteable.ts';
+import { commandStart } from './command-names.ts';
 import { widthOf } from './text.ts';
 
 /** The end of a command within a sentence: punctuation, two or more spaces, or a parenthesis. */

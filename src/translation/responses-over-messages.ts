@@ -1,8 +1,7 @@
 import { badRequest, GwError } from '../errors.ts';
-import { chain } from './chain.ts';
 import { messagesRequest } from './chat-over-messages/request.ts';
 import { translateForChat } from './chat-over-messages/translator.ts';
-import { type Json, lookUp } from './json.ts';
+import { EMPTY, type Json, lookUp } from './json.ts';
 import { chatRequest } from './responses-over-chat/request.ts';
 import { translateForResponses } from './responses-over-chat/translator.ts';
 import type { TranslateRequest, TranslationOptions, Translator } from './translator.ts';
@@ -35,4 +34,14 @@ function withResponsesNames(translate: () => Json): Json {
     if (!(error instanceof GwError) || name === undefined) throw error;
     throw badRequest(error.message.replaceAll(`"${error.param}"`, `"${name}"`), name, error.code);
   }
+}
+
+/** Combines two translators: the second translates the output of the first. */
+function chain(first: Translator, second: Translator): Translator {
+  const translateNext = (events: Buffer) => (events.length === 0 ? EMPTY : second.events(events));
+  return {
+    answer: (body, status) => second.answer(first.answer(body, status), status),
+    events: (events) => translateNext(first.events(events)),
+    end: () => Buffer.concat([translateNext(first.end()), second.end()]),
+  };
 }

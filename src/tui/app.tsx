@@ -1,17 +1,16 @@
-import { useApp } from 'ink';
+import { type Key, useApp, useInput } from 'ink';
 import { type Dispatch, useEffect, useReducer } from 'react';
+import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Look } from '../terminal/look.ts';
 import { Dashboard } from './dashboard.tsx';
 import type { Source } from './source.ts';
+import { chosenSession } from './state/drill.ts';
 import type { Size } from './state/layout.ts';
 import { reduce } from './state/reduce.ts';
 import { type Action, initialState, type State } from './state/state.ts';
-import { useDrill } from './use-drill.ts';
-import { useKeys } from './use-keys.ts';
-import { useDetail, usePolling } from './use-polling.ts';
-import { useTeam } from './use-team.ts';
+import { repeat, useDetail, usePolling } from './use-polling.ts';
 
 /** The part of a terminal that the dashboard uses. */
 interface Surface {
@@ -71,4 +70,123 @@ function useSurface({ copy, quit }: State, dispatch: Dispatch<Action>, surface: 
   useEffect(() => {
     if (quit !== null) exit(quit);
   }, [quit, exit]);
+}
+
+/** Reads the sessions of the budget that is drilled into, and the requests of the chosen one. */
+function useDrill({ drill }: State, dispatch: Dispatch<Action>, source: Source): void {
+  const budget = drill?.budget;
+  const session = drill ? chosenSession(drill) : undefined;
+  const needsSessions = drill !== null && drill.sessions === null;
+  const needsRequests = drill !== null && drill.requests === null;
+  useEffect(() => {
+    if (!budget || (!needsSessions && !needsRequests)) return;
+    let isCurrent = true;
+    const show = (action: Action) => {
+      if (isCurrent) dispatch(action);
+    };
+    const read =
+      needsRequests && session !== undefined
+        ? source.requestsOf(budget, session).then((requests) => show({ type: 'drill', requests }))
+        : source.sessionsOf(budget).then((sessions) => show({ type: 'drill', sessions }));
+    read.catch((error) => show({ type: 'drill', problem: messageOf(error) }));
+    return () => {
+      isCurrent = false;
+    };
+  }, [budget, session, needsSessions, needsRequests, dispatch, source]);
+}
+
+/** Sends each key press to the reducer, by the name of the key. */
+function useKeys(dispatch: Dispatch<Action>): void {
+  useInput((input, key) => {
+    for (const name of namesOf(input, key)) dispatch({ type: 'press', key: name });
+  });
+}
+
+const KEY_NAMES = [
+  ['upArrow', 'up'],
+  ['downArrow', 'down'],
+  ['pageUp', 'pageup'],
+  ['pageDown', 'pagedown'],
+  ['home', 'home'],
+  ['end', 'end'],
+  ['return', 'enter'],
+  ['escape', 'escape'],
+  ['backspace', 'backspace'],
+  // Ink calls delete what many terminals send for backspace.
+  ['delete', 'backspace'],
+] as const satisfies readonly (readonly [keyof Key, string])[];
+
+/** Keys that arrive as a control character when several keys arrive in one chunk. */
+const CONTROLS: Readonly<Record<string, string>> = {
+  '\r': 'enter',
+  '\t': 'tab',
+  '\u007f': 'backspace',
+  '\u0003': 'ctrl-c',
+};
+
+/** The names of the keys in one chunk of input. A paste, or typing while gw is busy, arrives as one chunk. */
+function namesOf(input: string, key: Key): string[] {
+  if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
+  if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
+  const [, name] = KEY_NAMES.find(([field]) => key[field]) ?? [];
+  if (name !== undefined) return [name];
+  if (key.meta) return [];
+  return [...input].flatMap((character) => CONTROLS[character] ?? (character >= ' ' ? character : []));
+}
+
+/** What this gateway has heard of its team is here already. */
+const TEAM_POLL_MS = 5_000;
+/** The team's database is asked while its figures are shown, and no oftener. */
+const USAGE_POLL_MS = 30_000;
+
+/** Follows the team, if there is one, and today's usage of its gateways while the view is open. */
+function useTeam(
+  { team: { team, isOpen }, paused }: State,
+  dispatch: Dispatch<Action>,
+  source: Source,
+  clock: Clock,
+): void {
+  useEffect(() => {
+    if (paused) return;
+    // A gw of an older version has no team.
+    return repeat(
+      clock,
+      TEAM_POLL_MS,
+      () =>
+        void source.team().then(
+          (found) => dispatch({ type: 'team', team: found }),
+          () => {},
+        ),
+    );
+  }, [paused, dispatch, source, clock]);
+
+  const timezone = team?.timezone ?? null;
+  useEffect(() => {
+    if (!isOpen || paused || timezone === null) return;
+    let isCurrent = true;
+    let isPending = false;
+    const show = (action: Action) => {
+      if (isCurrent) dispatch(action);
+    };
+    const read = async () => {
+      const today = createCalendar(timezone).dateOf(clock.now());
+      const days = { from: today, to: today };
+      const gateways = await source.teamUsage({ ...days, groupBy: 'gateway' });
+      const models = await source.teamUsage({ ...days, groupBy: 'model' });
+      show({ type: 'teamUsage', gateways, models, at: clock.now() });
+    };
+    const stop = repeat(clock, USAGE_POLL_MS, () => {
+      if (isPending) return;
+      isPending = true;
+      void read()
+        .catch((error) => show({ type: 'teamFailure', message: messageOf(error), at: clock.now() }))
+        .then(() => {
+          isPending = false;
+        });
+    });
+    return () => {
+      isCurrent = false;
+      stop();
+    };
+  }, [isOpen, paused, timezone, dispatch, source, clock]);
 }

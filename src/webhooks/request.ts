@@ -1,9 +1,8 @@
 import type { Calendar } from '../calendar.ts';
 import type { Claim } from '../store/webhooks/outbox.ts';
 import { eventBody, type WebhookEvent } from './event-body.ts';
-import { CHAT_FORMATS } from './format/chat.ts';
+import { CHAT_FORMATS, ntfyAddress } from './format/chat.ts';
 import { describe } from './format/message.ts';
-import { ntfyAddress } from './format/ntfy.ts';
 import type { Post } from './send.ts';
 import { signatureHeaders } from './sign.ts';
 

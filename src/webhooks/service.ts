@@ -1,7 +1,10 @@
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
-import { badRequest, notFound } from '../errors.ts';
-import { type Random, systemRandom } from '../ids.ts';
+import { badRequest, GwError, notFound } from '../errors.ts';
+import { newId, type Random, systemRandom } from '../ids.ts';
+import { mustBeOwn, type ProjectAccess } from '../own-project.ts';
+import type { Project } from '../store/accounts/project.ts';
+import { getProject } from '../store/accounts/projects.ts';
 import type { Db } from '../store/database/open.ts';
 import {
   type DeliveryFilter,
@@ -12,15 +15,12 @@ import {
   replayFailed,
 } from '../store/webhooks/delivery-log.ts';
 import { createEndpoints, type Endpoint, type Write } from '../store/webhooks/endpoints.ts';
-import { maySee, projectScope, requirePlan, targetProject, type WebhookCaller } from './access.ts';
+import type { EventType } from '../store/webhooks/event-types.ts';
 import type { AddressPolicy } from './address-check.ts';
-import { buildPost } from './request.ts';
-import { sampleOutgoing } from './sample.ts';
+import { buildPost, type Outgoing } from './request.ts';
 import type { Send } from './send.ts';
 import { newWebhookSecret, ROTATION_MS } from './sign.ts';
 import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
-
-export type { WebhookCaller } from './access.ts';
 
 /** With the secret, which is shown only when it is created. */
 export type RegisteredView = EndpointView & { secret: string };
@@ -190,4 +190,83 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       'webhook_disabled',
     );
   }
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** A sample event to test an endpoint, of a type that it subscribes to. `data.test` marks it as a test. */
+function sampleOutgoing(endpoint: Endpoint, clock: Clock, random: Random): Outgoing {
+  const [type = 'budget.threshold_reached'] = endpoint.events;
+  const { url, format, secret, oldSecret, oldSecretUntil, project } = endpoint;
+  const eventAt = clock.now();
+  const data = JSON.stringify({ test: true, ...sampleData(type, project, eventAt) });
+  const eventId = newId('evt', random);
+  return { url, format, secret, oldSecret, oldSecretUntil, project, eventId, type, eventAt, data };
+}
+
+function sampleData(type: EventType, project: string, now: number): Record<string, unknown> {
+  const budget = { budget_id: `${project}/daily`, period: 'daily', cap_usd: 1 };
+  const resets = { resets_at: new Date(now + 8 * HOUR_MS).toISOString() };
+  switch (type) {
+    case 'budget.threshold_reached':
+      return { ...budget, spent_usd: 0.8, held_usd: 0, alert_percent: 80, ...resets };
+    case 'budget.exceeded':
+      return { ...budget, spent_usd: 1, held_usd: 0, alert_percent: 80, ...resets };
+    case 'budget.reset':
+      return { ...budget, period_start: new Date(now).toISOString(), skipped: 0, spent_usd: 1, ...resets };
+    case 'request.blocked':
+      return {
+        ...budget,
+        request_id: 'req_00000000000',
+        model: 'gpt-4.1-mini',
+        estimated_cost_usd: 0.01,
+        remaining_usd: 0,
+        spent_usd: 1,
+      };
+    case 'request.approval_requested':
+      return {
+        ...budget,
+        ask_id: 'ask_00000000000',
+        request_id: 'req_00000000000',
+        model: 'gpt-4.1-mini',
+        needed_usd: 0.01,
+        remaining_usd: 0,
+        spent_usd: 1,
+        expires_at: new Date(now + MINUTE_MS).toISOString(),
+      };
+  }
+}
+
+/** The caller of an operation. Without an admin key, it sees its own project's webhooks only. */
+export interface WebhookCaller extends ProjectAccess {
+  projectId: number;
+}
+
+/** Whether the caller may see a project's webhooks. */
+const maySee = (caller: WebhookCaller, projectId: number) => caller.admin || caller.projectId === projectId;
+
+/** The project id to filter by: that of `name`, or without one the caller's own; undefined (all) for an admin. */
+async function projectScope(
+  db: Db,
+  caller: WebhookCaller,
+  name: string | undefined,
+): Promise<number | undefined> {
+  if (name === undefined) return caller.admin ? undefined : caller.projectId;
+  return (await targetProject(db, caller, name)).id;
+}
+
+/** The project `name`, by default the caller's. 403 for another project without an admin key, 404 if unknown. */
+async function targetProject(db: Db, caller: WebhookCaller, name = caller.project): Promise<Project> {
+  mustBeOwn(caller, name, 'project_id');
+  return getProject(db, name);
+}
+
+/** Throws 403 `plan_required` for a plan below pro. */
+function requirePlan({ name, plan }: { name: string; plan: string }): void {
+  if (plan !== 'free') return;
+  throw new GwError(
+    `webhooks need the pro plan, and project ${name} is on ${plan}. Run: gw plan set pro -p ${name}`,
+    { status: 403, type: 'permission_error', code: 'plan_required' },
+  );
 }

@@ -3,7 +3,7 @@ import { badRequest, type GwError } from '../errors.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat } from '../store/webhooks/endpoints.ts';
 import { DEFAULT_EVENTS, EVENT_TYPES, type EventType } from '../store/webhooks/event-types.ts';
 import { type AddressPolicy, refusalOfUrl } from './address-check.ts';
-import { ntfyAddress } from './format/ntfy.ts';
+import { ntfyAddress } from './format/chat.ts';
 import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
 
 const MAX_URL_LENGTH = 2048;

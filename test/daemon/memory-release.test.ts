@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, test } from 'vitest';
-import { createMemoryRelease } from '../../src/daemon/memory-release.ts';
+import { createMemoryRelease } from '../../src/daemon/jobs.ts';
 
 const MB = 1024 ** 2;
 

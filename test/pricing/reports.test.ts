@@ -6,7 +6,7 @@ import { flatRate } from '../../src/pricing/rate.ts';
 import { readReport, type UsageReport, usageRules } from '../../src/pricing/usage-payload.ts';
 import { addUsage } from '../../src/wire/answer/add-usage.ts';
 import { inspectChoices } from '../../src/wire/answer/choices.ts';
-import { inspectMessageEvents } from '../../src/wire/answer/messages.ts';
+import { inspectMessageEvents } from '../../src/wire/apis/messages.ts';
 import { anyReport, type Kind, type Report, type Truth } from './reports.ts';
 
 const RUNS = process.env.GW_LONG ? 200_000 : 4_000;

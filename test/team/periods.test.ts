@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { composeMessage } from '../../src/team/compose-message.ts';
 import { createDemand } from '../../src/team/policy.ts';
+import { composeMessage } from '../../src/team/sync-books.ts';
 import { createTeamClock } from '../../src/team/team-clock.ts';
 
 const DAY_MS = 86_400_000;

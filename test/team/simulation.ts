@@ -1,8 +1,8 @@
 import { accountUpdates } from '../../src/team/accounts.ts';
-import { composeMessage } from '../../src/team/compose-message.ts';
 import { createDemands, type Demands } from '../../src/team/demands.ts';
 import { createPace, type Pace } from '../../src/team/policy.ts';
 import type { Standing, SyncAnswer, SyncRow } from '../../src/team/protocol.ts';
+import { composeMessage } from '../../src/team/sync-books.ts';
 import { createTeamClock } from '../../src/team/team-clock.ts';
 import { AuthorityModel } from './authority-model.ts';
 import { chanceOf } from './history.ts';

@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPieceCounter } from '../../src/tokens/bpe.ts';
+import { createNumberHeap, createPieceCounter } from '../../src/tokens/bpe.ts';
 import { type FindRank, NO_RANK, readPackedRanks, unpackRanks } from '../../src/tokens/ranks.ts';
 
 /** The ranks of a made-up vocabulary: all letters, then the given tokens in order. */
@@ -52,4 +53,24 @@ describe('createPieceCounter()', () => {
     expect(countPiece(bytes, 0, bytes.length)).toBeLessThan(bytes.length);
     expect(lookups).toBeLessThanOrEqual(3 * bytes.length);
   });
+});
+
+it('pops numbers in ascending order, equal ones included', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: -50, max: 50 }), { maxLength: 3000, size: 'max' }), (numbers) => {
+      const heap = createNumberHeap();
+      for (const number of numbers) heap.push(number);
+      expect(heap.size).toBe(numbers.length);
+      expect(numbers.map(() => heap.pop())).toEqual(numbers.toSorted((a, b) => a - b));
+      expect(heap.size).toBe(0);
+    }),
+  );
+});
+
+it('stays in order when pushes and pops mix', () => {
+  const heap = createNumberHeap();
+  for (const number of [5, 2, 9]) heap.push(number);
+  expect([heap.pop(), heap.pop()]).toEqual([2, 5]);
+  for (const number of [7, 1]) heap.push(number);
+  expect([heap.pop(), heap.pop(), heap.pop()]).toEqual([1, 7, 9]);
 });

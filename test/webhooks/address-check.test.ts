@@ -4,8 +4,13 @@ import { type AddressInfo, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type AddressPolicy, addressPolicy, refusalOf } from '../../src/webhooks/address-check.ts';
-import { type AddressClass, classOfAddress } from '../../src/webhooks/address-class.ts';
+import {
+  type AddressClass,
+  type AddressPolicy,
+  addressPolicy,
+  classOfAddress,
+  refusalOf,
+} from '../../src/webhooks/address-check.ts';
 import { createSend } from '../../src/webhooks/send.ts';
 import { DIRECT } from '../support/network.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redact, storableResponse } from '../../src/webhooks/redact.ts';
+import { redact, storableResponse } from '../../src/webhooks/send.ts';
 
 describe('redact()', () => {
   it.each([

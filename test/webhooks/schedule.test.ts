@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { retryDelayMs } from '../../src/webhooks/schedule.ts';
+import { retryDelayMs } from '../../src/webhooks/dispatcher.ts';
 
 const none = (bytes: number) => Buffer.alloc(bytes);
 const most = (bytes: number) => Buffer.alloc(bytes, 255);

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { refuseInsecureHome } from '../../config/home-access.ts';
-import { pasteable } from '../../terminal/pasteable.ts';
+import { pasteable } from '../../terminal/command-names.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
 import { addListenOptions, flagsOf } from '../daemon/listen-options.ts';

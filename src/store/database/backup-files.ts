@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { openDatabase } from './open.ts';
 
-/** A file inside a backup. With `cost` 0 its content is plain, else sealed (backup/seal.ts). */
+/** A file inside a backup. With `cost` 0 its content is plain, else sealed (backup/contents.ts). */
 export interface BackupFile {
   name: string;
   content: Buffer;

@@ -1,10 +1,8 @@
-import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, listAt, lookUp, objectAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
 import type { RequestOptions } from '../translator.ts';
 import { conversation } from './conversation.ts';
-import { thinkingAndFormat } from './reasoning.ts';
-import { cannotExpress } from './refuse.ts';
-import { toolChoice, tools } from './tools.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Fields that are translated elsewhere, and hints for OpenAI's cache that don't affect the answer. */
 const SKIPPED_FIELDS = new Set([
@@ -101,4 +99,79 @@ function metadataOf({ user, safety_identifier, metadata }: Json, leaveOut: Leave
   if (Object.keys(labels).some((name) => name !== 'user_id')) leaveOut('metadata');
   const user_id = safety_identifier ?? user ?? labels.user_id;
   return isEmpty(user_id) ? {} : { metadata: { user_id } };
+}
+
+/** Models with a thinking budget in tokens. Later models think adaptively at an effort level. */
+const BUDGETED = /claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$|@))/;
+
+const BUDGETS: Record<string, number> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384 };
+const EFFORTS: Record<string, string> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'max',
+};
+
+/** Translates `reasoning_effort` and `response_format`, which share `output_config` in Anthropic's API. */
+function thinkingAndFormat(chat: Json, model: string): Json {
+  const format = formatOf(chat.response_format);
+  const { reasoning_effort } = chat;
+  if (isEmpty(reasoning_effort) || reasoning_effort === 'none')
+    return format ? { output_config: { format } } : {};
+  const level = asText(reasoning_effort);
+  if (BUDGETED.test(model)) {
+    const budget = BUDGETS[level];
+    if (budget === undefined) throw cannotExpress('reasoning_effort', `there is no effort ${level}`);
+    const thinking = { type: 'enabled', budget_tokens: budget };
+    return format ? { thinking, output_config: { format } } : { thinking };
+  }
+  const effort = EFFORTS[level];
+  if (effort === undefined) throw cannotExpress('reasoning_effort', `there is no effort ${level}`);
+  return { thinking: { type: 'adaptive' }, output_config: definedFields({ effort, format }) };
+}
+
+function formatOf(value: unknown): Json | undefined {
+  if (isEmpty(value)) return undefined;
+  const { type, json_schema } = objectAt(value, 'response_format');
+  if (type === 'text') return undefined;
+  if (type !== 'json_schema') {
+    throw cannotExpress('response_format', 'use a json_schema');
+  }
+  return { type, schema: objectAt(json_schema, 'response_format.json_schema').schema };
+}
+
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
+function tools(value: unknown): Json[] {
+  return listAt(value, 'tools').map((tool, i) => {
+    const at = `tools[${i}]`;
+    const { type, function: definition, cache_control, ...rest } = objectAt(tool, at);
+    if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
+    refuseRest(rest, at);
+    const { name, description, parameters, strict, ...more } = objectAt(definition, `${at}.function`);
+    refuseRest(more, `${at}.function`);
+    return definedFields({
+      name,
+      description,
+      input_schema: parameters ?? NO_PARAMETERS,
+      strict: strict === true ? true : undefined,
+      cache_control,
+    });
+  });
+}
+
+/** Translates `tool_choice` and `parallel_tool_calls`, which are one field in Anthropic's API. */
+function toolChoice(value: unknown, parallel: unknown): Json | undefined {
+  const choice = value === undefined || value === null ? undefined : choiceOf(value);
+  if (parallel !== false || choice?.type === 'none') return choice;
+  return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };
+}
+
+function choiceOf(choice: unknown): Json {
+  if (choice === 'auto' || choice === 'none') return { type: choice };
+  if (choice === 'required') return { type: 'any' };
+  const { type, function: tool } = objectAt(choice, 'tool_choice');
+  if (type !== 'function') throw cannotExpress('tool_choice');
+  return { type: 'tool', name: objectAt(tool, 'tool_choice.function').name };
 }

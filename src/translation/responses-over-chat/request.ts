@@ -1,8 +1,9 @@
 import { asText, definedFields, isEmpty, type Json, listAt, lookUp, objectAt } from '../json.ts';
+import { type LeaveOut, without } from '../left-out.ts';
 import type { RequestOptions } from '../translator.ts';
 import { type ConversationOptions, chatMessages } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
-import { type ToolOptions, toolFields } from './tools.ts';
+import { flatName, toolLists } from './tool-names.ts';
 
 export type ChatRequestOptions = Pick<RequestOptions, 'outputLimit'> & ConversationOptions & ToolOptions;
 
@@ -88,4 +89,118 @@ function formatOf(value: unknown): Json {
     default:
       throw cannotExpress('text.format.type');
   }
+}
+
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
+interface ToolOptions {
+  /** The client is Codex, whose web search is dropped: it offers the tool with every request. */
+  isCodex: boolean;
+  leaveOut: LeaveOut;
+}
+
+/**
+ * Translates `tools`, `tool_choice` and `parallel_tool_calls`. All tools are sent, deferred ones too. One that is listed
+ * again is sent as it was last.
+ */
+function toolFields(responses: Json, options: ToolOptions): Json {
+  const all = toolLists(responses).flatMap(({ tools: list, at }) =>
+    isEmpty(list) ? [] : toolsIn(listAt(list, at), at, options),
+  );
+  const tools = [...new Map(all.map((tool) => [tool.name, tool])).values()];
+  const { choice, only } = toolChoice(responses.tool_choice);
+  const allowed = only ? tools.filter(({ name }) => only.has(name)) : tools;
+  if (allowed.length === 0) return {};
+  return definedFields({
+    tools: allowed.map(({ tool }) => tool),
+    tool_choice: choice,
+    // True is the default, and some providers don't have the field.
+    parallel_tool_calls: responses.parallel_tool_calls === false ? false : undefined,
+  });
+}
+
+interface ChatTool {
+  name: string;
+  tool: Json;
+}
+
+function toolsIn(list: unknown[], at: string, options: ToolOptions, namespace?: unknown): ChatTool[] {
+  return list.flatMap((value, i) =>
+    chatTools(objectAt(value, `${at}[${i}]`), `${at}[${i}]`, options, namespace),
+  );
+}
+
+function chatTools(tool: Json, at: string, options: ToolOptions, namespace: unknown): ChatTool[] {
+  if (isNotNeeded(tool, options)) {
+    options.leaveOut(`${at} (${tool.type})`);
+    return [];
+  }
+  switch (tool.type) {
+    case 'function':
+      return [functionTool(without(tool, ['defer_loading'], at, options.leaveOut), at, namespace)];
+    case 'custom':
+      return [customTool(without(tool, ['defer_loading'], at, options.leaveOut), at, namespace)];
+    case 'namespace':
+      if (namespace !== undefined) throw cannotExpress(`${at}.type`, "a namespace can't contain another");
+      return toolsIn(listAt(tool.tools, `${at}.tools`), `${at}.tools`, options, tool.name);
+    default:
+      throw cannotExpress(`${at}.type`, `only OpenAI runs ${asText(tool.type)}`);
+  }
+}
+
+/**
+ * A search among deferred tools, whoever runs it: those that the request lists are sent without one, and others can't be
+ * found. And the web search that Codex always offers.
+ */
+function isNotNeeded({ type }: Json, { isCodex }: ToolOptions): boolean {
+  return type === 'tool_search' || (isCodex && type === 'web_search');
+}
+
+function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {
+  const { name, description, parameters, strict, output_schema: _schema, ...rest } = tool;
+  refuseRest(rest, at);
+  return chatTool(flatName(name, namespace), {
+    description,
+    parameters: parameters ?? NO_PARAMETERS,
+    strict: strict === true ? true : undefined,
+  });
+}
+
+function customTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {
+  const { name, description, format, ...rest } = tool;
+  refuseRest(rest, at);
+  const input = { type: 'string', ...grammarOf(format, `${at}.format`) };
+  return chatTool(flatName(name, namespace), {
+    description,
+    parameters: { type: 'object', properties: { input }, required: ['input'] },
+  });
+}
+
+function chatTool(name: string, fields: Json): ChatTool {
+  return { name, tool: { type: 'function', function: definedFields({ name, ...fields }) } };
+}
+
+/** A chat completion can't enforce a grammar, so the description tells the model about it. */
+function grammarOf(value: unknown, at: string): Json {
+  if (isEmpty(value)) return {};
+  const { type, syntax, definition } = objectAt(value, at);
+  if (type === 'text') return {};
+  if (type !== 'grammar') throw cannotExpress(`${at}.type`);
+  return { description: `A text of this grammar (${asText(syntax)}):\n${asText(definition)}` };
+}
+
+/** The tool choice, and the names of the allowed tools unless all are allowed. */
+function toolChoice(value: unknown): { choice?: unknown; only?: ReadonlySet<string> } {
+  if (isEmpty(value)) return {};
+  if (value === 'auto' || value === 'none' || value === 'required') return { choice: value };
+  const { type, name, namespace, mode, tools } = objectAt(value, 'tool_choice');
+  if (type === 'function' || type === 'custom') {
+    return { choice: { type: 'function', function: { name: flatName(name, namespace) } } };
+  }
+  if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `only OpenAI runs ${asText(type)}`);
+  const allowed = listAt(tools, 'tool_choice.tools').map((tool, i) => {
+    const each = objectAt(tool, `tool_choice.tools[${i}]`);
+    return flatName(each.name, each.namespace);
+  });
+  return { choice: mode, only: new Set(allowed) };
 }

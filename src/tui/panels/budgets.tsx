@@ -1,9 +1,15 @@
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
-import type { Look } from '../../terminal/look.ts';
-import { pasteable } from '../../terminal/pasteable.ts';
-import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { budgetLabel } from '../../store/ledger/terms.ts';
+import { gauge } from '../../terminal/bars.ts';
+import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
+import { pasteable } from '../../terminal/command-names.ts';
+import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { percent } from '../../terminal/numbers.ts';
+import { type Cell, heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
+import { widthOf } from '../../terminal/text.ts';
+import { duration } from '../../terminal/time.ts';
 import { topFor } from '../state/selection.ts';
-import { BUDGET_LABELS, budgetLines, type Shape, WIDE_BUDGET_FROM } from './budget-lines.ts';
 import { Lines } from './lines.tsx';
 
 export interface BudgetsProps {
@@ -47,4 +53,134 @@ export function Budgets(props: BudgetsProps) {
 function shapeFor({ budgets, width, height }: BudgetsProps): Shape {
   if (width >= WIDE_BUDGET_FROM) return 'wide';
   return height - 1 >= budgets.length * 2 ? 'pair' : 'narrow';
+}
+
+/** The layout of a budget: everything on one line, the essentials on one line, or everything on two lines. */
+type Shape = 'wide' | 'narrow' | 'pair';
+
+interface BudgetLineOptions {
+  shape: Shape;
+  pausedProjects: readonly string[];
+  /** The name of the selected budget. */
+  selected: string | null;
+  now: number;
+  width: number;
+  look: Look;
+}
+
+/** The least width at which one line holds everything. */
+const WIDE_BUDGET_FROM = 76;
+const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 14, shortForecast: 11 };
+const NAME_CELLS = 20;
+const PAIR_GAUGE_CELLS = 16;
+const LABEL_LEFT_FROM = 44;
+
+/** The column labels of the wide shape. */
+const BUDGET_LABELS = [
+  'spent/cap'.padStart(WIDTHS.spent),
+  'left'.padStart(WIDTHS.left),
+  ' forecast'.padEnd(WIDTHS.forecast),
+].join(' ');
+
+/** Renders a budget as lines of exactly the width. */
+function budgetLines(budget: BudgetView, options: BudgetLineOptions): string[] {
+  const { shape, width, look } = options;
+  switch (shape) {
+    case 'wide':
+      return [lineOf(wideCells(budget, options), look)];
+    case 'narrow':
+      return [lineOf(narrowCells(budget, options), look)];
+    case 'pair': {
+      const { mark, percent, style } = partsOf(budget, options);
+      const name = width - WIDTHS.mark - PAIR_GAUGE_CELLS - WIDTHS.percent - 3;
+      const amounts = { text: amountsText(budget, options), width: width - WIDTHS.mark - 1, style };
+      return [
+        lineOf(
+          [mark, nameCell(budget, options, name), gaugeCell(budget, look, PAIR_GAUGE_CELLS), percent],
+          look,
+        ),
+        lineOf([{ text: '', width: WIDTHS.mark }, amounts], look),
+      ];
+    }
+  }
+}
+
+function wideCells(budget: BudgetView, options: BudgetLineOptions): Cell[] {
+  const { mark, percent, left, style } = partsOf(budget, options);
+  const { width, look } = options;
+  const fixed = WIDTHS.mark + WIDTHS.percent + WIDTHS.spent + WIDTHS.left + WIDTHS.forecast + 6;
+  const cells = Math.max(8, Math.min(24, Math.floor((width - fixed) / 2)));
+  return [
+    mark,
+    nameCell(budget, options, width - fixed - cells),
+    gaugeCell(budget, look, cells),
+    percent,
+    { text: spentText(budget), width: WIDTHS.spent, align: 'right' },
+    left,
+    { text: ` ${forecastOrPause(budget, options)}`, width: WIDTHS.forecast, style },
+  ];
+}
+
+function narrowCells(budget: BudgetView, options: BudgetLineOptions): Cell[] {
+  const { mark, percent, left, style } = partsOf(budget, options);
+  const room = options.width - WIDTHS.mark - WIDTHS.percent - WIDTHS.left - 4;
+  const name = Math.min(NAME_CELLS, room - WIDTHS.shortForecast);
+  const forecast = { text: forecastOrPause(budget, options), width: room - name, style };
+  return [mark, nameCell(budget, options, name), percent, left, forecast];
+}
+
+/** The cells that all shapes share, and the style that shows the state. */
+function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
+  const sign = mark(budget);
+  const style = styleOf(sign, look);
+  const pointer = budget.id === selected ? '>' : ' ';
+  return {
+    style,
+    mark: { text: `${pointer}${sign}`, width: WIDTHS.mark, style } satisfies Cell,
+    percent: { text: percent(shareOf(budget)), width: WIDTHS.percent, align: 'right' } satisfies Cell,
+    left: { text: leftText(budget), width: WIDTHS.left, align: 'right', style } satisfies Cell,
+  };
+}
+
+/** The name; of a team's budget with what was granted here, if there is room. */
+function nameCell(budget: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
+  const { id, team, granted_usd: granted = 0 } = budget;
+  const name = budgetLabel(id);
+  const here = `${name} (${formatUsd(Math.round(granted * NANO_PER_USD))} here)`;
+  const text = team && widthOf(here) <= width ? here : name;
+  return id === selected ? { text, width, style: look.palette.bold } : { text, width };
+}
+
+function gaugeCell(budget: BudgetView, look: Look, width: number): Cell {
+  const sign = mark(budget);
+  const style = sign === MARKS.none ? look.palette.accent : styleOf(sign, look);
+  return { text: gauge(shareOf(budget), width, look.symbols), width, style };
+}
+
+function amountsText(budget: BudgetView, options: BudgetLineOptions): string {
+  const left = leftText(budget);
+  const labelled = left === BLOCKED || options.width < LABEL_LEFT_FROM ? left : `${left} left`;
+  return `${spentText(budget)}  ${labelled}  ${forecastOrPause(budget, options)}`;
+}
+
+function spentText({ spent_nano_usd, cap_nano_usd, window_seconds }: BudgetView): string {
+  const window = window_seconds === null ? '' : `/${shortDuration(window_seconds * 1_000)}`;
+  return `${formatUsd(spent_nano_usd)}/${formatUsd(cap_nano_usd)}${window}`;
+}
+
+/** Like `duration`, but `1h` for `1h00m`. */
+function shortDuration(ms: number): string {
+  return duration(ms).replace(/(?<=[hm])00[ms]$/, '');
+}
+
+const BLOCKED = 'BLOCK';
+
+function leftText(budget: BudgetView): string {
+  if (mark(budget) === MARKS.bad) return BLOCKED;
+  return formatUsd(budget.left_nano_usd);
+}
+
+function forecastOrPause(budget: BudgetView, { now, look, pausedProjects }: BudgetLineOptions): string {
+  if (pausedProjects.includes(budget.project_id)) return 'paused';
+  return forecastWords(budget, look.times, now);
 }

@@ -1,5 +1,5 @@
+import { pasteable } from '../../terminal/command-names.ts';
 import type { Look } from '../../terminal/look.ts';
-import { pasteable } from '../../terminal/pasteable.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 

@@ -1,7 +1,7 @@
 import type { ProviderHealth } from '../../store/dashboard/provider-health.ts';
+import { pasteable } from '../../terminal/command-names.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { pasteable } from '../../terminal/pasteable.ts';
 import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';

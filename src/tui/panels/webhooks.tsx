@@ -1,7 +1,7 @@
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
+import { pasteable } from '../../terminal/command-names.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { pasteable } from '../../terminal/pasteable.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { topFor } from '../state/selection.ts';

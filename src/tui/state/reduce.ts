@@ -1,7 +1,266 @@
-import { press } from './press.ts';
-import { type Action, receive, type State } from './state.ts';
+import { formatRequestId } from '../../ids.ts';
+import { FEED_KINDS } from '../../store/dashboard/feed.ts';
+import { WINDOWS } from '../../store/dashboard/reader.ts';
+import { teamBudgetOf, teamBudgetText } from '../../store/ledger/terms.ts';
+import { clean } from '../../terminal/text.ts';
+import {
+  askAmount,
+  askForAnswer,
+  askForKey,
+  askForPause,
+  askForReplay,
+  askForRevocation,
+  askToStopAll,
+  confirmAmount,
+  type Dialog,
+} from './dialog.ts';
+import { type Drill, drillInto, enterDrill, leaveDrill, moveInDrill } from './drill.ts';
+import type { Move } from './move.ts';
+import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
+import { type Action, detailId, focusOf, PANELS, receive, type State } from './state.ts';
 
 /** The state after an action. Pure: effects are fields of the returned state, for hooks to perform. */
 export function reduce(state: State, action: Action): State {
   return action.type === 'press' ? press(state, action.key) : receive(state, action);
+}
+
+const MAX_SEARCH = 60;
+const INTERRUPTED = 130;
+
+const MOVES: Readonly<Record<string, Move>> = {
+  j: 1,
+  down: 1,
+  k: -1,
+  up: -1,
+  pagedown: 10,
+  pageup: -10,
+  g: 'first',
+  home: 'first',
+  G: 'last',
+  end: 'last',
+};
+
+/** The state after a key press. A dialog, the search and the help take keys before the panels do. */
+function press(previous: State, key: string): State {
+  const state = previous.notice === null ? previous : { ...previous, notice: null };
+  if (key === 'ctrl-c') return { ...state, quit: INTERRUPTED };
+  if (state.dialog) return pressInDialog(state, state.dialog, key);
+  if (state.search !== null) return pressInSearch(state, state.search, key);
+  if (state.help) return key === 'q' ? { ...state, quit: 0 } : { ...state, help: false };
+  if (state.drill) return pressInDrill(state, state.drill, key);
+  if (state.team.isOpen) return pressInTeam(state, key);
+  return pressInPanels(state, key);
+}
+
+function pressInDrill(state: State, drill: Drill, key: string): State {
+  const move = MOVES[key];
+  if (move !== undefined) return { ...state, drill: moveInDrill(drill, move) };
+  switch (key) {
+    case 'q':
+      return { ...state, quit: 0 };
+    case '?':
+      return { ...state, help: true };
+    case 'enter':
+    case 'd':
+      return { ...state, drill: enterDrill(drill) };
+    case 'escape':
+    case 'backspace':
+      return { ...state, drill: leaveDrill(drill) };
+    default:
+      return state;
+  }
+}
+
+function pressInTeam(state: State, key: string): State {
+  if (key === 'q') return { ...state, quit: 0 };
+  if (key === '?') return { ...state, help: true };
+  const isLeft = ['t', 'escape', 'backspace'].includes(key);
+  return isLeft ? { ...state, team: { ...state.team, isOpen: false } } : state;
+}
+
+function pressInSearch(state: State, text: string, key: string): State {
+  if (key === 'escape') return { ...state, search: null };
+  if (key === 'enter') {
+    return followFeed({ ...state, search: null, filter: { ...state.filter, text: text.trim() } });
+  }
+  if (key === 'backspace') return { ...state, search: text.slice(0, -1) };
+  return [...key].length > 1 ? state : { ...state, search: (text + clean(key)).slice(0, MAX_SEARCH) };
+}
+
+function pressInPanels(state: State, key: string): State {
+  const move = MOVES[key];
+  if (move !== undefined) return moveTo(state, move);
+  const panel = PANELS[Number(key) - 1];
+  if (panel) return { ...state, focus: panel };
+  switch (key) {
+    case 'q':
+      return { ...state, quit: 0 };
+    case '?':
+      return { ...state, help: true };
+    case 'escape':
+      return goBack(state);
+    case 'tab':
+      return { ...state, focus: nextOf(PANELS, state.focus) };
+    case 'shift-tab':
+      return { ...state, focus: nextOf(PANELS, state.focus, -1) };
+    case 'enter':
+      return enter(state);
+    case 'd': {
+      const budget = selectedBudget(state);
+      return budget
+        ? { ...state, drill: drillInto(budget) }
+        : notice(state, 'no budgets yet. To set one: gw budget set 5');
+    }
+    case 'f':
+      return followFeed({
+        ...state,
+        filter: { ...state.filter, kind: nextOf(FEED_KINDS, state.filter.kind) },
+      });
+    case '/':
+      return { ...state, search: state.filter.text };
+    case 'w':
+      return { ...state, window: nextOf(WINDOWS, state.window) };
+    case 't':
+      return state.team.team
+        ? { ...state, team: { ...state.team, isOpen: true } }
+        : notice(state, 'this gateway belongs to no team. To join one: gw team join URL');
+    case 'p':
+      return { ...state, paused: !state.paused };
+    case 'c':
+      return copyId(state);
+    default:
+      return state.readonly ? state : pressAction(state, key);
+  }
+}
+
+/** Handles the keys that change something. Each opens a dialog that asks for confirmation. */
+function pressAction(state: State, key: string): State {
+  const { data } = state;
+  if (!data) return state;
+  switch (key) {
+    case 'b': {
+      const budget = selectedBudget(state);
+      const ofTeam = budget?.team ? teamBudgetOf(budget.id) : undefined;
+      if (ofTeam) return notice(state, teamBudgetText(ofTeam));
+      return budget
+        ? { ...state, dialog: askAmount(budget) }
+        : notice(state, 'no budgets yet. To set one: gw budget set 5');
+    }
+    case 'a':
+      return data.asks.length > 0
+        ? { ...state, dialog: askForAnswer(data) }
+        : notice(state, 'no request waits for an answer');
+    case 'n':
+      return { ...state, dialog: askForKey(data) };
+    case 'x':
+      return { ...state, dialog: askForRevocation(data) };
+    case 's':
+      return { ...state, dialog: askForPause(data) };
+    case 'S':
+      return { ...state, dialog: askToStopAll(data) };
+    case 'r': {
+      const webhook = selectedWebhook(state);
+      return webhook
+        ? { ...state, dialog: askForReplay(webhook) }
+        : notice(state, 'no webhooks yet. To add one: gw webhooks add URL');
+    }
+    default:
+      return state;
+  }
+}
+
+/** Enter performs the main action on the selected row. */
+function enter(state: State): State {
+  switch (focusOf(state)) {
+    case 'requests':
+      return {
+        ...(state.selected.request === null ? moveTo(state, 'first') : state),
+        detailOpen: !state.detailOpen,
+      };
+    case 'budgets':
+      return state.readonly ? state : pressAction(state, 'b');
+    case 'webhooks':
+      return state.readonly ? state : pressAction(state, 'r');
+  }
+}
+
+/** Escape closes the detail, else clears the selection, else the filter. */
+function goBack(state: State): State {
+  if (state.detailOpen) return { ...state, detailOpen: false };
+  if (state.heldFeed) return followFeed(state);
+  return { ...state, filter: { kind: 'all', text: '' } };
+}
+
+/** Clears the selection, so that the feed follows new requests again. */
+function followFeed(state: State): State {
+  return { ...state, heldFeed: null, detailOpen: false, selected: { ...state.selected, request: null } };
+}
+
+function copyId(state: State): State {
+  const text = idOf(state);
+  return text === undefined ? state : { ...state, copy: { text }, notice: `copied ${text}` };
+}
+
+function idOf(state: State): string | undefined {
+  const focus = focusOf(state);
+  if (focus === 'budgets') {
+    return selectedBudget(state)?.id;
+  }
+  if (focus === 'webhooks') {
+    const webhook = selectedWebhook(state);
+    return webhook && `wh_${webhook.id}`;
+  }
+  const id = detailId(state);
+  return id === null ? undefined : formatRequestId(id);
+}
+
+function notice(state: State, text: string): State {
+  return { ...state, notice: text };
+}
+
+function nextOf<T>(all: readonly T[], current: T, step = 1): T {
+  return all[(all.indexOf(current) + step + all.length) % all.length] ?? current;
+}
+
+const AMOUNT = /^[\d.,$]$/;
+
+/** Handles a key while a dialog is open. Escape closes the dialog unless its command is already running. */
+function pressInDialog(state: State, dialog: Dialog, key: string): State {
+  if (dialog.kind === 'working') return state;
+  if (key === 'escape') return { ...state, dialog: null };
+  const next = nextDialog(dialog, key);
+  if (next !== undefined) return { ...state, dialog: next };
+  const secret = dialog.kind === 'done' ? dialog.result.secret : undefined;
+  return key === 'c' && secret !== undefined
+    ? { ...state, copy: { text: secret }, notice: 'copied the key' }
+    : state;
+}
+
+/** The dialog after a key: null when the key closes it, undefined when the key does nothing here. */
+function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): Dialog | null | undefined {
+  switch (dialog.kind) {
+    case 'choose':
+      return pressInChoice(dialog, key);
+    case 'amount':
+      if (key === 'enter') return confirmAmount(dialog);
+      if (key === 'backspace') return { ...dialog, text: dialog.text.slice(0, -1) };
+      return AMOUNT.test(key) ? { ...dialog, text: (dialog.text + key).slice(0, 20) } : undefined;
+    case 'confirm':
+      if (key === 'y') return { kind: 'working', command: dialog.command };
+      return key === 'n' || key === 'q' ? null : undefined;
+    case 'done':
+      // A secret is shown only once, so a stray key press must not close it.
+      return key === 'enter' || (key === 'q' && dialog.result.secret === undefined) ? null : undefined;
+    case 'failed':
+      return null;
+  }
+}
+
+function pressInChoice(dialog: Extract<Dialog, { kind: 'choose' }>, key: string): Dialog | null | undefined {
+  const { options, index } = dialog;
+  const to = (next: number) => ({ ...dialog, index: Math.max(0, Math.min(options.length - 1, next)) });
+  if (key === 'j' || key === 'down') return to(index + 1);
+  if (key === 'k' || key === 'up') return to(index - 1);
+  if (key === 'enter') return options[index]?.next;
+  return key === 'q' ? null : undefined;
 }

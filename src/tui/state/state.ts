@@ -3,8 +3,8 @@ import type { DashboardReading } from '../../reading/reader.ts';
 import type { BudgetView, RequestView } from '../../reading/schemas.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { Window } from '../../store/dashboard/reader.ts';
+import { shareOf } from '../../terminal/budget-words.ts';
 import type { AgentView } from './agent-view.ts';
-import { byUrgency } from './budget-order.ts';
 import type { CommandResult } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
 import type { Dialog } from './dialog.ts';
@@ -127,7 +127,7 @@ export function detailId(state: State): RequestId | null {
   return state.selected.request ?? feedOf(state)[0]?.row.id ?? null;
 }
 
-/** The state after anything but a key press; press.ts has those. */
+/** The state after anything but a key press; reduce.ts has those. */
 export function receive(state: State, action: Exclude<Action, { type: 'press' }>): State {
   switch (action.type) {
     case 'data':
@@ -168,4 +168,14 @@ function withDaemon(state: State, daemon: DaemonView, now: number): State {
 
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Sorts by urgency: full budgets, then those that will run out, soonest first, then the fullest. */
+function byUrgency(budgets: readonly BudgetView[]): BudgetView[] {
+  return [...budgets].sort((a, b) => urgency(a) - urgency(b) || shareOf(b) - shareOf(a));
+}
+
+function urgency({ exceeded, reached_at }: BudgetView): number {
+  if (exceeded) return 0;
+  return reached_at === null ? Number.MAX_SAFE_INTEGER : Date.parse(reached_at);
 }

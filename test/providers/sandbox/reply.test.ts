@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sampleOf } from '../../../src/providers/sandbox/sample.ts';
+import { sampleOf } from '../../../src/providers/sandbox/reply.ts';
 
 test('sampleOf() makes the required properties and no others', () => {
   const schema = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LoggedCall } from '../../../src/agents/logs/logged-call.ts';
-import { createMatcher } from '../../../src/insight/coverage/match-calls.ts';
+import { createMatcher } from '../../../src/insight/coverage/find-bypass.ts';
 import type { CallView } from '../../../src/reading/call-schema.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { scanObject } from '../../../../src/json/scan.ts';
-import type { CacheWrites } from '../../../../src/pricing/price-profile.ts';
-import { createMarkReader } from '../../../../src/wire/request/scan/cache-marks.ts';
+import { scanObject } from '../../../src/json/scan.ts';
+import type { CacheWrites } from '../../../src/pricing/price-profile.ts';
+import { createMarkReader } from '../../../src/wire/request/non-text-input.ts';
 
 const FIVE = { type: 'ephemeral' };
 const HOUR = { type: 'ephemeral', ttl: '1h' };
