@@ -1,29 +1,20 @@
 import type { Agent } from './agent.ts';
-import { connectAider } from './connect/aider.ts';
-import { connectClaude } from './connect/claude.ts';
-import { connectCline } from './connect/cline.ts';
-import { connectCodex } from './connect/codex.ts';
-import { connectContinue } from './connect/continue.ts';
-import { connectGoose } from './connect/goose.ts';
-import { connectKilo, connectOpencode } from './connect/opencode.ts';
-import { connectPi } from './connect/pi.ts';
-import { connectQwen } from './connect/qwen.ts';
+import { connectAider, pointAider } from './connect/aider.ts';
+import { connectClaude, pointClaude } from './connect/claude.ts';
+import { connectCline, pointCline } from './connect/cline.ts';
+import { connectCodex, pointCodex } from './connect/codex.ts';
+import { connectContinue, pointContinue } from './connect/continue.ts';
+import { pointCopilot } from './connect/copilot.ts';
+import { pointCrush } from './connect/crush.ts';
+import { pointGemini } from './connect/gemini.ts';
+import { connectGoose, pointGoose } from './connect/goose.ts';
+import { connectKilo, connectOpencode, pointKilo, pointOpencode } from './connect/opencode.ts';
+import { pointOpenHands } from './connect/openhands.ts';
+import { connectPi, pointPi } from './connect/pi.ts';
+import { connectQwen, pointQwen } from './connect/qwen.ts';
 import { CLAUDE_LOG } from './logs/claude-log.ts';
 import { CODEX_LOG } from './logs/codex-log.ts';
 import { opencodeLog } from './logs/opencode-log.ts';
-import { pointAider } from './run/aider.ts';
-import { pointClaude } from './run/claude.ts';
-import { pointCline } from './run/cline.ts';
-import { pointCodex } from './run/codex.ts';
-import { pointContinue } from './run/continue.ts';
-import { pointCopilot } from './run/copilot.ts';
-import { pointCrush } from './run/crush.ts';
-import { pointGemini } from './run/gemini.ts';
-import { pointGoose } from './run/goose.ts';
-import { pointKilo, pointOpencode } from './run/opencode.ts';
-import { pointOpenHands } from './run/openhands.ts';
-import { pointPi } from './run/pi.ts';
-import { pointQwen } from './run/qwen.ts';
 
 const CODEX: Agent = {
   name: 'codex',

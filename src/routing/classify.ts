@@ -1,7 +1,6 @@
 import { parseCount, parseDuration, untilDate } from './duration.ts';
 import type { Failure, FailureClass, UpstreamOutcome } from './failure.ts';
 import { exhaustedMs, limitsOf, type ResponseHeaders } from './rate-limits.ts';
-import { readUpstreamError, type UpstreamError } from './upstream-error.ts';
 
 const SCOPE_AND_NEXT: Record<FailureClass, Pick<Failure, 'scope' | 'next'>> = {
   rate_limit: { scope: 'target', next: 'elsewhere' },
@@ -187,4 +186,80 @@ function statusOf(responseStatus: number, error: UpstreamError): number {
     if (status !== undefined) return status;
   }
   return 502;
+}
+
+/**
+ * The error in an upstream's response, from any API:
+ * OpenAI and Azure `{error:{message,type,code}}`, Anthropic `{type:'error',error:{type,message}}`,
+ * OpenRouter `{error:{code:429,message,metadata}}`, Gemini `{error:{code,message,status,details}}` or a list of that.
+ */
+interface UpstreamError {
+  message: string;
+  /** All codes, types and statuses in the error, in lower case. */
+  names: string[];
+  /** HTTP status stated in the error itself. Within a stream it is the only status. */
+  status?: number;
+  /** Gemini's RetryInfo, in milliseconds. */
+  retryDelayMs?: number;
+}
+
+type Fields = Record<string, unknown>;
+
+/** Finds the error in a parsed body. Undefined if there is none. */
+function readUpstreamError(body: unknown): UpstreamError | undefined {
+  const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
+  if (!outer)
+    return typeof body === 'string' && body !== '' ? { message: body.slice(0, 2_000), names: [] } : undefined;
+  if (typeof outer.error === 'string') return { message: outer.error, names: [] };
+  const error = fieldsOf(outer.error) ?? (isBareError(outer) ? outer : undefined);
+  if (!error) return undefined;
+  const status = statusIn(error.code) ?? statusIn(error.status) ?? statusIn(outer.statusCode);
+  const retryDelayMs = retryDelayOf(error.details);
+  return {
+    message: textOf(error.message),
+    names: namesOf(error),
+    ...(status === undefined ? {} : { status }),
+    ...(retryDelayMs === undefined ? {} : { retryDelayMs }),
+  };
+}
+
+/** Azure's gateway responds with `{statusCode,message}`, without an `error` around it. */
+function isBareError(outer: Fields): boolean {
+  return typeof outer.message === 'string' && ('statusCode' in outer || 'code' in outer);
+}
+
+function namesOf(error: Fields): string[] {
+  const inner = fieldsOf(error.innererror) ?? fieldsOf(error.inner_error);
+  const metadata = fieldsOf(error.metadata);
+  const details = listOf(error.details).map(fieldsOf);
+  const names = [error.code, error.type, error.status, inner?.code, metadata?.limit_source];
+  for (const detail of details) names.push(detail?.reason);
+  // OpenRouter reports input refused by moderation with these fields, not with a code.
+  if (metadata && ('flagged_input' in metadata || 'reasons' in metadata)) names.push('content_filter');
+  return names.filter((name) => typeof name === 'string').map((name) => name.toLowerCase());
+}
+
+function retryDelayOf(details: unknown): number | undefined {
+  for (const detail of listOf(details).map(fieldsOf)) {
+    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(textOf(detail?.retryDelay))?.[1];
+    if (seconds !== undefined) return Number(seconds) * 1_000;
+  }
+  return undefined;
+}
+
+function statusIn(value: unknown): number | undefined {
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === 'number' && status >= 400 && status <= 599 ? status : undefined;
+}
+
+function fieldsOf(value: unknown): Fields | undefined {
+  return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -1,16 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { GwError } from '../errors.ts';
+import { badRequest, GwError } from '../errors.ts';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { ClientGone } from '../gateway/intake/client-gone.ts';
 import { clientTrace } from '../gateway/intake/client-trace.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
-import type { Random } from '../ids.ts';
+import { formatRequestId, type Random } from '../ids.ts';
+import { isObject } from '../json/object.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Registry } from '../providers/registry.ts';
+import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
+import { createFeedbackStore } from '../store/requests/feedback.ts';
+import type { LoggedRequest } from '../store/requests/request-log.ts';
 import type { AskTeamUsage } from '../store/team/usage-query.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';
@@ -20,13 +25,13 @@ import { messagesWire } from '../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
 import { budgetRoutes } from './budget-routes.ts';
-import { feedbackEndpoint } from './feedback-endpoint.ts';
+import { mustBeAdmin } from './caller-rights.ts';
 import { answerCors, createGuard, type GuardOptions } from './guard.ts';
 import { gwRoutes } from './gw-api/gw-routes.ts';
 import { createJsonHandlers } from './json-handlers.ts';
-import { metricsEndpoint } from './metrics-endpoint.ts';
 import { modelRoutes } from './models-endpoint.ts';
-import { requestEndpoint } from './request-endpoint.ts';
+import { readJson } from './read-json.ts';
+import { ownRequest, requestEndpoint } from './request-endpoint.ts';
 import { errorBody, respondError, respondJson, respondUnreadable } from './respond.ts';
 import { createRouter, type Handler, queryOf, type RouteTable } from './routes.ts';
 import { usageEndpoint } from './usage-endpoint.ts';
@@ -191,4 +196,69 @@ function refuseWebSocket({ headers: { upgrade } }: IncomingMessage): void {
     code: 'websocket_unsupported',
     headers: { upgrade: 'HTTP/1.1', connection: 'upgrade' },
   });
+}
+
+/** `POST /v1/requests/{id}/feedback`: rates an answer, on its record. Throws GwError 400 and 404. */
+function feedbackEndpoint(
+  db: Db,
+  { ledger }: Pick<Gateway, 'ledger'>,
+): (caller: Caller, id: string, request: IncomingMessage) => Promise<Record<string, unknown>> {
+  const store = createFeedbackStore(db);
+  return async (caller, id, message) => {
+    const score = parseScore(await readJson(message));
+    const request = await ownRequest(caller, id, db);
+    await ledger.write(() => store(request.id, score));
+    // gw 0.2.0 learnt from ratings; its clients may read the field.
+    return { object: 'feedback', request_id: id, score, learnt: false, because: 'no_learner' };
+  };
+}
+
+/** The score in `{"score": 0.7}` or `{"good": true}`. */
+function parseScore(body: unknown): number {
+  const fields = isObject(body) ? body : {};
+  const unknown = Object.keys(fields).find((key) => key !== 'score' && key !== 'good');
+  if (unknown !== undefined) {
+    throw badRequest(`unknown field "${unknown}": use score or good`, unknown, 'unknown_parameter');
+  }
+  const { score, good } = fields;
+  if (score !== undefined && good !== undefined)
+    throw badRequest('both "score" and "good" are set: use one of them', 'score');
+  if (typeof good === 'boolean') return good ? 1 : 0;
+  if (typeof score === 'number' && score >= 0 && score <= 1) return score;
+  throw badRequest(
+    'the body has no valid rating: use {"score": 0.7}, from 0 to 1, or {"good": true}',
+    good === undefined ? 'score' : 'good',
+  );
+}
+
+interface Options {
+  gateway: Pick<Gateway, 'authenticator' | 'calendar' | 'clock' | 'ledger' | 'router'>;
+  /** A connection of its own for what is polled. */
+  pollDb: () => Promise<Db>;
+}
+
+/** `GET /metrics`. What it is made of is loaded, and begins to count, at the first scrape. */
+function metricsEndpoint({ gateway, pollDb }: Options): Handler {
+  let metrics: Promise<Metrics> | undefined;
+
+  async function create(): Promise<Metrics> {
+    const { createMetrics } = await import('../metrics/metrics.ts');
+    const { ledger, clock, calendar, router } = gateway;
+    const health = () => router.health.snapshot();
+    return createMetrics({ db: await pollDb(), ledger, clock, calendar, health });
+  }
+
+  return async ({ request, response, id }) => {
+    const caller = gateway.authenticator.authenticate(request.headers);
+    mustBeAdmin(caller, 'reading metrics', 'gw usage');
+    metrics ??= create();
+    const { contentType, body } = await (await metrics).page(request.headers.accept);
+    if (response.destroyed) return;
+    response.writeHead(200, {
+      'content-type': contentType,
+      'content-length': Buffer.byteLength(body),
+      'x-service-request-id': formatRequestId(id),
+    });
+    response.end(body);
+  };
 }

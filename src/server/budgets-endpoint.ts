@@ -15,8 +15,7 @@ import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import { ON_LIMITS } from '../store/ledger/terms.ts';
-import { mustBeAdmin } from './must-be-admin.ts';
-import { mustNameOwn } from './must-name-own.ts';
+import { mustBeAdmin, mustNameOwn } from './caller-rights.ts';
 import { readJson } from './read-json.ts';
 
 export interface BudgetsContext {

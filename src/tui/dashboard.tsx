@@ -1,10 +1,13 @@
 import { Box } from 'ink';
+import { formatUsd } from '../money.ts';
+import type { AskView } from '../reading/ask-schema.ts';
 import type { DashboardReading } from '../reading/reader.ts';
-import type { Look } from '../terminal/look.ts';
-import { originText, servedBy, shortRepo } from '../terminal/request-words.ts';
-import { textLine } from '../terminal/styled-lines.ts';
-import { Asks } from './panels/asks.tsx';
-import { Blocked } from './panels/blocked.tsx';
+import { budgetLabel } from '../store/budgets/budgets.ts';
+import type { BudgetBlocks } from '../store/dashboard/blocks.ts';
+import { type Look, MARKS, styleOf } from '../terminal/look.ts';
+import { count, tokens } from '../terminal/numbers.ts';
+import { missCause, originText, servedBy, shortRepo } from '../terminal/request-words.ts';
+import { heading, lineOf, textLine } from '../terminal/styled-lines.ts';
 import { Budgets } from './panels/budgets.tsx';
 import { Detail } from './panels/detail.tsx';
 import { Drilled } from './panels/drilled.tsx';
@@ -12,7 +15,6 @@ import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
 import { Lines } from './panels/lines.tsx';
-import { Misses } from './panels/misses.tsx';
 import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
@@ -179,4 +181,98 @@ function countsOf(data: DashboardReading | null) {
 
 function pausedProjects(data: DashboardReading | null): string[] {
   return (data?.projects ?? []).filter(({ paused }) => paused).map(({ name }) => name);
+}
+
+interface AsksProps {
+  /** The oldest first. */
+  asks: readonly AskView[];
+  readonly: boolean;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** Requests that wait for an answer, with the time at which they are refused. */
+function Asks({ asks, readonly, width, height, look }: AsksProps) {
+  const name = Math.min(24, Math.floor(width * 0.3));
+  const lines = asks.slice(0, height - 1).map(({ budget_id, needed_nano_usd, expires_at, agent, model }) =>
+    lineOf(
+      [
+        { text: ` ${MARKS.warn}`, width: 2, style: styleOf(MARKS.warn, look) },
+        { text: budgetLabel(budget_id), width: name },
+        { text: formatUsd(needed_nano_usd), width: 8, align: 'right' },
+        {
+          text: `until ${look.times.time(Date.parse(expires_at))}  ${agent === null ? '' : `${agent} `}${model}`,
+          width: width - name - 13,
+        },
+      ],
+      look,
+    ),
+  );
+  const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ', press a'}`;
+  return <Lines lines={[heading({ title }, width, look), ...lines]} width={width} height={height} />;
+}
+
+interface BlockedProps {
+  /** Most refusals first. */
+  blocked: readonly BudgetBlocks[];
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** Refused requests, by the budget that refused them. */
+function Blocked({ blocked, width, height, look }: BlockedProps) {
+  const { times } = look;
+  const name = Math.min(22, Math.floor(width / 3));
+  const lines = blocked.slice(0, height - 1).map(({ budget, count: refusals, lastAt, model }) =>
+    lineOf(
+      [
+        { text: ` ${MARKS.bad}`, width: 2, style: styleOf(MARKS.bad, look) },
+        { text: budgetLabel(budget), width: name },
+        { text: `x${count(refusals)}`, width: 7, align: 'right', style: styleOf(MARKS.bad, look) },
+        { text: `last ${times.time(lastAt).slice(0, 5)}  ${model}`, width: width - name - 12 },
+      ],
+      look,
+    ),
+  );
+  const body =
+    lines.length > 0 ? lines : [textLine('   no requests were refused', width, look, look.palette.dim)];
+  return (
+    <Lines lines={[heading({ title: 'BLOCKED' }, width, look), ...body]} width={width} height={height} />
+  );
+}
+
+interface MissesProps {
+  /** The dearest cause first. */
+  misses: DashboardReading['misses'];
+  width: number;
+  height: number;
+  look: Look;
+}
+
+const WIDTHS = { requests: 5, tokens: 6, cost: 9 };
+
+/** What the providers' caches could have served and didn't, by cause. */
+function Misses({ misses, width, height, look }: MissesProps) {
+  const lines = misses.slice(0, height - 1).map(({ cause, requests, missedTokens, missedNanoUsd }) =>
+    lineOf(
+      [
+        { text: '', width: 1 },
+        { text: missCause(cause), width: width - WIDTHS.requests - WIDTHS.tokens - WIDTHS.cost - 5 },
+        { text: `x${tokens(requests)}`, width: WIDTHS.requests, align: 'right', style: look.palette.dim },
+        { text: tokens(missedTokens), width: WIDTHS.tokens, align: 'right' },
+        { text: formatUsd(missedNanoUsd), width: WIDTHS.cost, align: 'right' },
+      ],
+      look,
+    ),
+  );
+  const labels = `${'tokens'.padStart(WIDTHS.tokens)} ${'extra'.padStart(WIDTHS.cost)}`.padStart(width);
+  return (
+    <Lines
+      lines={[heading({ title: 'CACHE MISSES', labels }, width, look), ...lines]}
+      width={width}
+      height={height}
+    />
+  );
 }

@@ -5,7 +5,7 @@ import { createPriceCard, type Prices, type TokenKind } from '../../src/pricing/
 import { flatRate } from '../../src/pricing/rate.ts';
 import { readReport, type UsageReport, usageRules } from '../../src/pricing/usage-payload.ts';
 import { addUsage } from '../../src/wire/answer/add-usage.ts';
-import { inspectChoices } from '../../src/wire/answer/choices.ts';
+import { inspectChoices } from '../../src/wire/apis/choice-answers.ts';
 import { inspectMessageEvents } from '../../src/wire/apis/messages.ts';
 import { anyReport, type Kind, type Report, type Truth } from './reports.ts';
 

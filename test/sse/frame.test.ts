@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventFramer, dataOfEvent, endOfEvent } from '../../src/sse/frame.ts';
-import { inspectChoices } from '../../src/wire/answer/choices.ts';
+import { inspectChoices } from '../../src/wire/apis/choice-answers.ts';
 
 const LONG = { timeout: 120_000 };
 

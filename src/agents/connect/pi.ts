@@ -1,5 +1,50 @@
 import { join } from 'node:path';
+import { RUN_KEY } from '../run/key.ts';
+import { optionValue, takeOption } from '../run/options.ts';
+import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
+import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';
+
+/** The covered providers, and what gw's address is for them. */
+const COVERED: Readonly<Record<string, string>> = { openai: '/v1', anthropic: '' };
+const REPLACED = ['models.json', 'auth.json'];
+
+/**
+ * pi: a folder of this run in place of `~/.pi/agent`, with the user's settings and sessions linked into it, gw's
+ * addresses in models.json, and no auth.json: a login there would go out instead of gw's key.
+ */
+export function pointPi(start: Start): Pointing {
+  const { env, home, files, folder, origin } = start;
+  const own = env.PI_CODING_AGENT_DIR || join(home, '.pi', 'agent');
+  const { values: keys, rest } = takeOption(start.args, ['--api-key']);
+  const theirs = objectIn(parseObject(files.read(join(own, 'models.json'))), 'providers');
+  const providers = Object.entries(COVERED).map(([id, path]) => [
+    id,
+    { ...objectIn(theirs, id), baseUrl: `${origin}${path}`, apiKey: RUN_KEY },
+  ]);
+  const linked = files.list(own).filter((name) => !REPLACED.includes(name));
+  const bypass = bypassOf(start, join(own, 'settings.json'));
+  return {
+    args: rest,
+    env: { PI_CODING_AGENT_DIR: join(folder, 'pi'), [RUN_KEY]: start.key },
+    files: { 'pi/models.json': JSON.stringify({ providers: Object.fromEntries(providers) }) },
+    links: Object.fromEntries(linked.map((name) => [`pi/${name}`, join(own, name)])),
+    notes: keys.map(() => "left out --api-key: gw's own key is used"),
+    ...(bypass && { bypass }),
+  };
+}
+
+function bypassOf({ args, files }: Start, settings: string): Bypass | undefined {
+  const model = optionValue(args, '--model');
+  const ofModel = model?.includes('/') ? model.split('/')[0] : undefined;
+  const given = optionValue(args, '--provider') ?? ofModel;
+  const provider = given ?? textIn(parseObject(files.read(settings)), 'defaultProvider');
+  if (provider === undefined || provider in COVERED) return undefined;
+  return {
+    reason: `pi's provider ${provider} has an address of its own`,
+    remedy: 'Choose one that goes to gw: --provider openai, or --provider anthropic',
+  };
+}
 
 /** pi: its built-in models at gw's address. The header beats the keys that pi prefers: a login's and the shell's. */
 export const connectPi: Connecting = {

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../store/accounts/callers.ts';
+import { mustBeAdmin, mustNameOwn } from '../caller-rights.ts';
 import type { ToHandler } from '../json-handlers.ts';
-import { mustBeAdmin } from '../must-be-admin.ts';
-import { mustNameOwn } from '../must-name-own.ts';
 import { readJson } from '../read-json.ts';
 import { type PathParameters, queryOf, type RouteTable } from '../routes.ts';
 import type { AccessOptions } from './access.ts';

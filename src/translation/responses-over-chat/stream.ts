@@ -1,6 +1,5 @@
 import { isObject } from '../../json/object.ts';
-import type { ChunkTranslator } from '../chat-chunks.ts';
-import { beginsCall, reasoningOf, textIn } from '../chat-message.ts';
+import { beginsCall, type ChunkTranslator, reasoningOf, textIn } from '../chat-message.ts';
 import { asText, type Json, objectsIn } from '../json.ts';
 import {
   type Call,

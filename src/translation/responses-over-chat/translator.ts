@@ -1,7 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { namedEvents, parseObject } from '../../wire/answer/events.ts';
-import { translateChunks } from '../chat-chunks.ts';
-import { reasoningOf, textIn } from '../chat-message.ts';
+import { reasoningOf, textIn, translateChunks } from '../chat-message.ts';
 import { answerObject, asText, EMPTY, type Json, objectsIn } from '../json.ts';
 import type { TranslationOptions, Translator } from '../translator.ts';
 import {

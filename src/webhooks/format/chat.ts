@@ -1,6 +1,5 @@
 import type { WebhookFormat } from '../../store/webhooks/endpoints.ts';
-import { commandInMarkdown, factInMarkdown } from './code-span.ts';
-import type { ChatMessage } from './message.ts';
+import type { ChatMessage, Fact } from './message.ts';
 
 /** The chat formats. To add one: a file here, its name in WEBHOOK_FORMATS, its URL in recognise.ts. */
 export const CHAT_FORMATS: Record<Exclude<WebhookFormat, 'json'>, (message: ChatMessage) => object> = {
@@ -168,4 +167,19 @@ function formatTeams(message: ChatMessage): object {
 
 function line(inlines: object[]): object {
   return { type: 'RichTextBlock', inlines };
+}
+
+/** A value in Markdown. External text is put into a code span, in which neither markup nor mentions work. */
+function factInMarkdown({ value, external }: Fact): string {
+  return external ? `\`${withoutBackticks(value)}\`` : value;
+}
+
+/** A command in a Markdown code block. */
+function commandInMarkdown(command: string): string {
+  return `\`\`\`\n${withoutBackticks(command)}\n\`\`\``;
+}
+
+/** Backticks can't be escaped in code. */
+function withoutBackticks(text: string): string {
+  return text.replaceAll('`', "'");
 }

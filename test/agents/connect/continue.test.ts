@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { pointContinue } from '../../../src/agents/run/continue.ts';
+import { pointContinue } from '../../../src/agents/connect/continue.ts';
 import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
 
 const FILE = '/home/me/.continue/config.yaml';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { badRequest } from '../../errors.ts';
-import { hasFlag } from './options.ts';
-import { objectIn, parseObject, textIn } from './settings-text.ts';
-import type { Pointing, Start } from './start.ts';
+import { hasFlag } from '../run/options.ts';
+import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
+import type { Pointing, Start } from '../run/start.ts';
 
 /** OpenHands: LiteLLM's address, key and model as variables, and the flag that makes them beat its settings. */
 export function pointOpenHands({ args, env, home, files, origin, key }: Start): Pointing {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pointClaude } from '../../../src/agents/run/claude.ts';
+import { pointClaude } from '../../../src/agents/connect/claude.ts';
 import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
 
 const FILE = 'claude-settings.json';

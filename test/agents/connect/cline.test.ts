@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pointCline } from '../../../src/agents/run/cline.ts';
+import { pointCline } from '../../../src/agents/connect/cline.ts';
 import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
 
 const FILE = '/home/me/.cline/data/settings/providers.json';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pointCodex } from '../../../src/agents/run/codex.ts';
+import { pointCodex } from '../../../src/agents/connect/codex.ts';
 import { KEY, ORIGIN, startOf } from './start-of.ts';
 
 const own = (name: string) => [

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { objectIn, parseObject, textIn } from './settings-text.ts';
-import type { Bypass, Pointing, Start } from './start.ts';
+import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
+import type { Bypass, Pointing, Start } from '../run/start.ts';
 
 const COVERED = ['openai', 'anthropic'];
 

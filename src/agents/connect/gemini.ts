@@ -1,4 +1,4 @@
-import type { Pointing, Start } from './start.ts';
+import type { Pointing, Start } from '../run/start.ts';
 
 /** Gemini CLI speaks Google's own API alone. */
 export function pointGemini({ args }: Start): Pointing {

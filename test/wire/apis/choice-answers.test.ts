@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { choicesText, inspectChoices } from '../../../src/wire/answer/choices.ts';
+import { choicesText, inspectChoices } from '../../../src/wire/apis/choice-answers.ts';
 
 const chunk = (choices: string) =>
   `data: {"id":"c","object":"chat.completion.chunk","choices":${choices}}\n\n`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pointKilo, pointOpencode } from '../../../src/agents/run/opencode.ts';
+import { pointKilo, pointOpencode } from '../../../src/agents/connect/opencode.ts';
 import { KEY, ORIGIN, startOf } from './start-of.ts';
 
 const OPTIONS = { baseURL: `${ORIGIN}/v1`, apiKey: '{env:GW_RUN_KEY}' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pointAider } from '../../../src/agents/run/aider.ts';
+import { pointAider } from '../../../src/agents/connect/aider.ts';
 import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
 
 const OWN = `OPENAI_API_BASE=${ORIGIN}/v1

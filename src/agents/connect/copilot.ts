@@ -1,6 +1,6 @@
 import { badRequest } from '../../errors.ts';
-import { optionValue } from './options.ts';
-import type { Pointing, Start } from './start.ts';
+import { optionValue } from '../run/options.ts';
+import type { Pointing, Start } from '../run/start.ts';
 
 /** Copilot CLI with a provider of the user's own. Its own service can't be metered. */
 export function pointCopilot({ args, env, origin, key }: Start): Pointing {
