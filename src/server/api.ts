@@ -15,7 +15,6 @@ import type { Registry } from '../providers/registry.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { createFeedbackStore } from '../store/requests/feedback.ts';
-import type { LoggedRequest } from '../store/requests/request-log.ts';
 import type { AskTeamUsage } from '../store/team/usage-query.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';

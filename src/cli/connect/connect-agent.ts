@@ -136,7 +136,7 @@ async function confirm(
     notes,
   }: { options: ConnectOptions; plans: readonly PlannedEdit[]; notes: readonly string[] },
 ): Promise<void> {
-  const lines = diffLines(context, plans);
+  const lines = await diffLines(context, plans);
   if (options.json) note(context, lines.join('\n'));
   else say(context, lines.join('\n'));
   for (const text of notes) note(context, `note: ${text}`);
