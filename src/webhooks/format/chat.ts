@@ -1,7 +1,7 @@
 import type { WebhookFormat } from '../../store/webhooks/endpoints.ts';
 import type { ChatMessage, Fact } from './message.ts';
 
-/** The chat formats. To add one: a file here, its name in WEBHOOK_FORMATS, its URL in recognise.ts. */
+/** The chat formats. To add one: a function here, its name in WEBHOOK_FORMATS, its URL in recognise.ts. */
 export const CHAT_FORMATS: Record<Exclude<WebhookFormat, 'json'>, (message: ChatMessage) => object> = {
   slack: formatSlack,
   discord: formatDiscord,
