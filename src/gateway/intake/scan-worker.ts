@@ -8,7 +8,7 @@ import { compactWire, responsesWire } from '../../wire/apis/responses.ts';
 import { type BodyScan, scanBody } from '../../wire/request/scan/body-scan.ts';
 import { answerCalls } from '../../worker-calls.ts';
 
-export type ScanTask = 'letters' | 'scan';
+type ScanTask = 'letters' | 'scan';
 
 export interface ScanRequest {
   task: ScanTask;

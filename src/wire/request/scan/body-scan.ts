@@ -37,7 +37,7 @@ export interface ScannedBody {
 }
 
 /** Roughly the size of a million tokens, the longest context on offer. Building as much takes under half a second. */
-export const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
+const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
 
 /**
  * Scans a body's JSON object, which is UTF-8 (RFC 8259, 8.1). What it shares with an earlier body is not scanned again.
