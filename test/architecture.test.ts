@@ -288,10 +288,10 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('of drizzle stand in the schema, for tests, and in migrations, where they are lazy', () => {
+  test('of drizzle stand in the schema, whose types alone are imported, and in migrations, where they are lazy', () => {
     const importing = (wanted: RegExp) =>
       sources.flatMap(({ file, imports }) =>
-        imports.some(({ target, isLazy }) => wanted.test(target) && !isLazy) ? [file] : [],
+        imports.some(({ target, isLazy, isType }) => wanted.test(target) && !isLazy && !isType) ? [file] : [],
       );
     expect(importing(/^drizzle-orm/)).toEqual([
       'store/database/request-schema.ts',

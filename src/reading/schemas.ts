@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byColumnName } from '../store/database/columns.ts';
 import {
   FLAGS,
   type Flag,
@@ -9,6 +10,7 @@ import {
   SOURCES,
   type Source,
 } from '../store/ledger/record.ts';
+import { shownAs } from '../store/ledger/request-columns.ts';
 import { AskReport } from './ask-schema.ts';
 import type { Key, NewKey, RotatedKey } from './key-schemas.ts';
 import { count, nanoUsd, time, usd } from './usage-schemas.ts';
@@ -98,17 +100,12 @@ const request = {
     .describe('how many refusals of the key in that minute the record stands for, if several'),
   last_at: time.optional().describe('when the last of them was refused'),
   flags: z.array(z.enum(Object.keys(FLAGS) as [Flag])),
-  input_tokens: count,
-  cached_input_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
-  reasoning_tokens: count,
-  saved_tokens: count,
+  ...byColumnName(shownAs('count'), () => count),
   cost_usd: usd.nullable().describe('null if the price is unknown'),
   saved_usd: usd,
   held_usd: usd,
-  duration_ms: z.number(),
-  first_byte_ms: z.number().nullable(),
+  ...byColumnName(shownAs('ms'), () => z.number()),
+  ...byColumnName(shownAs('msOrNull'), () => z.number().nullable()),
   process: z.string().nullable(),
   repo: z.string().nullable(),
   key_hint: z.string().nullable().describe('the last four characters of the key'),

@@ -5,10 +5,10 @@ import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber }
 import { didYouMean } from '../../nearest-names.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
-import { needResponse } from '../../store/ledger/need-response.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
 import { capOf, isoTime, leftOf, type Standing, spentOf, teamFigures } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
+import { needResponse } from '../../store/requests/need-columns.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
 

@@ -1,4 +1,5 @@
 import type { Db } from '../database/open.ts';
+import { requestColumns } from '../ledger/request-columns.ts';
 import { createRollups } from './rollups.ts';
 import { createUsageSums, type UsageSums } from './usage-sums.ts';
 
@@ -17,15 +18,9 @@ const ROWS = 256;
 /** Longer searches for a caller, and rows that count refusals, are not waited for; their daemon may be dead. */
 export const SEARCH_MS = 60_000;
 
-/** The columns of both tables. */
-const COLUMNS = `id, ahead_ms, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, status, outcome, flags, source,
-  input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, saved_tokens, missed_tokens,
-  miss_cause, cost_nano_usd, saved_nano_usd, missed_nano_usd, hold_nano_usd, need_input_tokens, need_input_bound,
-  need_output_tokens, output_asked_tokens, need_input_nano_usd, need_output_nano_usd, need_fees_nano_usd,
-  limit_asked_tokens, output_sent_tokens, body_us, compressed_us, held_us, sent_us, first_byte_ms, duration_ms,
-  settled_ms, process_id, repo_id, agent_id, agent_version_id, session_id, admitted_us, settled_us,
-  folded, folded_ms`;
-const DETAILS = 'upstream_message_id, upstream_request_id, detail';
+/** The columns that both tables have. */
+const COLUMNS = requestColumns(({ only }) => only === undefined).join(', ');
+const DETAILS = requestColumns(({ only }) => only === 'details').join(', ');
 
 const ENDED = '(state = 1 OR (state = 2 AND at < @searchedUntil))';
 const TAKEN = `${ENDED} AND id <= @last`;

@@ -1,5 +1,5 @@
 import { requestIdAt } from '../../ids.ts';
-import { newestFrom } from '../database/newest.ts';
+import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { OUTCOMES } from '../ledger/record.ts';
 

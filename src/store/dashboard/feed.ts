@@ -1,5 +1,5 @@
 import { requestIdAt } from '../../ids.ts';
-import { newestFrom } from '../database/newest.ts';
+import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
 import type { LoggedRequest } from '../requests/request-log.ts';

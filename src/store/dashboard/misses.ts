@@ -1,6 +1,6 @@
 import { requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
-import { newestFrom } from '../database/newest.ts';
+import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { MISS_CAUSES, type MissCause, SOURCES } from '../ledger/record.ts';
 

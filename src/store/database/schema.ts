@@ -5,8 +5,8 @@ export * from './request-schema.ts';
 export * from './team-schema.ts';
 
 /**
- * The schema in one place. The SQL in migrations/ creates the tables, and a test compares the two; nothing loads this
- * file at run time. Times are UTC milliseconds, money is integer nano-USD; `..._id` of names is an id of `names`.
+ * The schema in one place. The SQL in migrations/ creates the tables, and a test compares the two; columns.ts infers the
+ * types of rows, and nothing loads this file at run time. Times are UTC milliseconds, money is integer nano-USD; `..._id` of names is an id of `names`.
  */
 export const meta = sqliteTable('meta', { key: text().primaryKey(), value: integer().notNull() });
 
@@ -345,7 +345,11 @@ export const distrustedBounds = sqliteTable(
   {
     provider: text().notNull(),
     model: text().notNull(),
-    /** `edit`, `exact`, `provider_count`, `output`, `maximum` or `price x1.4`. */
+    /**
+     * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
+     * the request; `maximum`, the model's own; `price x1.4`, the cost in relation to the dearest listed price; or `free`,
+     * of an endpoint, whose name is in place of a model.
+     */
     bound: text().notNull(),
     /** UTC milliseconds. */
     at: integer().notNull(),

@@ -69,6 +69,9 @@ export const SOURCES = {
 } as const;
 export type Source = keyof typeof SOURCES;
 
+/** SQL for usage that went through gw: imported usage is in no report of what gw served. */
+export const IS_FROM_GW = `source = ${SOURCES.gw}`;
+
 /** How the input tokens of a hold were bounded. The numbers are stored: append, never renumber. */
 export const INPUT_BOUNDS = { bytes: 1, exact: 2, edit: 3, provider_count: 4 } as const;
 

@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
+import { columnsAs } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { conditionsOf, type RequestFilter } from '../requests/find-requests.ts';
 import { MISS_COLUMNS, type MissColumns } from '../requests/miss-columns.ts';
@@ -28,7 +29,7 @@ export function listCacheMisses(
   const ids = `SELECT id FROM requests WHERE ${matching} UNION ALL SELECT id FROM journal WHERE state > 0 AND ${matching}`;
   const from = `(${ids}) f JOIN request_log r ON r.id = f.id`;
   const rows = db.prepare<[number], MissRow>(
-    `SELECT r.id, coalesce(s.external_id, '') AS session, a.name AS agent, r.detail, ${MISS_COLUMNS}
+    `SELECT r.id, coalesce(s.external_id, '') AS session, a.name AS agent, r.detail, ${columnsAs(MISS_COLUMNS, 'r')}
      FROM ${from} JOIN names a ON a.id = r.agent_id LEFT JOIN sessions s ON s.id = r.session_id
      ORDER BY r.id DESC LIMIT ?`,
   );

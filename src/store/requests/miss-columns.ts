@@ -1,17 +1,10 @@
 import { usdNumber } from '../../money.ts';
+import type { Row } from '../database/columns.ts';
 import { MISS_CAUSES, type MissCause } from '../ledger/record.ts';
 
 /** The columns of a record that hold what it missed of the provider's cache. */
-export interface MissColumns {
-  missedTokens: number;
-  missedNanoUsd: number;
-  /** A number of MISS_CAUSES. */
-  missCause: number;
-}
-
-/** SQL for the columns of record `r`. */
-export const MISS_COLUMNS =
-  'r.missed_tokens AS missedTokens, r.missed_nano_usd AS missedNanoUsd, r.miss_cause AS missCause';
+export const MISS_COLUMNS = ['missedTokens', 'missedNanoUsd', 'missCause'] as const;
+export type MissColumns = Pick<Row<'journal'>, (typeof MISS_COLUMNS)[number]>;
 
 const CAUSES = Object.keys(MISS_CAUSES) as MissCause[];
 
@@ -36,14 +29,4 @@ export function missResponse(
     message_index: place.messageIndex ?? null,
     offset: place.offset ?? null,
   };
-}
-
-/** `cache_miss` as a record's detail shows it; nothing where nothing was missed. */
-export const missDetail = (columns: MissColumns, detail: Record<string, unknown> | undefined) =>
-  columns.missedTokens === 0 ? {} : { cache_miss: missResponse(columns, detail) };
-
-/** The other fields of a row. */
-export function withoutMiss<T extends MissColumns>(row: T): Omit<T, keyof MissColumns> {
-  const { missedTokens, missedNanoUsd, missCause, ...rest } = row;
-  return rest;
 }

@@ -1,44 +1,54 @@
 import type { RequestId } from '../../ids.ts';
-import type { NanoUsd } from '../../money.ts';
+import { columnName, columnsAs, type Row as TableRow } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
+import { shownAs } from '../ledger/request-columns.ts';
 import { findRequests, type RequestFilter } from './find-requests.ts';
-import { MISS_COLUMNS, type MissColumns, missDetail, withoutMiss } from './miss-columns.ts';
-import { NEED_COLUMNS, type NeedColumns, needDetail, withoutNeed } from './need-columns.ts';
+import { MISS_COLUMNS, missResponse } from './miss-columns.ts';
+import { NEED_COLUMNS, needDetail } from './need-columns.ts';
 
 export type { RequestFilter } from './find-requests.ts';
 
+/** Fields that are names. Those of the program, its repository, the agent and its version are '' where they aren't known. */
+const NAMES = [
+  'endpoint',
+  'provider',
+  'model',
+  'askedModel',
+  'process',
+  'repo',
+  'agent',
+  'agentVersion',
+] as const;
+/** Fields that are columns. */
+const PLAIN = [
+  ...(['status', 'costNanoUsd', 'savedNanoUsd', 'holdNanoUsd', 'upstreamMessageId'] as const),
+  ...shownAs('count', 'ms', 'msOrNull'),
+];
+/** Columns that other fields are made of. */
+const RAW = [
+  ...(['outcome', 'flags', 'source', 'bodyUs', 'compressedUs', 'heldUs', 'sentUs', 'settledMs'] as const),
+  ...(['folded', 'foldedMs', 'detail'] as const),
+  ...MISS_COLUMNS,
+  ...NEED_COLUMNS,
+];
+
+/** Fields that come from other tables, by their SQL. The session is the agent's own id of it. */
+const JOINED = {
+  timeMs: 'r.at',
+  project: 'p.name',
+  keyHint: "coalesce(k.hint, '')",
+  session: "coalesce(s.external_id, '')",
+};
+
+type Same = Pick<TableRow<'journal'>, 'id' | (typeof PLAIN)[number]> &
+  Record<(typeof NAMES)[number] | 'project' | 'keyHint' | 'session', string> & { timeMs: number };
+type Row = Same & Pick<TableRow<'journal'>, (typeof RAW)[number]>;
+
 /** A request record as it is read back. */
-export interface LoggedRequest {
-  id: RequestId;
-  timeMs: number;
-  project: string;
-  keyHint: string;
-  endpoint: string;
-  provider: string;
-  model: string;
-  askedModel: string;
-  status: number;
+export interface LoggedRequest extends Same {
   outcome: Outcome;
   flags: Flag[];
-  inputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
-  reasoningTokens: number;
-  savedTokens: number;
-  costNanoUsd: NanoUsd;
-  savedNanoUsd: NanoUsd;
-  holdNanoUsd: NanoUsd;
-  durationMs: number;
-  firstByteMs: number | null;
-  /** The calling program and its git repository; '' where they aren't known. */
-  process: string;
-  repo: string;
-  /** The agent, its version and its own id of the session; '' where they aren't known. */
-  agent: string;
-  agentVersion: string;
-  session: string;
   source: Source;
   /** UTC milliseconds; null where nothing was held, or it isn't known. */
   heldAt: number | null;
@@ -46,7 +56,6 @@ export interface LoggedRequest {
   timings: Timings;
   /** The refusals that the record stands for, if there are several, and when the last of them was refused. */
   folded?: { count: number; lastAt: number };
-  upstreamMessageId: string | null;
   detail: Record<string, unknown>;
 }
 
@@ -58,37 +67,12 @@ interface Timings {
   sent: number | null;
 }
 
-type Derived = 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'folded' | 'detail';
-
-interface Row extends Omit<LoggedRequest, Derived>, NeedColumns, MissColumns {
-  outcome: number;
-  flags: number;
-  source: number;
-  bodyUs: number | null;
-  compressedUs: number | null;
-  heldUs: number | null;
-  sentUs: number | null;
-  settledMs: number | null;
-  folded: number;
-  foldedMs: number | null;
-  detail: string | null;
-}
-
-const SELECT = `SELECT r.id, r.at AS timeMs, p.name AS project, coalesce(k.hint, '') AS keyHint, e.name AS endpoint, v.name AS provider,
-  m.name AS model, a.name AS askedModel, r.status, r.outcome, r.flags, r.input_tokens AS inputTokens,
-  r.cached_input_tokens AS cachedInputTokens, r.cache_write_tokens AS cacheWriteTokens,
-  r.output_tokens AS outputTokens, r.reasoning_tokens AS reasoningTokens, r.saved_tokens AS savedTokens,
-  r.cost_nano_usd AS costNanoUsd, r.saved_nano_usd AS savedNanoUsd, r.hold_nano_usd AS holdNanoUsd,
-  r.duration_ms AS durationMs, r.first_byte_ms AS firstByteMs, c.name AS process,
-  g.name AS repo, t.name AS agent, w.name AS agentVersion, coalesce(s.external_id, '') AS session, r.source,
-  r.body_us AS bodyUs, r.compressed_us AS compressedUs, r.held_us AS heldUs, r.sent_us AS sentUs,
-  r.settled_ms AS settledMs, r.folded, r.folded_ms AS foldedMs, r.upstream_message_id AS upstreamMessageId, r.detail, ${MISS_COLUMNS}, ${NEED_COLUMNS}
+const SAME = ['id', ...(Object.keys(JOINED) as (keyof typeof JOINED)[]), ...NAMES, ...PLAIN] as const;
+const SELECT = `SELECT ${columnsAs(['id', ...PLAIN, ...RAW], 'r')},
+  ${Object.entries(JOINED).map(([field, sql]) => `${sql} AS ${field}`)}, ${NAMES.map((field) => `${field}_name.name AS ${field}`)}
   FROM request_log r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
-  JOIN names e ON e.id = r.endpoint_id JOIN names v ON v.id = r.provider_id
-  JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id
-  JOIN names c ON c.id = r.process_id JOIN names g ON g.id = r.repo_id
-  JOIN names t ON t.id = r.agent_id JOIN names w ON w.id = r.agent_version_id
-  LEFT JOIN sessions s ON s.id = r.session_id WHERE r.id = ?`;
+  LEFT JOIN sessions s ON s.id = r.session_id
+  ${NAMES.map((field) => `JOIN names ${field}_name ON ${field}_name.id = r.${columnName(field)}_id`).join(' ')} WHERE r.id = ?`;
 
 const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
 const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
@@ -108,24 +92,27 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
 }
 
 function read(row: Row): LoggedRequest {
-  const { timeMs } = row;
-  const { outcome, flags, source, bodyUs, compressedUs, heldUs, sentUs, settledMs, ...others } = row;
-  const { folded, foldedMs, detail, ...rest } = others;
-  const recorded = detail === null ? undefined : (JSON.parse(detail) as Record<string, unknown>);
+  const { timeMs, outcome, flags, source, settledMs, heldUs, folded, foldedMs } = row;
+  const recorded = row.detail === null ? undefined : (JSON.parse(row.detail) as Record<string, unknown>);
   const ms = (us: number | null) => (us === null ? null : us / 1_000);
   return {
-    ...withoutMiss(withoutNeed(rest)),
+    ...(Object.fromEntries(SAME.map((name) => [name, row[name]])) as unknown as Same),
     outcome: OUTCOME_NAMES[outcome] ?? 'ok',
     flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
     source: SOURCE_NAMES[source] ?? 'gw',
     heldAt: heldUs === null ? null : Math.round(timeMs + heldUs / 1_000),
     settledAt: settledMs === null ? null : timeMs + settledMs,
-    timings: { body: ms(bodyUs), compressed: ms(compressedUs), held: ms(heldUs), sent: ms(sentUs) },
+    timings: {
+      body: ms(row.bodyUs),
+      compressed: ms(row.compressedUs),
+      held: ms(heldUs),
+      sent: ms(row.sentUs),
+    },
     ...(folded === 0 ? {} : { folded: { count: 1 + folded, lastAt: timeMs + (foldedMs ?? 0) } }),
     detail: {
       ...recorded,
-      ...missDetail(rest, recorded),
-      ...needDetail(rest),
+      ...(row.missedTokens !== 0 && { cache_miss: missResponse(row, recorded) }),
+      ...needDetail(row),
     },
   };
 }

@@ -1,11 +1,28 @@
 import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
+import { byColumnName } from '../database/columns.ts';
+import { shownAs } from '../ledger/request-columns.ts';
 import type { LoggedRequest } from './request-log.ts';
 
+const COUNTS = shownAs('count');
+const DURATIONS = shownAs('ms');
+const OPTIONAL_DURATIONS = shownAs('msOrNull');
+
+type Response = ReturnType<typeof responseOf>;
+
 /** A record as `GET /v1/requests/{id}` and `gw requests --json` return it; `nano` adds the amounts in nano-USD. */
-export function requestResponse(request: LoggedRequest, { nano = false } = {}): Record<string, unknown> {
+export function requestResponse(
+  request: LoggedRequest,
+  options: { nano: true },
+): Response & ReturnType<typeof nanoAmounts>;
+export function requestResponse(request: LoggedRequest): Response;
+export function requestResponse(request: LoggedRequest, { nano = false } = {}): Response {
+  return responseOf(request, nano);
+}
+
+function responseOf(request: LoggedRequest, nano: boolean) {
   return {
-    object: 'request',
+    object: 'request' as const,
     id: formatRequestId(request.id),
     created_at: new Date(request.timeMs).toISOString(),
     project_id: request.project,
@@ -15,20 +32,18 @@ export function requestResponse(request: LoggedRequest, { nano = false } = {}): 
     asked_model: request.askedModel,
     status: request.status,
     outcome: request.outcome,
-    ...(request.folded ? { count: request.folded.count, last_at: timeOf(request.folded.lastAt) } : {}),
+    ...(request.folded && {
+      count: request.folded.count,
+      last_at: new Date(request.folded.lastAt).toISOString(),
+    }),
     flags: request.flags,
-    input_tokens: request.inputTokens,
-    cached_input_tokens: request.cachedInputTokens,
-    cache_write_tokens: request.cacheWriteTokens,
-    output_tokens: request.outputTokens,
-    reasoning_tokens: request.reasoningTokens,
-    saved_tokens: request.savedTokens,
+    ...byColumnName(COUNTS, (name) => request[name]),
     cost_usd: request.flags.includes('unpriced') ? null : usdNumber(request.costNanoUsd),
     saved_usd: usdNumber(request.savedNanoUsd),
     held_usd: usdNumber(request.holdNanoUsd),
-    ...(nano ? nanoAmounts(request) : {}),
-    duration_ms: request.durationMs,
-    first_byte_ms: request.firstByteMs,
+    ...(nano && nanoAmounts(request)),
+    ...byColumnName(DURATIONS, (name) => request[name]),
+    ...byColumnName(OPTIONAL_DURATIONS, (name) => request[name]),
     process: request.process || null,
     repo: request.repo || null,
     key_hint: request.keyHint || null,
@@ -52,6 +67,6 @@ export function requestResponse(request: LoggedRequest, { nano = false } = {}): 
 const timeOf = (timeMs: number | null): string | null =>
   timeMs === null ? null : new Date(timeMs).toISOString();
 
-function nanoAmounts({ costNanoUsd, savedNanoUsd, holdNanoUsd }: LoggedRequest): Record<string, number> {
+function nanoAmounts({ costNanoUsd, savedNanoUsd, holdNanoUsd }: LoggedRequest) {
   return { cost_nano_usd: costNanoUsd, saved_nano_usd: savedNanoUsd, held_nano_usd: holdNanoUsd };
 }

@@ -1,4 +1,4 @@
-import { newestFrom } from '../database/newest.ts';
+import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 
 /** The recorded score of a request: how much its prompt needs the strong tier. */

@@ -21,6 +21,7 @@ import {
   startDaemon,
 } from '../../support/simulator.ts';
 
+const FAILURES: ReadonlySet<Outcome> = new Set(['upstream_error', 'upstream_failed', 'refused', 'crashed']);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const ZONES = [
@@ -126,7 +127,7 @@ function figuresOf(record: RequestRecord): UsageFigures {
   return {
     requests: 1,
     blockedRequests: record.outcome === 'blocked' ? 1 : 0,
-    failedRequests: ['ok', 'blocked', 'client_gone', 'capped'].includes(record.outcome) ? 0 : 1,
+    failedRequests: FAILURES.has(record.outcome) ? 1 : 0,
     unpricedRequests: record.flags & FLAGS.unpriced ? 1 : 0,
     inputTokens: usage.inputTokens,
     cachedInputTokens: usage.cachedInputTokens,

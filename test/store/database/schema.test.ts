@@ -1,6 +1,9 @@
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { COUNTERS } from '../../../src/store/archive/usage-sums.ts';
+import type { Db } from '../../../src/store/database/open.ts';
 import * as schema from '../../../src/store/database/schema.ts';
+import { requestColumns, writer } from '../../../src/store/ledger/request-columns.ts';
 import { memoryDatabase } from '../../support/simulator.ts';
 
 interface Column {
@@ -68,4 +71,51 @@ test('every table is STRICT, so that a column holds what it says', async () => {
     .pluck()
     .all();
   expect(lax).toEqual(['__drizzle_migrations']);
+});
+
+describe('the columns of a request', () => {
+  const IN_ORDER_ONLY = ['ahead_ms', 'admitted_us', 'settled_us'];
+  const columnsOf = (db: Db, table: string) =>
+    (db.pragma(`table_info(${table})`) as Column[]).map(({ name }) => name).sort();
+
+  test.each([
+    ['journal', requestColumns(() => true)],
+    ['requests', requestColumns(({ only }) => only === undefined)],
+    ['request_details', ['id', ...requestColumns(({ only }) => only === 'details')]],
+  ])('are those of %s', async (table, columns) => {
+    expect(columnsOf(await memoryDatabase(), table)).toEqual([...columns].sort());
+  });
+
+  test('are those of the view of both, with the time', async () => {
+    const read = requestColumns(({ only }) => only !== 'journal');
+    expect(columnsOf(await memoryDatabase(), 'request_log')).toEqual(
+      [...read.filter((name) => !IN_ORDER_ONLY.includes(name)), 'at'].sort(),
+    );
+  });
+
+  test('are written in the order of their values', async () => {
+    const seen: unknown[] = [];
+    const record = writer<{ a: number; b: string }>({ run: (...values) => seen.push(...values) }, [
+      ({ a }) => a,
+      ({ b }) => b,
+      () => null,
+    ]);
+    record({ a: 1, b: 'two' });
+    record({ a: 3, b: 'four' });
+    expect(seen).toEqual([1, 'two', null, 3, 'four', null]);
+  });
+});
+
+test('the figures of a rollup are those of each table that sums them', async () => {
+  const db = await memoryDatabase();
+  for (const [table, keys] of [
+    ['usage_hours', 2],
+    ['usage_sums', 5],
+  ] as const) {
+    const stored = db.pragma(`table_info(${table})`) as Column[];
+    expect(
+      stored.slice(keys).map(({ name }) => name),
+      table,
+    ).toEqual(COUNTERS);
+  }
 });

@@ -1,0 +1,31 @@
+import type * as schema from './schema.ts';
+
+/** The tables, by their names in the schema. */
+export type TableName = keyof typeof schema;
+
+/** A row of a table, as the schema describes it. */
+export type Row<Table extends TableName> = (typeof schema)[Table]['$inferSelect'];
+
+/** The name in SQL of a column, which the schema's rows have in camel case. */
+export type ColumnName<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${ColumnName<Rest>}`
+  : '';
+
+export function columnName<Name extends string>(name: Name): ColumnName<Name> {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as ColumnName<Name>;
+}
+
+/** SQL that selects columns under their names in the schema. `from`: the table's alias, if the statement needs one. */
+export function columnsAs(names: readonly string[], from?: string): string {
+  const prefix = from === undefined ? '' : `${from}.`;
+  return names
+    .map((name) => (columnName(name) === name ? prefix + name : `${prefix}${columnName(name)} AS ${name}`))
+    .join(', ');
+}
+
+/** Fields of an object under the names of their columns. */
+export const byColumnName = <Name extends string, Value>(
+  names: readonly Name[],
+  read: (name: Name) => Value,
+): Record<ColumnName<Name>, Value> =>
+  Object.fromEntries(names.map((name) => [columnName(name), read(name)])) as Record<ColumnName<Name>, Value>;
