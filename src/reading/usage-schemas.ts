@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { SESSION_COUNTS } from '../store/archive/rollups.ts';
+import { COUNTS } from '../store/archive/usage-sums.ts';
+import { byColumnName } from '../store/database/columns.ts';
 import { GROUP_BYS, type GroupBy } from '../store/reports/query.ts';
 import { TEAM_GROUPINGS } from '../store/team/usage-query.ts';
 
@@ -8,16 +11,7 @@ export const usd = z.number().describe('US dollars, at most 9 decimal places');
 export const nanoUsd = z.number().int().describe('billionths of a US dollar');
 
 const figures = {
-  requests: count,
-  blocked_requests: count,
-  failed_requests: count,
-  unpriced_requests: count,
-  input_tokens: count,
-  cached_input_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
-  reasoning_tokens: count,
-  saved_tokens: count,
+  ...byColumnName(COUNTS, () => count),
   cost_usd: usd,
   saved_usd: usd,
   missed_tokens: count.describe("input that the provider's cache could have served"),
@@ -102,12 +96,8 @@ export const Session = z.object({
   repo: z.string().nullable(),
   first_at: time,
   last_at: time,
+  ...byColumnName(SESSION_COUNTS, () => count),
   requests: count.describe('ended ones; blocked and failed ones too'),
-  blocked_requests: count,
-  input_tokens: count,
-  cached_input_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
   cost_usd: usd,
   cost_nano_usd: nanoUsd,
 });

@@ -1,5 +1,7 @@
 import { notFound } from '../../errors.ts';
 import { usdNumber } from '../../money.ts';
+import { SESSION_COUNTS } from '../../store/archive/rollups.ts';
+import { byColumnName } from '../../store/database/columns.ts';
 import type { Db } from '../../store/database/open.ts';
 import { listSessions, type Session } from '../../store/reports/sessions.ts';
 import type { SessionsQuery } from '../reader.ts';
@@ -26,12 +28,7 @@ function viewOf(session: Session): SessionView {
     repo: session.repo || null,
     first_at: new Date(session.firstAt).toISOString(),
     last_at: new Date(session.lastAt).toISOString(),
-    requests: session.requests,
-    blocked_requests: session.blockedRequests,
-    input_tokens: session.inputTokens,
-    cached_input_tokens: session.cachedInputTokens,
-    cache_write_tokens: session.cacheWriteTokens,
-    output_tokens: session.outputTokens,
+    ...byColumnName(SESSION_COUNTS, (name) => session[name]),
     cost_usd: usdNumber(session.costNanoUsd),
     cost_nano_usd: session.costNanoUsd,
   };

@@ -1,7 +1,15 @@
+import { columnName } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { bucketOf } from '../database/usage-bucket.ts';
 import { BILLED_NANO_USD, FLAGS, OUTCOMES, SOURCES } from '../ledger/record.ts';
-import { ADD_COUNTERS, COUNTERS, type Counter, type UsageSums } from './usage-sums.ts';
+import {
+  ADD_COUNTERS,
+  COUNTERS,
+  type Counter,
+  FIGURES,
+  type UsageFigures,
+  type UsageSums,
+} from './usage-sums.ts';
 
 /** What usage is told apart by: the columns of `usage_dims`. */
 export const DIMS = [
@@ -18,24 +26,37 @@ export const DIMS = [
 
 const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
 
-/** SQL for the requests of a record that a budget blocked. */
-export const BLOCKED = `iif(outcome = ${OUTCOMES.blocked}, 1 + folded, 0)`;
-
-/** SQL for the figures of one record. */
-const FIGURES: Partial<Record<Counter, string>> = {
+/** SQL for the figures of one record, of those that have no column of their name or are not simply that. */
+const OF_RECORD: Partial<Record<keyof UsageFigures, string>> = {
   requests: '1 + folded',
-  blocked_requests: BLOCKED,
-  failed_requests: `iif(outcome IN (${FAILURES.join(', ')}), 1 + folded, 0)`,
-  unpriced_requests: `(flags & ${FLAGS.unpriced}) <> 0`,
-  cost_nano_usd: BILLED_NANO_USD,
+  blockedRequests: `iif(outcome = ${OUTCOMES.blocked}, 1 + folded, 0)`,
+  failedRequests: `iif(outcome IN (${FAILURES.join(', ')}), 1 + folded, 0)`,
+  unpricedRequests: `(flags & ${FLAGS.unpriced}) <> 0`,
+  costNanoUsd: BILLED_NANO_USD,
 };
+const figureOf = (name: keyof UsageFigures) => OF_RECORD[name] ?? columnName(name);
 /** SQL for a record as a row of usage: its dimensions and its figures. */
 export const FIGURES_OF_RECORD = [
   'at AS bucket',
   ...DIMS,
-  ...COUNTERS.map((name) => `${FIGURES[name] ?? name} AS ${name}`),
+  ...FIGURES.map((name) => `${figureOf(name)} AS ${columnName(name)}`),
 ].join(', ');
-const SUMS = COUNTERS.map((name) => `sum(${FIGURES[name] ?? name}) AS ${name}`).join(', ');
+/** SQL for the sums of figures over records. */
+const sums = (figures: readonly (keyof UsageFigures)[]) =>
+  figures.map((name) => `sum(${figureOf(name)}) AS ${columnName(name)}`).join(', ');
+
+/** The figures of a session besides its cost. */
+export const SESSION_COUNTS = [
+  'requests',
+  'blockedRequests',
+  'inputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+] as const;
+export const SESSION_FIGURES = [...SESSION_COUNTS, 'costNanoUsd'] as const;
+/** SQL for what records add to their session: figures, the first and the last time, the repository. */
+export const SESSION_SUMS = `${sums(SESSION_FIGURES)}, min(at) AS first, max(at) AS last, max(repo_id) AS repo`;
 
 /** Usage is read by quarters of an hour, which buckets are made of. */
 const QUARTER_MS = 900_000;
@@ -76,9 +97,12 @@ export function createUsageRows(db: Db): UsageRows {
   };
 }
 
-export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where: string }): Rollups {
+export function createRollups(
+  db: Db,
+  { sums: usageSums, where }: { sums: UsageSums; where: string },
+): Rollups {
   const select = db.prepare<[Record<string, number>], Group>(
-    `SELECT min(at) AS at, ${DIMS.join(', ')}, ${SUMS} FROM journal WHERE ${where}
+    `SELECT min(at) AS at, ${DIMS.join(', ')}, ${sums(FIGURES)} FROM journal WHERE ${where}
      GROUP BY at / ${QUARTER_MS}, ${DIMS.join(', ')}`,
   );
   const rows = createUsageRows(db);
@@ -88,20 +112,15 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
      ON CONFLICT DO UPDATE SET version = version + 1`,
   );
   const updateSessions = db.prepare<[Record<string, number>]>(
-    `UPDATE sessions SET requests = requests + j.n, blocked_requests = blocked_requests + j.blocked,
-     input_tokens = input_tokens + j.input, cached_input_tokens = cached_input_tokens + j.cached,
-     cache_write_tokens = cache_write_tokens + j.written, output_tokens = output_tokens + j.output,
-     cost_nano_usd = cost_nano_usd + j.cost,
+    `UPDATE sessions SET
+     ${SESSION_FIGURES.map(columnName).map((name) => `${name} = sessions.${name} + j.${name}`)},
      first_at = iif(first_at = 0, j.first, first_at), last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
-     FROM (SELECT session_id AS session, sum(1 + folded) AS n, sum(${BLOCKED}) AS blocked,
-       sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, min(at) AS first, max(at) AS last,
-       max(repo_id) AS repo
+     FROM (SELECT session_id AS session, ${SESSION_SUMS}
        FROM journal WHERE session_id <> 0 AND ${where} GROUP BY session_id) j WHERE sessions.id = j.session`,
   );
   return {
     add(parameters) {
-      const summedUntil = sums.until();
+      const summedUntil = usageSums.until();
       const buckets = new Set<number>();
       for (const group of select.all(parameters)) {
         const counts = COUNTERS.map((name) => group[name]);
@@ -114,7 +133,7 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
         if (group.source === SOURCES.gw) buckets.add(bucket);
         // The request ran for long, or its daemon died long ago.
         if (bucket < summedUntil && group.source === SOURCES.gw)
-          sums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);
+          usageSums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);
       }
       for (const bucket of buckets) markForTeam.run(bucket);
       updateSessions.run(parameters);

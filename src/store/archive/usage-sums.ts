@@ -1,23 +1,25 @@
+import { columnName, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
 
-/** The columns of a rollup row that are added up. */
-export const COUNTERS = [
+/** The figures of a rollup: sums over records. */
+export type UsageFigures = Omit<Row<'usageHours'>, 'bucket' | 'dimsId'>;
+
+export const COUNTS = [
   'requests',
-  'blocked_requests',
-  'failed_requests',
-  'unpriced_requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'saved_tokens',
-  'cost_nano_usd',
-  'saved_nano_usd',
-  'missed_tokens',
-  'missed_nano_usd',
-] as const;
+  'blockedRequests',
+  'failedRequests',
+  'unpricedRequests',
+  'inputTokens',
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'savedTokens',
+] as const satisfies (keyof UsageFigures)[];
+/** In the order of the columns of `usage_sums`. Input that the cache could have served comes with what it cost beyond that. */
+export const FIGURES = [...COUNTS, 'costNanoUsd', 'savedNanoUsd', 'missedTokens', 'missedNanoUsd'] as const;
+export const COUNTERS = FIGURES.map(columnName);
 export type Counter = (typeof COUNTERS)[number];
 
 /** The end of an upsert that adds the counters of the new row to the stored ones. */

@@ -1,25 +1,10 @@
-import type { NanoUsd } from '../../money.ts';
-import { SOURCES } from '../ledger/record.ts';
+import { FIGURES, type UsageFigures } from '../archive/usage-sums.ts';
+import { columnName } from '../database/columns.ts';
 
-/** The figures of a report row. `requests` includes blocked and failed ones. */
-export interface UsageFigures {
-  requests: number;
-  blockedRequests: number;
-  failedRequests: number;
-  unpricedRequests: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
-  reasoningTokens: number;
-  savedTokens: number;
-  costNanoUsd: NanoUsd;
-  savedNanoUsd: NanoUsd;
-  /** Input that the provider's cache could have served, and what it cost beyond that. */
-  missedTokens: number;
-  missedNanoUsd: NanoUsd;
-}
+export type { UsageFigures } from '../archive/usage-sums.ts';
+export { IS_FROM_GW as FROM_GW } from '../ledger/record.ts';
 
+/** A row of a report. `requests` includes blocked and failed ones. */
 export interface UsageRow extends UsageFigures {
   /** The day (YYYY-MM-DD), `provider/model`, name of a project, program, agent or key, path of a repository, or session. */
   key: string;
@@ -27,36 +12,16 @@ export interface UsageRow extends UsageFigures {
   subkey?: string;
 }
 
-const FIGURES: Record<keyof UsageFigures, string> = {
-  requests: 'requests',
-  blockedRequests: 'blocked_requests',
-  failedRequests: 'failed_requests',
-  unpricedRequests: 'unpriced_requests',
-  inputTokens: 'input_tokens',
-  cachedInputTokens: 'cached_input_tokens',
-  cacheWriteTokens: 'cache_write_tokens',
-  outputTokens: 'output_tokens',
-  reasoningTokens: 'reasoning_tokens',
-  savedTokens: 'saved_tokens',
-  costNanoUsd: 'cost_nano_usd',
-  savedNanoUsd: 'saved_nano_usd',
-  missedTokens: 'missed_tokens',
-  missedNanoUsd: 'missed_nano_usd',
-};
-const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
 /** SQL for the figures, summed over rows `u`. */
-export const SUMS = FIGURE_NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${name}`).join(', ');
-
-/** SQL for usage that went through gw: imported usage is in no report of what gw served. */
-export const FROM_GW = `source = ${SOURCES.gw}`;
+export const SUMS = FIGURES.map((name) => `sum(u.${columnName(name)}) AS ${name}`).join(', ');
 
 /** Adds figures to a total. */
 export function addFigures(total: UsageFigures, figures: UsageFigures): void {
-  for (const name of FIGURE_NAMES) total[name] += figures[name];
+  for (const name of FIGURES) total[name] += figures[name];
 }
 
 export function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
-  const total = Object.fromEntries(FIGURE_NAMES.map((name) => [name, 0])) as unknown as UsageFigures;
+  const total = Object.fromEntries(FIGURES.map((name) => [name, 0])) as unknown as UsageFigures;
   for (const row of rows) addFigures(total, row);
   return total;
 }

@@ -1,10 +1,10 @@
-import type { NanoUsd } from '../../money.ts';
-import { BLOCKED } from '../archive/rollups.ts';
+import { SESSION_FIGURES, SESSION_SUMS } from '../archive/rollups.ts';
+import { columnName, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
 
 /** An agent's session, with the figures of its ended requests. */
-export interface Session {
+export interface Session extends Pick<Row<'sessions'>, (typeof SESSION_FIGURES)[number]> {
   /** The agent's own id. */
   id: string;
   /** '' where it isn't known. */
@@ -16,13 +16,6 @@ export interface Session {
   /** UTC milliseconds of its first and last request. */
   firstAt: number;
   lastAt: number;
-  requests: number;
-  blockedRequests: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
-  costNanoUsd: NanoUsd;
 }
 
 /** Which sessions to list; undefined fields match all. */
@@ -41,22 +34,15 @@ const WHERE = `(@id IS NULL OR s.external_id = @id) AND (@projectId IS NULL OR s
 /** The sessions that match, the last active first. Their figures are those of the archive and of the journal. */
 export function listSessions(db: Db, { id, projectId, agent, since, limit }: SessionFilter): Session[] {
   const select = db.prepare<[Record<string, string | number | null>], Session>(
-    `WITH j AS MATERIALIZED (SELECT session_id, sum(1 + folded) AS n, sum(${BLOCKED}) AS blocked,
-       sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, min(at) AS first, max(at) AS last,
-       max(repo_id) AS repo FROM journal
+    `WITH j AS MATERIALIZED (SELECT session_id, ${SESSION_SUMS} FROM journal
        WHERE state > 0 AND source = ${SOURCES.gw} AND session_id <> 0 GROUP BY session_id),
      found AS (SELECT id FROM (SELECT s.id FROM sessions s
          WHERE ${WHERE} AND s.last_at > 0 AND (@since IS NULL OR s.last_at >= @since) ORDER BY s.last_at DESC LIMIT @limit)
        UNION SELECT s.id FROM j JOIN sessions s ON s.id = j.session_id
          WHERE ${WHERE} AND (@since IS NULL OR j.last >= @since))
      SELECT s.external_id AS id, a.name AS agent, v.name AS agentVersion, p.name AS project, r.name AS repo,
-       iif(s.first_at = 0, j.first, s.first_at) AS firstAt, max(s.last_at, coalesce(j.last, 0)) AS lastAt, s.requests + coalesce(j.n, 0) AS requests,
-       s.blocked_requests + coalesce(j.blocked, 0) AS blockedRequests,
-       s.input_tokens + coalesce(j.input, 0) AS inputTokens,
-       s.cached_input_tokens + coalesce(j.cached, 0) AS cachedInputTokens,
-       s.cache_write_tokens + coalesce(j.written, 0) AS cacheWriteTokens,
-       s.output_tokens + coalesce(j.output, 0) AS outputTokens, s.cost_nano_usd + coalesce(j.cost, 0) AS costNanoUsd
+       iif(s.first_at = 0, j.first, s.first_at) AS firstAt, max(s.last_at, coalesce(j.last, 0)) AS lastAt,
+       ${SESSION_FIGURES.map((name) => `s.${columnName(name)} + coalesce(j.${columnName(name)}, 0) AS ${name}`)}
      FROM found CROSS JOIN sessions s ON s.id = found.id LEFT JOIN j ON j.session_id = s.id
      JOIN names a ON a.id = s.agent_id JOIN names v ON v.id = s.agent_version_id
      JOIN names r ON r.id = max(s.repo_id, coalesce(j.repo, 0)) JOIN projects p ON p.id = s.project_id

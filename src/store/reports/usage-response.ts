@@ -1,4 +1,6 @@
 import { usdNumber } from '../../money.ts';
+import { COUNTS } from '../archive/usage-sums.ts';
+import { byColumnName } from '../database/columns.ts';
 import { type GroupBy, type Grouping, groupingsOf } from './query.ts';
 import type { UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
 
@@ -51,16 +53,7 @@ function fieldOf(grouping: Grouping): string {
 
 function figuresOf(figures: UsageFigures, nano: boolean): Record<string, number> {
   return {
-    requests: figures.requests,
-    blocked_requests: figures.blockedRequests,
-    failed_requests: figures.failedRequests,
-    unpriced_requests: figures.unpricedRequests,
-    input_tokens: figures.inputTokens,
-    cached_input_tokens: figures.cachedInputTokens,
-    cache_write_tokens: figures.cacheWriteTokens,
-    output_tokens: figures.outputTokens,
-    reasoning_tokens: figures.reasoningTokens,
-    saved_tokens: figures.savedTokens,
+    ...byColumnName(COUNTS, (name) => figures[name]),
     cost_usd: usdNumber(figures.costNanoUsd),
     saved_usd: usdNumber(figures.savedNanoUsd),
     ...(nano ? { cost_nano_usd: figures.costNanoUsd, saved_nano_usd: figures.savedNanoUsd } : {}),

@@ -1,18 +1,8 @@
+import { COUNTS } from '../archive/usage-sums.ts';
+import { columnName } from '../database/columns.ts';
+
 /** The figures that a team gets, by their columns here and there. */
-export const TEAM_FIGURES = [
-  'requests',
-  'blocked_requests',
-  'failed_requests',
-  'unpriced_requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'saved_tokens',
-  'cost_nano_usd',
-  'saved_nano_usd',
-] as const;
+export const TEAM_FIGURES = ([...COUNTS, 'costNanoUsd', 'savedNanoUsd'] as const).map(columnName);
 
 /** What one key of this gateway used of a model, for a project, in an hour. */
 export type TeamUsageRow = {
