@@ -1,32 +1,20 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { hashKey } from './callers.ts';
 
 export { hashKey } from './callers.ts';
 
-export interface Key {
-  id: number;
-  project: string;
-  admin: boolean;
-  label: string | null;
-  /** The key's last four characters. */
-  hint: string;
-  createdAt: number;
-  revokedAt: number | null;
-  expiresAt: number | null;
+type KeyRow = Omit<Row<'keys'>, 'projectId' | 'hash' | 'oldHash' | 'rotatedAt'> & { project: string };
+
+export interface Key extends Omit<KeyRow, 'models'> {
   /** The models that it may name; null: all. */
   models: string[] | null;
-  /** Requests that it may make in a minute; null: any number. */
-  rpm: number | null;
-  /** The key before the last rotation works until then. */
-  oldUntil: number | null;
-  /** The team's id of it; null for a key of this gateway. */
-  teamKeyId: number | null;
 }
 
-type Row = Omit<Key, 'admin' | 'models'> & { admin: number; models: string | null };
+type StoredKey = Omit<KeyRow, 'admin'> & { admin: number };
 
 /** What a key may do, and until when. */
 export interface KeyLimits {
@@ -88,12 +76,12 @@ export function insertKey(db: Db, options: NewKey): { id: number; key: string } 
 export async function listKeys(db: Db, projectId?: number): Promise<Key[]> {
   const rows =
     projectId === undefined
-      ? db.prepare<[], Row>(`${SELECT} ORDER BY k.id`).all()
-      : db.prepare<[number], Row>(`${SELECT} AND k.project_id = ? ORDER BY k.id`).all(projectId);
+      ? db.prepare<[], StoredKey>(`${SELECT} ORDER BY k.id`).all()
+      : db.prepare<[number], StoredKey>(`${SELECT} AND k.project_id = ? ORDER BY k.id`).all(projectId);
   return toKeys(rows);
 }
 
-function toKeys(rows: Row[]): Key[] {
+function toKeys(rows: StoredKey[]): Key[] {
   return rows.map(({ admin, models, ...row }) => ({
     ...row,
     admin: admin === 1,
@@ -160,7 +148,9 @@ export async function rotateKey(
 }
 
 function liveKey(db: Db, id: number): Key {
-  const [row] = toKeys(db.prepare<[number], Row>(`${SELECT} AND k.id = ? AND k.revoked_at IS NULL`).all(id));
+  const [row] = toKeys(
+    db.prepare<[number], StoredKey>(`${SELECT} AND k.id = ? AND k.revoked_at IS NULL`).all(id),
+  );
   if (row) return row;
   throw unknownKey(id);
 }

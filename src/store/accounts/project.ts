@@ -1,13 +1,9 @@
-export type Plan = 'free' | 'pro' | 'team';
+import type { Row } from '../database/columns.ts';
+
+export type Plan = Row<'projects'>['plan'];
 
 export const PLANS: readonly Plan[] = ['free', 'pro', 'team'];
 
-export interface Project {
-  id: number;
-  name: string;
-  plan: Plan;
-  createdAt: number;
-  pausedAt: number | null;
-}
+export type Project = Omit<Row<'projects'>, 'removedAt' | 'cutAt'>;
 
 export const DEFAULT_PROJECT = 'default';

@@ -1,22 +1,9 @@
-import type { RequestId } from '../../ids.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 
 /** A bound of a hold that a provider's report has exceeded. */
-export interface DistrustedBound {
-  provider: string;
-  model: string;
-  /**
-   * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
-   * the request; `maximum`, the model's own; `code`, what a round of code adds; `price x1.4`, the cost in relation to the dearest listed price; or `free`, of
-   * an endpoint, whose name is in place of a model.
-   */
-  bound: string;
-  /** UTC milliseconds. */
-  at: number;
-  /** The request whose report exceeded the bound. */
-  requestId: RequestId;
-}
+export type DistrustedBound = Row<'distrustedBounds'>;
 
 /** How long a bound stays off, unless a person switches it on before. */
 const DISTRUST_MS = 30 * 86_400_000;

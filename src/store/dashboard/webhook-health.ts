@@ -1,3 +1,4 @@
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 
 /** The health of a webhook. Its URL may contain a secret, so only the host is shown. */
@@ -21,14 +22,10 @@ export interface WebhookHealth {
   error: string | null;
 }
 
-interface EndpointRow {
-  id: number;
+interface EndpointRow
+  extends Pick<Row<'webhookEndpoints'>, 'id' | 'url' | 'format' | 'disabledAt' | 'disabledReason'> {
   project: string;
   plan: string;
-  url: string;
-  format: string;
-  disabledAt: number | null;
-  disabledReason: string | null;
 }
 
 type Attempt = Pick<WebhookHealth, 'attemptedAt' | 'status' | 'error'>;

@@ -1,17 +1,13 @@
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
 import { createRequestIds, MAX_SLOTS, type RequestId, type RequestIds } from '../../ids.ts';
+import type { Row } from './columns.ts';
 import { stampDatabase } from './file-watch.ts';
 import { isLockFree } from './lock.ts';
 import type { Db } from './open.ts';
 
 /** A daemon that uses the database. Its holds and its request ids carry its slot. */
-export interface DaemonRow {
-  slot: number;
-  instanceId: string;
-  pid: number;
-  lockPath: string;
-}
+export type DaemonRow = Omit<Row<'daemons'>, 'startedAt'>;
 
 const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
 

@@ -1,5 +1,6 @@
 import { type Calendar, createCalendar, type Span } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { type BudgetTerms, spanOf } from './terms.ts';
 
@@ -38,26 +39,8 @@ export interface TeamTerms {
   forget(): void;
 }
 
-interface Membership {
-  timezone: string;
-  offsetMs: number;
-  unreachableSince: number | null;
-  frozen: number;
-}
-
-interface StandingRow {
-  cap: NanoUsd;
-  reserve: NanoUsd;
-  start: number;
-  ends: number;
-  left: NanoUsd;
-  unspent: NanoUsd;
-  posted: NanoUsd;
-  tight: number;
-  starved: number;
-  active: number;
-  heardAt: number;
-}
+type Membership = Pick<Row<'teamMembership'>, 'timezone' | 'offsetMs' | 'unreachableSince' | 'frozen'>;
+type Standing = Omit<Row<'teamStandings'>, 'budgetId'>;
 
 /** An admin may raise a cap while this gateway does not ask. */
 const FRESH_MS = 5_000;
@@ -69,14 +52,14 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
   const selectMembership = db.prepare<[], Membership>(
     `SELECT timezone, offset_ms AS offsetMs, unreachable_since AS unreachableSince, frozen FROM team_membership`,
   );
-  const selectStanding = db.prepare<[number], StandingRow>(
-    `SELECT cap_nano_usd AS cap, reserve_nano_usd AS reserve, start, ends, left_nano_usd AS "left",
-     unspent_nano_usd AS unspent, posted_nano_usd AS posted, tight, starved, active, heard_at AS heardAt
+  const selectStanding = db.prepare<[number], Standing>(
+    `SELECT cap_nano_usd AS capNanoUsd, reserve_nano_usd AS reserveNanoUsd, start, ends, left_nano_usd AS leftNanoUsd,
+     unspent_nano_usd AS unspentNanoUsd, posted_nano_usd AS postedNanoUsd, tight, starved, active, heard_at AS heardAt
      FROM team_standings WHERE budget_id = ?`,
   );
   let membership: Membership | undefined;
   let calendar: Calendar | undefined;
-  const standings = new Map<number, StandingRow | undefined>();
+  const standings = new Map<number, Standing | undefined>();
 
   function member(): Membership {
     membership ??= selectMembership.get() ?? {
@@ -88,7 +71,7 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
     return membership;
   }
 
-  function standingOf(id: number): StandingRow | undefined {
+  function standingOf(id: number): Standing | undefined {
     if (!standings.has(id)) standings.set(id, selectStanding.get(id));
     return standings.get(id);
   }
@@ -107,13 +90,13 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
       const { unreachableSince, frozen } = member();
       const standing = standingOf(id);
       const isCurrent = standing?.start === currentStart;
-      const cap = standing?.cap ?? 0;
+      const cap = standing?.capNanoUsd ?? 0;
       return {
         capNanoUsd: cap,
         unspentNanoUsd:
-          (standing && isCurrent ? standing.unspent : cap) -
-          Math.max(0, posted - (standing && isCurrent ? standing.posted : 0)),
-        leftNanoUsd: standing && isCurrent ? standing.left : cap,
+          (standing && isCurrent ? standing.unspentNanoUsd : cap) -
+          Math.max(0, posted - (standing && isCurrent ? standing.postedNanoUsd : 0)),
+        leftNanoUsd: standing && isCurrent ? standing.leftNanoUsd : cap,
         tight: isCurrent && standing?.tight === 1,
         starved: isCurrent && standing?.starved === 1,
         active: standing?.active ?? 0,
@@ -122,7 +105,7 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
         unreachableSince: unreachableSince ?? undefined,
         isCutOff: unreachableSince !== null && now - unreachableSince >= CUT_OFF_MS,
         frozen: frozen === 1,
-        reserveNanoUsd: standing && isCurrent ? standing.reserve : 0,
+        reserveNanoUsd: standing && isCurrent ? standing.reserveNanoUsd : 0,
       };
     },
     forget() {

@@ -1,40 +1,24 @@
 import type { Calendar, Span } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
+import type { Row } from '../database/columns.ts';
+
+type BudgetRow = Row<'budgets'>;
 
 /** `lifetime`: it never starts again from zero. */
-export type BudgetPeriod = 'daily' | 'weekly' | 'monthly' | 'rolling' | 'lifetime';
+export type BudgetPeriod = BudgetRow['period'];
 
 /** The terms of a budget. */
-export interface BudgetTerms {
-  id: number;
-  projectId: number;
+export interface BudgetTerms
+  extends Omit<
+    BudgetRow,
+    'scopeKind' | 'createdAt' | 'removedAt' | 'windowFrom' | 'windowPostedNanoUsd' | 'earlyStart'
+  > {
   projectName: string;
-  period: BudgetPeriod;
-  windowMs: number | null;
-  capNanoUsd: NanoUsd;
-  /** The lowest, if it has several. */
-  alertPercent: number;
-  /** JSON: the shares of the cap at which alerts are sent, ascending; '': `alertPercent` alone. */
-  alertPercents: string;
-  capVersion: number;
   /** What raises that end by themselves add to the cap, and when the first of them ends; null: there are none. */
   raisedNanoUsd: NanoUsd;
   raisedUntil: number | null;
-  currentStart: number;
-  /** It counts only requests from this repository; '': all of the project's. */
-  repo: string;
   /** What else the budget is for; '': nothing. */
   scopeKind: ScopeKind | '';
-  /** The run's id, the key's label or id, the agent's own id of its session, the agent's name, or a kind of these. */
-  scopeValue: string;
-  /** It counts only requests with this key; 0: all of the project's. */
-  keyId: number;
-  /** The cap for each key, session or agent that it belongs to; 0: none. */
-  parentId: number;
-  /** The team's id of it, whose cap is what this gateway may spend in the running period; null: it is local. */
-  teamBudgetId: number | null;
-  /** What happens to a request that it has no room for in its period. */
-  onLimit: OnLimit;
   /** 1 if it was removed. */
   removed: number;
 }

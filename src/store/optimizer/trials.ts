@@ -1,3 +1,4 @@
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { LEVEL_UNIT, trialLevel } from '../ledger/trials.ts';
@@ -22,14 +23,7 @@ export interface ModelTrial {
   heldOut: Side;
 }
 
-export interface Verdict {
-  /** UTC milliseconds. */
-  at: number;
-  savedNanoUsd: number;
-  marginNanoUsd: number;
-  treatedConversations: number;
-  heldOutConversations: number;
-}
+export type Verdict = Omit<Row<'optimizerVerdicts'>, 'projectId'>;
 
 export const NO_TRIAL: Side = Object.freeze({
   conversations: 0,

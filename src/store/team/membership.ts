@@ -1,39 +1,10 @@
 import { GwError } from '../../errors.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 
 /** This gateway's membership in a team. */
-export interface Membership {
-  gatewayId: number;
-  /** This gateway's name in the team. */
-  name: string;
-  teamName: string;
-  token: string;
-  /** Of the daemon that syncs. */
-  nonce: string;
-  /** Of one that is about to; null: none. */
-  nextNonce: string | null;
-  fingerprint: string;
-  incarnation: string;
-  timezone: string;
-  configVersion: number;
-  courier: number;
-  joinedAt: number;
-  offsetMs: number;
-  /** When the authority last answered, by this machine's clock; null: never. */
-  syncedAt: number | null;
-  unreachableSince: number | null;
-  /** Why the last sync failed. */
-  failure: string | null;
-  frozen: number;
-  /** 1: it returns all money and then leaves. */
-  leaving: number;
-  /** Number of the last message with usage. */
-  usageSeq: number;
-  keysCheckedAt: number;
-  /** Until when this gateway has the courier's lease. */
-  courierUntil: number;
-}
+export type Membership = Omit<Row<'teamMembership'>, 'id'>;
 
 const COLUMNS = `gateway_id AS gatewayId, name, team_name AS teamName, token, nonce, next_nonce AS nextNonce, fingerprint,
   incarnation, timezone, config_version AS configVersion, courier, joined_at AS joinedAt, offset_ms AS offsetMs,

@@ -1,29 +1,22 @@
-import type { WebhookFormat } from './endpoints.ts';
+import type { Row } from '../database/columns.ts';
+import type { Endpoint } from './endpoints.ts';
 import type { EventType } from './event-types.ts';
 
-/** A claimed delivery: the right to make one attempt, with the event, its destination and its signing secrets. */
-export interface Claim {
-  id: number;
-  /** The number of this claim; its outcome is ignored once there is a later claim. */
-  claims: number;
+/**
+ * A claimed delivery: the right to make one attempt, with the event, its destination and its signing secrets. `claims` is
+ * the number of this claim, whose outcome is ignored once there is a later one.
+ */
+export interface Claim
+  extends Pick<Row<'deliveries'>, 'id' | 'claims' | 'attempts' | 'endpointId' | 'eventCount'>,
+    Pick<Endpoint, 'url' | 'format' | 'secret' | 'oldSecret' | 'oldSecretUntil' | 'project'> {
   /** When another daemon may claim the delivery. */
   lapsesAt: number;
-  /** Attempts that ended before this one. */
-  attempts: number;
-  endpointId: number;
-  url: string;
-  format: WebhookFormat;
-  secret: string;
-  oldSecret: string | null;
-  oldSecretUntil: number | null;
-  project: string;
   eventId: string;
   type: EventType;
   eventAt: number;
   /** The event's data, as JSON. */
   data: string;
-  /** The number of events, and the time of the first; only summaries of blocked requests have more than one. */
-  eventCount: number;
+  /** The time of the first event; only summaries of blocked requests have more than one. */
   since: number;
 }
 

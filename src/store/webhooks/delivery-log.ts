@@ -1,31 +1,15 @@
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import type { Write } from './endpoints.ts';
 import type { EventType } from './event-types.ts';
 
-export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed';
+export type DeliveryState = Row<'deliveries'>['state'];
 
 /** A delivery as it is read back. */
-export interface Delivery {
-  id: number;
-  endpointId: number;
+export interface Delivery extends Omit<Row<'deliveries'>, 'sequence' | 'firstSequence' | 'claims'> {
   projectId: number;
   eventId: string;
   type: EventType;
-  /** More than 1 in a summary of blocked requests. */
-  eventCount: number;
-  state: DeliveryState;
-  attempts: number;
-  /** When the next attempt is due, while the state is `pending`. */
-  dueAt: number;
-  /** The last attempt: its time, its duration and the response. */
-  attemptedAt: number | null;
-  durationMs: number | null;
-  status: number | null;
-  error: string | null;
-  response: string | null;
-  createdAt: number;
-  finishedAt: number | null;
-  replayedAt: number | null;
 }
 
 export interface DeliveryFilter {

@@ -1,4 +1,5 @@
 import type { Plan } from '../accounts/project.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import type { EventType } from './event-types.ts';
 import { eventBits, eventsOf } from './subscription.ts';
@@ -16,22 +17,11 @@ export const WEBHOOK_FORMATS = [
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** A registered webhook. Never show its secrets, and mask its URL, which may be a bearer secret. */
-export interface Endpoint {
-  id: number;
+export interface Endpoint extends Omit<Row<'webhookEndpoints'>, 'format' | 'events'> {
   project: string;
-  projectId: number;
   plan: Plan;
-  url: string;
   format: WebhookFormat;
   events: EventType[];
-  secret: string;
-  oldSecret: string | null;
-  /** Until then, deliveries are signed with the old secret as well. */
-  oldSecretUntil: number | null;
-  consecutiveFailures: number;
-  createdAt: number;
-  disabledAt: number | null;
-  disabledReason: string | null;
 }
 
 export interface NewEndpoint {
@@ -61,7 +51,7 @@ export interface Endpoints {
   enable(id: number): Promise<void>;
 }
 
-type Row = Omit<Endpoint, 'events'> & { events: number };
+type StoredEndpoint = Omit<Endpoint, 'events'> & { events: number };
 
 const SELECT = `SELECT e.id, p.name AS project, e.project_id AS projectId, p.plan, e.url, e.format, e.events, e.secret,
   e.old_secret AS oldSecret, e.old_secret_until AS oldSecretUntil, e.consecutive_failures AS consecutiveFailures,
@@ -101,9 +91,9 @@ export function createEndpoints(db: Db, write: Write): Endpoints {
 
 function prepareEndpoints(db: Db) {
   return {
-    selectAll: db.prepare<[], Row>(`${SELECT} ORDER BY e.id`),
-    selectOfProject: db.prepare<[number], Row>(`${SELECT} AND e.project_id = ? ORDER BY e.id`),
-    select: db.prepare<[number], Row>(`${SELECT} AND e.id = ?`),
+    selectAll: db.prepare<[], StoredEndpoint>(`${SELECT} ORDER BY e.id`),
+    selectOfProject: db.prepare<[number], StoredEndpoint>(`${SELECT} AND e.project_id = ? ORDER BY e.id`),
+    select: db.prepare<[number], StoredEndpoint>(`${SELECT} AND e.id = ?`),
     insert: db.prepare<[number, string, WebhookFormat, number, string, number]>(
       'INSERT INTO webhook_endpoints (project_id, url, format, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
@@ -145,6 +135,6 @@ export function disableEndpoint(
   db.prepare('DELETE FROM blocked_summaries WHERE endpoint_id = ?').run(id);
 }
 
-function parseRow(row: Row): Endpoint {
+function parseRow(row: StoredEndpoint): Endpoint {
   return { ...row, events: eventsOf(row.events) };
 }

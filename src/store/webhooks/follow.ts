@@ -1,16 +1,11 @@
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import type { EventType } from './event-types.ts';
 
-/** An event as it is read back. */
-export interface StoredEvent {
-  sequence: number;
-  id: string;
+/** An event as it is read back. Its data is JSON. */
+export interface StoredEvent extends Row<'events'> {
   type: EventType;
-  projectId: number;
   project: string;
-  createdAt: number;
-  /** JSON. */
-  data: string;
 }
 
 export interface FollowOptions {
