@@ -47,6 +47,8 @@ describe('the optimizer on the path of a request', () => {
     expect(messages[3]).toEqual(LONG.messages[3]);
     const [record] = await gateway.settled(1);
     expect(record?.savedTokens).toBeGreaterThan(500);
+    // With the provider's name before the model's, as the client wrote it.
+    expect(record?.requestBytes).toBe(sent.length + 'mock/'.length);
     expect(record?.savedNanoUsd).toBeGreaterThan(0);
     expect(record?.detail.optimizer).toEqual({ changed: { json: 1 }, left: { short_prompt: 1, no_gain: 1 } });
     if (!record) throw new Error('nothing is on record');

@@ -31,6 +31,7 @@ export function recordOf(
     savedNanoUsd: fields.savedNanoUsd ?? 0,
     durationMs: now - exchange.startedAt,
     firstByteMs: fields.firstByteMs ?? null,
+    requestBytes: request.bytes.length,
     origin: context.origin,
     trace: exchange.trace,
     agent: session.agent || undefined,

@@ -68,6 +68,9 @@ const orderColumns = {
   settledUs: integer('settled_us'),
 };
 
+/** Size of the body as gw sends it, in bytes; 0 on records of 0.2.0 and before. */
+const sizeColumns = { requestBytes: integer('request_bytes').notNull().default(0) };
+
 /** Refusals that share a row (ledger/refusals/). */
 const foldColumns = {
   /** How many more the row stands for. */
@@ -95,12 +98,13 @@ export const journal = sqliteTable('journal', {
   ...aheadMs,
   ...orderColumns,
   ...foldColumns,
+  ...sizeColumns,
 });
 
 /** Ended requests. */
 export const requests = sqliteTable(
   'requests',
-  { ...requestId, ...requestColumns, ...aheadMs, ...orderColumns, ...foldColumns },
+  { ...requestId, ...requestColumns, ...aheadMs, ...orderColumns, ...foldColumns, ...sizeColumns },
   (table) => [
     index('requests_of_project').on(table.projectId, table.id),
     index('requests_of_key').on(table.keyId, table.id),

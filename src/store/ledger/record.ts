@@ -164,6 +164,8 @@ export interface RequestRecord extends RequestClient {
   savedNanoUsd: NanoUsd;
   durationMs: number;
   firstByteMs: number | null;
+  /** Size of the body as gw sends it: compressed, without edits for one provider. Default: 0. */
+  requestBytes?: number;
   /** What is rare: attempts, error, tier. */
   detail?: Record<string, unknown>;
   /** Default: `gw`. */

@@ -126,6 +126,7 @@ export const REQUEST_COLUMNS = {
   outputTokens: { settled: ({ record }) => record.usage.outputTokens, shown: 'count' },
   reasoningTokens: { settled: ({ record }) => record.usage.reasoningTokens, shown: 'count' },
   savedTokens: { settled: ({ record }) => record.savedTokens, shown: 'count' },
+  requestBytes: { settled: ({ record }) => record.requestBytes ?? 0, shown: 'count' },
   missedTokens: { settled: ({ record: { missed } }) => (missed ? missed.tokens : 0) },
   missCause: { settled: ({ record: { missed } }) => (missed ? MISS_CAUSES[missed.cause] : 0) },
   missedNanoUsd: { settled: ({ record: { missed } }) => (missed ? missed.nanoUsd : 0) },

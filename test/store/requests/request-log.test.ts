@@ -55,6 +55,7 @@ describe('getRequest()', () => {
         savedNanoUsd: 6,
         durationMs: 123.6,
         firstByteMs: 45.4,
+        requestBytes: 4_321,
       }),
     );
     expect(await getRequest(db, id)).toEqual({
@@ -75,6 +76,7 @@ describe('getRequest()', () => {
       outputTokens: 70,
       reasoningTokens: 30,
       savedTokens: 5,
+      requestBytes: 4_321,
       costNanoUsd: 12,
       savedNanoUsd: 6,
       holdNanoUsd: 0,

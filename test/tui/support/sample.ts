@@ -227,6 +227,7 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView 
     outputTokens: 456,
     reasoningTokens: 64,
     savedTokens: 120,
+    requestBytes: 5_120,
     costNanoUsd: 1_200_000,
     savedNanoUsd: 48_000,
     holdNanoUsd: 10_000_000,
