@@ -76,8 +76,8 @@ interface Row extends Omit<OpenHold, 'stream' | 'notBilled' | 'charges' | 'origi
 
 export function createJournal(options: JournalOptions): Journal {
   const { db, names } = options;
-  const statements = prepare(db);
-  const { insert, reopen, reopenNeed, update, openFold, fold, updateOrigin, select, selectSlot } = statements;
+  const { insert, reopen, reopenNeed, update, openFold, fold, updateOrigin, select, selectSlot } =
+    prepare(db);
   const { openingOf, endingOf } = createInputs(options);
   const writeTrial = createTrialWriter(db, options.now);
   /** The rows that this process has added. */
