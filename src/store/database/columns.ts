@@ -1,7 +1,7 @@
 import type * as schema from './schema.ts';
 
 /** The tables, by their names in the schema. */
-export type TableName = keyof typeof schema;
+type TableName = keyof typeof schema;
 
 /** A row of a table, as the schema describes it. */
 export type Row<Table extends TableName> = (typeof schema)[Table]['$inferSelect'];

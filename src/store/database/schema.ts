@@ -347,7 +347,7 @@ export const distrustedBounds = sqliteTable(
     model: text().notNull(),
     /**
      * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
-     * the request; `maximum`, the model's own; `price x1.4`, the cost in relation to the dearest listed price; or `free`,
+     * the request; `maximum`, the model's own; `code`, what a round of code adds; `price x1.4`, the cost in relation to the dearest listed price; or `free`,
      * of an endpoint, whose name is in place of a model.
      */
     bound: text().notNull(),

@@ -87,7 +87,7 @@ type Row = TableRow<'journal'>;
  * The columns of a request, a row each, in the order in which they are written. A column that the schema has and this
  * table lacks does not compile.
  */
-export const REQUEST_COLUMNS = {
+const REQUEST_COLUMNS = {
   id: { opened: ({ head }) => head.id },
   aheadMs: { opened: ({ head, arrivedAt }) => timeOfRequestId(head.id) - arrivedAt },
   state: {
