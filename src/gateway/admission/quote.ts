@@ -112,10 +112,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   const { choices } = request;
   const limits = limitsOfAll(options);
   const modelMaximum = limits?.maxOutputTokens;
-  const tools = options.tools && {
-    ...options.tools,
-    roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT,
-  };
+  const tools = options.tools && heldTools(request, options.tools, options.inputTokens, limits);
   const { maxOutputTokens, reasoningTokens = 0 } = request;
   const { keepsLimits = true, keepsMaximum = true } = options;
   const most = Math.max(modelMaximum ?? UNKNOWN_MODEL_OUTPUT, reasoningTokens);
@@ -152,6 +149,21 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
       ? costWith(result, leastOutputTokens, tools?.leastCalls)
       : result.amount;
   return result;
+}
+
+function heldTools(
+  { stream }: WireRequest,
+  fees: ToolFees,
+  inputTokens: number,
+  limits: ModelLimits | undefined,
+): HeldTools {
+  const tools: HeldTools = { ...fees, roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT };
+  if (fees.addedTokens === undefined) return tools;
+  // A stream may be held for fewer rounds of code, as it is cut before one could outgrow its hold.
+  const isTooFew = (calls: number) => inputWith({ inputTokens, tools }, calls) - inputTokens < tools.roundTokens;
+  tools.leastCalls = stream ? 1 : tools.calls;
+  while (tools.leastCalls < tools.calls && isTooFew(tools.leastCalls)) tools.leastCalls++;
+  return tools;
 }
 
 /** The quote with the shortest answers that can be of use, structured or not; the same where it has them. */
@@ -193,7 +205,7 @@ function leastOutput(
 }
 
 /** Upper bound of the input tokens with this many calls of the provider's tools. */
-export function inputWith({ inputTokens, tools }: Quote, calls = 0): number {
+export function inputWith({ inputTokens, tools }: Pick<Quote, 'inputTokens' | 'tools'>, calls = 0): number {
   if (!tools) return inputTokens;
   const { addedTokens, roundTokens } = tools;
   const rounds = tools.roundsAt(calls);

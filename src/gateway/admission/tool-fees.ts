@@ -108,7 +108,8 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
       (limit === 'each' && (TAKES_LIMIT.test(tool.name) || fee.nanoUsd === 0)) ||
       fee.per === 'request' ||
       Object.hasOwn(fees, tool.name));
-  const calls = request.maxCalls ?? maxCalls;
+  const isCode = limit === 'each' && request.heldByRounds === true;
+  const calls = isCode ? MAX_ROUNDS : (request.maxCalls ?? maxCalls);
   const requestFees = sum(priced, ({ tool, fee }) =>
     fee?.per === 'request' ? fee.nanoUsd * choices * (tool.times ?? 1) : 0,
   );
@@ -124,7 +125,9 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   const callsAt = (most: number, tool: ServerTool) => tool.maxCalls ?? most;
   return {
     calls,
-    leastCalls: request.maxCalls ?? (limit === 'all' && request.removal ? 0 : Math.min(1, calls)),
+    leastCalls: isCode
+      ? calls
+      : (request.maxCalls ?? (limit === 'all' && request.removal ? 0 : Math.min(1, calls))),
     feesAt(most) {
       if (limit === 'all') return requestFees + most * Math.max(0, ...perCall.map(({ nanoUsd }) => nanoUsd));
       return (
@@ -135,6 +138,7 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
     roundsAt(most) {
       if (limit === 'all') return most;
       if (limit === 'none') return ONE_ROUND;
+      if (isCode) return most;
       return isLimited
         ? Math.min(
             MAX_ROUNDS,
@@ -142,8 +146,7 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
           )
         : MAX_ROUNDS;
     },
-    addedTokens:
-      limit === 'each' && request.heldByRounds && codeResultTokens > 0 ? codeResultTokens : undefined,
+    addedTokens: isCode && codeResultTokens > 0 ? codeResultTokens : undefined,
     tools,
     limit,
     feeFor,
