@@ -133,12 +133,14 @@ function withinTotal(
   if (total === undefined) return undefined;
   const details = fields(statedDetails);
   const cachedKinds = fields(details.cached_tokens_details);
-  // In order: OpenAI; Perplexity's Responses; DeepSeek; Moonshot; older xAI models; proxies of Anthropic.
+  // In order: OpenAI; Perplexity's Responses; DeepSeek; Moonshot; Mistral (which bills a tenth for them, by
+  // https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching); older xAI models; proxies of Anthropic.
   const cached = first(
     details.cached_tokens,
     details.cache_read_input_tokens,
     raw.prompt_cache_hit_tokens,
     raw.cached_tokens,
+    raw.num_cached_tokens,
     raw.cached_prompt_text_tokens,
     raw.cache_read_input_tokens,
   );
