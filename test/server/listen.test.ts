@@ -110,7 +110,6 @@ describe('close()', () => {
     await connection.send('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
     const closing = close();
     cut();
-    await closing;
-    await connection.closed;
+    await expect(Promise.all([closing, connection.closed])).resolves.toHaveLength(2);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { GwError } from '../../../src/errors.ts';
 import { createGroupCommit, type GroupCommit, LATE_MS } from '../../../src/store/ledger/group-commit.ts';
+import { until } from '../../support/home.ts';
 import { createSetClock, temporaryDirectory } from '../../support/simulator.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -44,6 +45,17 @@ function openBench(
         return n;
       }),
   };
+}
+
+/** A clock that tells how often a batch has found the database busy, as each try then asks for the time. */
+function countingClock() {
+  const clock = createSetClock();
+  let tries = 0;
+  const monotonic = () => {
+    tries++;
+    return clock.monotonic();
+  };
+  return { clock: { ...clock, monotonic } as Clock, tries: () => tries };
 }
 
 /** Takes the write lock of a file on another connection. */
@@ -132,11 +144,12 @@ describe('pause()', () => {
 describe('while another process has the write lock', () => {
   test('a batch waits without blocking the event loop, and commands that come meanwhile join it in order', async () => {
     const path = inNewFile();
-    const bench = openBench(path);
+    const { clock, tries } = countingClock();
+    const bench = openBench(path, undefined, clock);
     const lock = lockOf(path);
     const order: number[] = [];
     const first = bench.insert(1).then((n) => order.push(n));
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await until(() => tries() > 4);
     const second = bench.insert(2).then((n) => order.push(n));
     expect(order).toEqual([]);
     lock.release();
@@ -170,19 +183,24 @@ describe('while another process has the write lock', () => {
   test('the neighbours of a command that throws wait for it too', async () => {
     const path = inNewFile();
     let lock: { release(): void } | undefined;
+    const { clock, tries } = countingClock();
     // Another process is quicker than the retry that follows a rollback.
-    const bench = openBench(path, (committed) => {
-      if (!committed) lock ??= lockOf(path);
-    });
+    const bench = openBench(
+      path,
+      (committed) => {
+        if (!committed) lock ??= lockOf(path);
+      },
+      clock,
+    );
     const order: number[] = [];
     const before = bench.insert(1).then((n) => order.push(n));
     const failing = bench.submit(() => {
       throw new Error('mine');
     });
     const after = bench.insert(2).then((n) => order.push(n));
-    setTimeout(() => lock?.release(), 30);
+    const busy = until(() => lock !== undefined && tries() > 4).then(() => lock?.release());
     await expect(failing).rejects.toThrow('mine');
-    await Promise.all([before, after]);
+    await Promise.all([before, after, busy]);
     expect(order).toEqual([1, 2]);
   });
 });
