@@ -162,6 +162,13 @@ function callsOf(text: string, name: string): string[][] {
   });
 }
 
+test('no paragraph of the life of a request is longer than 80 words', () => {
+  const life = /## Life of a request\n([\s\S]*?)\n## /.exec(read(ARCHITECTURE))?.[1] ?? '';
+  const paragraphs = life.split(/\n\n+/).filter((each) => /^[\w*`]/.test(each) && !each.startsWith('```'));
+  expect(paragraphs.length).toBeGreaterThan(15);
+  expect(paragraphs.filter((each) => each.split(/\s+/).length > 80)).toEqual([]);
+});
+
 describe('the tree in docs/architecture.md', () => {
   const tree = treePaths();
 
