@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ProviderSettings } from '../../src/config/settings.ts';
@@ -76,12 +76,24 @@ describe('the cost of an answer', () => {
   test.each([
     ['cut short', gzipSync(`{"usage":{"prompt_tokens":7,"completion_tokens":20}}`).subarray(0, 30), 'gzip'],
     ['too large', gzipSync('x'.repeat(17 * 1024 * 1024)), 'gzip'],
-    ['in an encoding that gw does not read', brotliCompressSync('{}'), 'br'],
+    ['in an encoding that gw does not read', Buffer.from('{}'), 'compress'],
   ])('is all that was held where the answer is %s', async (_how, body, encoding) => {
     const gateway = await budgeted();
     gateway.upstream.queue(respond(200, { ...JSON_TYPE, 'content-encoding': encoding }, body));
     await gateway.post({ ...PLAIN, max_tokens: 200 });
     expect(await recordOf(gateway)).toMatchObject({ outputTokens: 200, flags: ['estimated'] });
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+    ['deflate', deflateSync],
+  ])('is what is reported in an answer in %s', async (encoding, encode) => {
+    const gateway = await budgeted();
+    const body = encode('{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":20}}');
+    gateway.upstream.queue(respond(200, { ...JSON_TYPE, 'content-encoding': encoding }, body));
+    await gateway.post({ ...PLAIN, max_tokens: 200 });
+    expect(await recordOf(gateway)).toMatchObject({ inputTokens: 7, outputTokens: 20, flags: [] });
   });
 
   const usage = (prompt_tokens: number, completion_tokens?: number) => ({ prompt_tokens, completion_tokens });

@@ -160,7 +160,8 @@ function heldTools(
   const tools: HeldTools = { ...fees, roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT };
   if (fees.addedTokens === undefined) return tools;
   // A stream may be held for fewer rounds of code, as it is cut before one could outgrow its hold.
-  const isTooFew = (calls: number) => inputWith({ inputTokens, tools }, calls) - inputTokens < tools.roundTokens;
+  const isTooFew = (calls: number) =>
+    inputWith({ inputTokens, tools }, calls) - inputTokens < tools.roundTokens;
   tools.leastCalls = stream ? 1 : tools.calls;
   while (tools.leastCalls < tools.calls && isTooFew(tools.leastCalls)) tools.leastCalls++;
   return tools;

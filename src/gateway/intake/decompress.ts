@@ -72,12 +72,23 @@ function decodeZstd(body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): 
   });
 }
 
+type DecodeSync = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+
+const SYNC_DECODERS: Readonly<Record<string, DecodeSync | undefined>> = {
+  gzip: zlib.gunzipSync,
+  'x-gzip': zlib.gunzipSync,
+  deflate: zlib.inflateSync,
+  br: zlib.brotliDecompressSync,
+  // Undefined before Node 22.15: fzstd may not come to an end, and would keep everybody waiting.
+  zstd: (zlib as { zstdDecompressSync?: DecodeSync }).zstdDecompressSync,
+};
+
 /** Decodes an answer of a server that ignored `accept-encoding: identity`. Undefined if that fails. */
 export function decompressSync(body: Buffer, encoding = 'identity', maxBytes: number): Buffer | undefined {
   if (encoding === 'identity') return body;
-  if (encoding !== 'gzip') return undefined;
+  const decode = SYNC_DECODERS[encoding.trim().toLowerCase()];
   try {
-    return zlib.gunzipSync(body, { maxOutputLength: maxBytes });
+    return decode?.(body, { maxOutputLength: maxBytes });
   } catch {
     return undefined;
   }

@@ -43,16 +43,26 @@ function inspectData(data: string, result: InspectedEvents): boolean {
   const isMarked = data.includes('"usage"') || data.includes('"error"');
   const chunk = isMarked ? parseObject(data) : undefined;
   if (chunk?.error) result.error = describeError(chunk.error);
-  if (!isObject(chunk?.usage)) {
+  const choices: unknown[] = Array.isArray(chunk?.choices) ? chunk.choices : [];
+  const usage = chunk && reportedUsage(chunk, choices);
+  if (!usage) {
     // A total that text follows is none.
     if (result.usageIs === 'so far' && hasText(data)) result.usageIs = 'opening';
     return false;
   }
-  result.usage = addUsage(result.usage, withTier(chunk.usage, chunk.service_tier));
-  const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+  result.usage = addUsage(result.usage, withTier(usage, chunk.service_tier));
   // Some providers report usage with every chunk. It is final once all choices have a finish reason.
   result.usageIs = choices.every(isFinished) ? undefined : 'so far';
   return Array.isArray(chunk.choices) && choices.length === 0;
+}
+
+/** The usage of a chunk; Groq reports it in `x_groq`, Moonshot in the choice. */
+function reportedUsage(
+  { usage, x_groq }: Record<string, unknown>,
+  [choice]: readonly unknown[],
+): Record<string, unknown> | undefined {
+  const places = [usage, isObject(x_groq) && x_groq.usage, isObject(choice) && choice.usage];
+  return places.find(isObject);
 }
 
 function hasText(data: string): boolean {

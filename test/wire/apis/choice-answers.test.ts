@@ -39,6 +39,21 @@ describe('inspectChoices()', () => {
   const usage = (json: string) =>
     inspectChoices(Buffer.from(`data: {"choices":[],"usage"${json}}\n\n`), true);
 
+  it.each([
+    [
+      'Groq',
+      '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":{"total_tokens":1}}}',
+    ],
+    ['Moonshot', '{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"total_tokens":1}}]}'],
+  ])('reads the usage where %s reports it', (_, data) => {
+    const events = Buffer.from(`data: ${data}\n\n`);
+    expect(inspectChoices(events, true)).toEqual({
+      pass: events,
+      usage: { total_tokens: 1 },
+      usageIs: undefined,
+    });
+  });
+
   it.each([':null', ': null', ' : null'])('ignores usage%s', (json) => {
     const { pass, usage: reported } = usage(json);
     expect([pass.length > 0, reported]).toEqual([true, undefined]);
