@@ -27,6 +27,7 @@ import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { type Route, route } from './routing/route.ts';
 import { translateRequest } from './routing/translate.ts';
+import { withoutContextSize } from './state/expand-alias.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
@@ -86,7 +87,7 @@ function resolveTargets(
   gateway: Gateway,
   context: RequestContext,
 ): readonly RoutedTarget[] | Promise<readonly RoutedTarget[]> {
-  const { model } = context.request;
+  const model = withoutContextSize(context.request.model);
   const { family } = context.wire;
   const offer = gateway.tiers.of(model, family);
   return offer ? chooseTier(gateway, context, offer) : gateway.resolver.resolve(model, family);

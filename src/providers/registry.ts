@@ -133,9 +133,12 @@ function keyFrom(env: RegistryOptions['env'], variable: string): string | undefi
   return value && !value.startsWith('sk-gw-') ? value : undefined;
 }
 
+/** An endpoint at the end of a base URL that was copied from an example of a request. */
+const ENDPOINT = /\/(?:(?:chat\/)?completions|responses|messages|embeddings|models)$/;
+
 /** Adds the version that all paths of Anthropic's API begin with: base URLs often omit it. */
 function basePathOf(url: URL, wire: Preset['wire']): string {
-  const path = url.pathname.replace(/(?<!\/)\/+$/, '');
+  const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(ENDPOINT, '');
   return wire === 'anthropic' && !/\/v\d+$/.test(path) ? `${path}/v1` : path;
 }
 

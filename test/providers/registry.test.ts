@@ -28,3 +28,17 @@ test.each<[string, string | undefined, boolean]>([
   const { providers } = buildRegistry({ configured, credentials: { [name]: 'key' }, env: {} });
   expect(providers.get(name)?.stopsOnHangUp).toBe(expected);
 });
+
+test.each<[string, string | undefined, string]>([
+  ['https://a.example/v1', undefined, '/v1'],
+  ['https://a.example/v1/', undefined, '/v1'],
+  ['https://a.example/v1/chat/completions', undefined, '/v1'],
+  ['https://a.example/v1/responses/', undefined, '/v1'],
+  ['https://a.example/api/completions', undefined, '/api'],
+  ['https://a.example/v1/messages', 'anthropic', '/v1'],
+  ['https://a.example', 'anthropic', '/v1'],
+])('the base URL %s (%s) has the path %s', (baseUrl, wire, basePath) => {
+  const configured = { mine: { baseUrl, ...(wire === 'anthropic' && { wire: 'anthropic' as const }) } };
+  const { providers } = buildRegistry({ configured, credentials: {}, env: {} });
+  expect(providers.get('mine')?.basePath).toBe(basePath);
+});

@@ -116,7 +116,9 @@ function variableName(text: string): string {
   );
 }
 
-function storedKey(key: string, from: string): KeySource {
+function storedKey(given: string, from: string): KeySource {
+  // As it stands in a .env file.
+  const key = given.replace(/^(['"])(.*)\1$/, '$2');
   if (key === '') throw new CliError(`${from} is empty: expected a key`, EXIT.key);
   if (/[^\x21-\x7e]/.test(key))
     throw new CliError(`${from} contains spaces or other characters that no key has`, EXIT.key);

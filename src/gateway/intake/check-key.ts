@@ -4,6 +4,7 @@ import { modelsIn } from '../../wire/request/named-models.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
+import { withoutContextSize } from '../state/expand-alias.ts';
 
 /** Checks what the key itself allows. Throws GwError 403 `model_forbidden` and 429 `key_rate_limited`. */
 export function checkKey(
@@ -49,7 +50,8 @@ const quotedModel = (model: string): string =>
 
 /** An entry allows the model with and without its provider in front; one that ends in `*`, all that begin alike. */
 function isAllowed(models: readonly string[], asked: string): boolean {
-  const names = [asked, asked.slice(asked.indexOf('/') + 1)];
+  const plain = withoutContextSize(asked);
+  const names = [asked, plain, plain.slice(plain.indexOf('/') + 1)];
   return models.some((entry) =>
     entry.endsWith('*') ? names.some((name) => name.startsWith(entry.slice(0, -1))) : names.includes(entry),
   );

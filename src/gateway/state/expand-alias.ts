@@ -7,8 +7,11 @@ const MAX_DEPTH = 5;
  * an alias that contains its own name means the model of that name there.
  */
 export function expandAlias(request: string, aliases: Readonly<Record<string, string>>): string[][] {
-  return expand(request, aliases, []);
+  return expand(Object.hasOwn(aliases, request) ? request : withoutContextSize(request), aliases, []);
 }
+
+/** The name without Claude Code's `[1m]`, which asks for the long context: by a header, not by the name. */
+export const withoutContextSize = (name: string): string => name.replace(/\[1m\]$/i, '');
 
 /** The groups of a list of names that belongs to no alias. */
 export function expandAliasList(list: string, aliases: Readonly<Record<string, string>>): string[][] {

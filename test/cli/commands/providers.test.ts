@@ -20,6 +20,12 @@ describe('gw providers add', () => {
     expect(added.stdout + added.stderr + listed.stdout + readFileSync(cli.paths.config)).not.toContain(KEY);
   });
 
+  test.each([`"${KEY}"`, `'${KEY}'`])('takes the quotes off %s', async (stdin) => {
+    const cli = cliHome();
+    await cli.run(['providers', 'add', 'openai', '--stdin'], { stdin });
+    expect(JSON.parse(readFileSync(cli.paths.credentials, 'utf8'))).toEqual({ openai: KEY });
+  });
+
   test('asks for the key on a terminal without showing it', async () => {
     const cli = cliHome();
     const { code, stdout, stderr } = await cli.run(['providers', 'add', 'groq'], {
