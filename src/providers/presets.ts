@@ -17,6 +17,11 @@ export interface Preset {
   stopsOnHangUp?: string;
   /** Has an endpoint that counts the input of a request (token-count.ts). Providers without a preset are asked once. */
   countsInput?: boolean;
+  /**
+   * Whether `reasoning_content` may go back with the message that it came with: `required` beside tool calls, or 400.
+   * Undefined for providers that may refuse the field.
+   */
+  reasoning?: 'required' | 'kept';
   /** Runs on the user's own machine and costs nothing. */
   local?: boolean;
   /** The header for the key, if not `authorization: Bearer`. */
@@ -82,9 +87,13 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     ['MISTRAL_API_KEY'],
     /^(mistral-|ministral-|magistral-|codestral-|devstral-|pixtral-|open-mi)/,
   ),
-  deepseek: stopping(
-    hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
-  ),
+  deepseek: {
+    ...stopping(
+      hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
+    ),
+    // https://api-docs.deepseek.com/guides/thinking_mode
+    reasoning: 'required',
+  },
   xai: stopping(hosted('https://api.x.ai/v1', ['XAI_API_KEY'], /^grok-/)),
   openrouter: hosted('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY']),
   together: stopping(hosted('https://api.together.xyz/v1', ['TOGETHER_API_KEY'])),
@@ -94,12 +103,21 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   cerebras: hosted('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
   perplexity: hosted('https://api.perplexity.ai', ['PERPLEXITY_API_KEY'], /^sonar/),
   cohere: hosted('https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], /^command-/),
-  moonshot: hosted('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], /^(moonshot-|kimi-)/),
+  moonshot: {
+    ...hosted('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], /^(moonshot-|kimi-)/),
+    // https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model
+    reasoning: 'required',
+  },
   nvidia: hosted('https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
   ollama: local('http://127.0.0.1:11434/v1'),
   lmstudio: local('http://127.0.0.1:1234/v1'),
-  vllm: local('http://127.0.0.1:8000/v1'),
+  vllm: { ...local('http://127.0.0.1:8000/v1'), reasoning: 'kept' },
 };
 
 /** Defaults for a provider without a preset. */
-export const UNKNOWN_PRESET: Preset = { keyEnv: [], wire: 'openai', outputLimit: 'max_tokens' };
+export const UNKNOWN_PRESET: Preset = {
+  keyEnv: [],
+  wire: 'openai',
+  outputLimit: 'max_tokens',
+  reasoning: 'kept',
+};

@@ -21,6 +21,8 @@ export interface Provider {
   outputLimit: Preset['outputLimit'];
   /** Model names that can only mean this provider. */
   models?: RegExp;
+  /** Whether it takes back the reasoning of its answers. */
+  reasoning?: Preset['reasoning'];
   local: boolean;
   /** Stops generating, and billing, when the client of a stream hangs up. */
   stopsOnHangUp: boolean;
@@ -99,6 +101,7 @@ function build(
       : { ownProxy: { address: settings.proxy, source: `providers.${name}.proxy` } }),
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
+    ...(preset.reasoning ? { reasoning: preset.reasoning } : {}),
     local: preset.local === true,
     stopsOnHangUp: isAt(url, preset.stopsOnHangUp),
     authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),

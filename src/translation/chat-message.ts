@@ -24,17 +24,24 @@ export function beginsCall({ id, function: call }: Json, currentId: unknown): bo
   return typeof id === 'string' && id !== '' && id !== currentId && typeof name === 'string' && name !== '';
 }
 
+/** The arguments of a call, or a piece of them; some hosts send the object itself instead of its JSON. */
+export function argumentsIn(call: unknown): string {
+  const args = isObject(call) ? call.arguments : undefined;
+  if (isObject(args)) return JSON.stringify(args);
+  return typeof args === 'string' ? args : '';
+}
+
 /** Translates the chunks of one chat completion stream into events of another API. */
 export interface ChunkTranslator<Event> {
   add(chunk: Json): Event[];
-  /** The closing events, only once; none if the stream had no finish reason. */
-  end(): Event[];
+  /** The closing events, only once; none if the stream had neither a finish reason nor an end, `[DONE]`. */
+  end(isDone?: boolean): Event[];
 }
 
 /** Translates complete events of a chat completion stream. Data that isn't a JSON object is skipped. */
 export function translateChunks<Event>(events: Buffer, translator: ChunkTranslator<Event>): Event[] {
   return dataIn(events).flatMap((data) => {
-    if (data === '[DONE]') return translator.end();
+    if (data === '[DONE]') return translator.end(true);
     const chunk = parseObject(data);
     return chunk ? translator.add(chunk) : [];
   });

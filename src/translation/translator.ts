@@ -37,6 +37,8 @@ export interface RequestOptions {
   maxTokens: number;
   /** The field with the output limit of a chat completion. */
   outputLimit: 'max_tokens' | 'max_completion_tokens';
+  /** Whether the provider takes back `reasoning_content`. */
+  reasoning?: 'required' | 'kept' | undefined;
   leaveOut: LeaveOut;
 }
 

@@ -398,12 +398,36 @@ describe('streams', () => {
     ]);
   });
 
-  test('a stream without [DONE] ends if it had a finish reason, and only then', () => {
+  test('a stream ends if it had a finish reason or [DONE], and only then', () => {
     expect(events([{ delta: { content: 'Hi' } }, { finish_reason: 'length' }], []).at(-1)?.[0]).toBe(
       'message_stop',
     );
     expect(events([{ delta: { content: 'Hi' } }], []).at(-1)?.[0]).toBe('content_block_delta');
-    expect(events([{ delta: { content: 'Hi' } }]).at(-1)?.[0]).toBe('content_block_delta');
+    expect(events([{ delta: { content: 'Hi' } }]).at(-1)?.[0]).toBe('message_stop');
+  });
+
+  test.each(['stop', '', null])('tool calls are the reason of an end that hosts call %j', (finish_reason) => {
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const ends = events([{ delta: { tool_calls: [call] } }, { finish_reason }]);
+    expect(ends.at(-2)?.[1]).toMatchObject({ delta: { stop_reason: 'tool_use' } });
+    const message = { role: 'assistant', content: null, tool_calls: [call] };
+    const body = Buffer.from(
+      JSON.stringify(completionBody('m', '', usageOf(1, 1), { message, finish_reason })),
+    );
+    expect(JSON.parse(translator().answer(body, 200).toString()).stop_reason).toBe('tool_use');
+  });
+
+  test('arguments may be an object', () => {
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: { x: 1 } } };
+    const deltas = events([{ delta: { tool_calls: [call] } }, { finish_reason: 'tool_calls' }]);
+    expect(deltas.map(([, event]) => event)).toContainEqual(
+      expect.objectContaining({ delta: { type: 'input_json_delta', partial_json: '{"x":1}' } }),
+    );
+    const message = { role: 'assistant', content: null, tool_calls: [call] };
+    const body = Buffer.from(JSON.stringify(completionBody('m', '', usageOf(1, 1), { message })));
+    expect(JSON.parse(translator().answer(body, 200).toString()).content).toMatchObject([
+      { input: { x: 1 } },
+    ]);
   });
 
   test('a chunk without an error may say so', () => {

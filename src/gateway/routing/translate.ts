@@ -55,6 +55,7 @@ export function translateRequest(
     model,
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
+    reasoning: provider.reasoning,
     memory,
     isCodex: isFromCodex(context.exchange.request.headers),
     leaveOut: leftOut.leaveOut,

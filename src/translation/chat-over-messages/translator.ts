@@ -65,7 +65,12 @@ class ChatStream {
       case 'content_block_stop':
         return this.#stopBlock(event.index);
       case 'message_delta':
-        return [this.#chunk({}, finishReason(isObject(event.delta) ? event.delta.stop_reason : undefined))];
+        return [
+          this.#chunk(
+            {},
+            finishReason(isObject(event.delta) ? event.delta.stop_reason : undefined, this.#calls.size > 0),
+          ),
+        ];
       case 'message_stop':
         return this.#end();
       case 'error':
@@ -89,6 +94,8 @@ class ChatStream {
 
   #startBlock(blockIndex: unknown, block: Json): string[] {
     if (block.type === 'redacted_thinking') return [this.#chunk({ thinking_blocks: [block] })];
+    // Some hosts have a text here, and no delta of it.
+    if (block.type === 'text' && block.text) return [this.#chunk({ content: block.text })];
     if (block.type !== 'tool_use') return [];
     const index = this.#calls.size;
     this.#calls.set(blockIndex, { index, input: block.input ?? {}, hasPieces: false });
@@ -143,8 +150,9 @@ const FINISH: Record<string, string> = {
   refusal: 'content_filter',
 };
 
-function finishReason(stopReason: unknown): string {
-  return FINISH[asText(stopReason)] ?? 'stop';
+function finishReason(stopReason: unknown, hasCalls: boolean): string {
+  const reason = FINISH[asText(stopReason ?? '')] ?? 'stop';
+  return hasCalls && reason === 'stop' ? 'tool_calls' : reason;
 }
 
 /** Translates Anthropic's message to a chat completion. */
@@ -160,7 +168,10 @@ function chatCompletion(body: Buffer, { model, now }: TranslatorOptions): Json {
         index: 0,
         message: chatMessage(objectsIn(answer.content)),
         logprobs: null,
-        finish_reason: finishReason(answer.stop_reason),
+        finish_reason: finishReason(
+          answer.stop_reason,
+          objectsIn(answer.content).some(({ type }) => type === 'tool_use'),
+        ),
       },
     ],
     usage: chatUsage(answer.usage),

@@ -1,19 +1,22 @@
 import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-import type { LeaveOut } from '../left-out.ts';
+import { isOwnReasoning, reasoningBack } from '../own-reasoning-mark.ts';
+import type { RequestOptions } from '../translator.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
+type ConversationOptions = Pick<RequestOptions, 'leaveOut' | 'reasoning'>;
+
 /** Translates the system prompt and Anthropic's turns to chat messages. */
-export function chatMessages(system: unknown, turns: unknown, leaveOut: LeaveOut): Json[] {
+export function chatMessages(system: unknown, turns: unknown, options: ConversationOptions): Json[] {
   const prompt = isEmpty(system) ? '' : plainText(system, 'system');
   return [
     ...(prompt === '' ? [] : [{ role: 'system', content: prompt }]),
     ...listAt(turns, 'messages').flatMap((turn, i) =>
-      messagesOf(objectAt(turn, `messages[${i}]`), `messages[${i}]`, leaveOut),
+      messagesOf(objectAt(turn, `messages[${i}]`), `messages[${i}]`, options),
     ),
   ];
 }
 
-function messagesOf({ role, content, ...rest }: Json, at: string, leaveOut: LeaveOut): Json[] {
+function messagesOf({ role, content, ...rest }: Json, at: string, options: ConversationOptions): Json[] {
   refuseRest(rest, at);
   switch (role) {
     case 'user':
@@ -21,7 +24,7 @@ function messagesOf({ role, content, ...rest }: Json, at: string, leaveOut: Leav
     case 'assistant':
       return typeof content === 'string'
         ? [{ role, content }]
-        : assistantMessages(content, `${at}.content`, leaveOut);
+        : assistantMessages(content, `${at}.content`, options);
     // Claude Code inserts reminders between turns.
     case 'system':
       return [{ role, content: plainText(content, `${at}.content`) }];
@@ -80,7 +83,12 @@ export function isToolSearch(type: unknown): boolean {
 }
 
 /** No message for a turn of which nothing is left: providers refuse one without text and calls. */
-function assistantMessages(content: unknown, at: string, leaveOut: LeaveOut): Json[] {
+function assistantMessages(
+  content: unknown,
+  at: string,
+  { leaveOut, reasoning }: ConversationOptions,
+): Json[] {
+  const thoughts: string[] = [];
   const texts: string[] = [];
   const calls: Json[] = [];
   for (const [i, each] of listAt(content, at).entries()) {
@@ -93,8 +101,10 @@ function assistantMessages(content: unknown, at: string, leaveOut: LeaveOut): Js
       case 'tool_use':
         calls.push(toolCall(block, `${at}[${i}]`));
         break;
-      // Dropped: only Anthropic can read reasoning of earlier turns.
+      // Only Anthropic can read what it signed; what gw has translated goes back where it came from.
       case 'thinking':
+        if (isOwnReasoning(block.signature)) thoughts.push(asText(block.thinking));
+        break;
       case 'redacted_thinking':
         break;
       default:
@@ -105,7 +115,8 @@ function assistantMessages(content: unknown, at: string, leaveOut: LeaveOut): Js
   }
   if (texts.length === 0 && calls.length === 0) return [];
   const text = texts.length > 0 ? texts.join('\n\n') : null;
-  return [{ role: 'assistant', content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) }];
+  if (calls.length === 0) return [{ role: 'assistant', content: text }];
+  return [{ role: 'assistant', content: text, ...reasoningBack(thoughts, reasoning), tool_calls: calls }];
 }
 
 function toolCall({ id, name, input, ...rest }: Json, at: string): Json {

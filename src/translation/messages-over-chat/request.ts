@@ -42,10 +42,11 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
 };
 
 /** Translates a messages request. Throws GwError 400 for a field that a chat completion can't express. */
-export function chatRequest(messages: Json, { model, outputLimit, leaveOut }: RequestOptions): Json {
+export function chatRequest(messages: Json, options: RequestOptions): Json {
+  const { model, outputLimit, leaveOut } = options;
   const request: Json = {
     model: messages.model,
-    messages: chatMessages(messages.system, messages.messages, leaveOut),
+    messages: chatMessages(messages.system, messages.messages, options),
     ...definedFields({ [outputLimit]: messages.max_tokens, stream: messages.stream }),
     ...(messages.stream === true ? { stream_options: { include_usage: true } } : {}),
     ...toolFields(messages, leaveOut),

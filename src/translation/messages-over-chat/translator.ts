@@ -1,6 +1,13 @@
 import { isObject } from '../../json/object.ts';
 import { namedEvents, parseObject } from '../../wire/answer/events.ts';
-import { beginsCall, type ChunkTranslator, reasoningOf, textIn, translateChunks } from '../chat-message.ts';
+import {
+  argumentsIn,
+  beginsCall,
+  type ChunkTranslator,
+  reasoningOf,
+  textIn,
+  translateChunks,
+} from '../chat-message.ts';
 import { answerObject, asText, countIn, EMPTY, type Json, objectsIn } from '../json.ts';
 import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
@@ -58,15 +65,18 @@ class MessageStream implements ChunkTranslator<MessageEvent> {
     return events;
   }
 
-  end(): MessageEvent[] {
-    if (this.#hasEnded || this.#finishReason === undefined) return [];
+  end(isDone = false): MessageEvent[] {
+    if (this.#hasEnded || !this.#hasBegun || (this.#finishReason === undefined && !isDone)) return [];
     this.#hasEnded = true;
     return [
       ...this.#closeText(),
       ...this.#calls.map(({ index }) => ({ type: 'content_block_stop', index })),
       {
         type: 'message_delta',
-        delta: { stop_reason: stopReason(this.#finishReason), stop_sequence: null },
+        delta: {
+          stop_reason: stopReason(this.#finishReason, this.#calls.length > 0),
+          stop_sequence: null,
+        },
         usage: messageUsage(this.#usage),
       },
       { type: 'message_stop' },
@@ -116,7 +126,8 @@ class MessageStream implements ChunkTranslator<MessageEvent> {
   }
 
   #addCall(piece: Json): MessageEvent[] {
-    const { name, arguments: args } = isObject(piece.function) ? piece.function : {};
+    const { name } = isObject(piece.function) ? piece.function : {};
+    const args = argumentsIn(piece.function);
     const events: MessageEvent[] = [];
     const before = this.#calls.findLast(({ key }) => key === piece.index);
     let index = before?.index;
@@ -127,7 +138,7 @@ class MessageStream implements ChunkTranslator<MessageEvent> {
       const content_block = { type: 'tool_use', id: piece.id, name, input: {} };
       events.push({ type: 'content_block_start', index, content_block });
     }
-    if (typeof args !== 'string' || args === '') return events;
+    if (args === '') return events;
     const delta = { type: 'input_json_delta', partial_json: args };
     return [...events, { type: 'content_block_delta', index, delta }];
   }
@@ -142,21 +153,25 @@ const STOP: Record<string, string> = {
   content_filter: 'refusal',
 };
 
-function stopReason(finishReason: unknown): string {
-  return STOP[asText(finishReason)] ?? 'end_turn';
+/** Hosts that end an answer with tool calls as any other would have clients stop before they run them. */
+function stopReason(finishReason: unknown, hasCalls: boolean): string {
+  const reason = STOP[asText(finishReason ?? '')] ?? 'end_turn';
+  return hasCalls && reason === 'end_turn' ? 'tool_use' : reason;
 }
 
 /** Translates a chat completion to Anthropic's message. */
 function messageOf(body: Buffer, { model }: TranslatorOptions): Json {
   const answer = answerObject(body);
   const [choice = {}] = objectsIn(answer.choices);
+  const content = contentOf(isObject(choice.message) ? choice.message : {});
+  const hasCalls = content.some(({ type }) => type === 'tool_use');
   return {
     id: answer.id,
     type: 'message',
     role: 'assistant',
     model: answer.model ?? model,
-    content: contentOf(isObject(choice.message) ? choice.message : {}),
-    stop_reason: stopReason(choice.finish_reason),
+    content,
+    stop_reason: stopReason(choice.finish_reason, hasCalls),
     stop_sequence: null,
     usage: messageUsage(answer.usage),
   };
@@ -174,13 +189,13 @@ function contentOf(message: Json): Json[] {
 }
 
 function toolUse({ id, function: call }: Json): Json {
-  const { name, arguments: args } = isObject(call) ? call : {};
-  return { type: 'tool_use', id, name, input: inputOf(args) };
+  const { name } = isObject(call) ? call : {};
+  return { type: 'tool_use', id, name, input: inputOf(argumentsIn(call)) };
 }
 
 /** The arguments as an object. Invalid JSON is passed to the tool as text. */
-function inputOf(args: unknown): Json {
-  if (typeof args !== 'string' || args.trim() === '') return {};
+function inputOf(args: string): Json {
+  if (args.trim() === '') return {};
   return parseObject(args) ?? { arguments: args };
 }
 

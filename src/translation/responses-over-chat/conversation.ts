@@ -1,7 +1,8 @@
 import { asText, definedFields, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
+import { reasoningBack } from '../own-reasoning-mark.ts';
 import type { ItemMemory } from './item-memory.ts';
-import { unpackReasoning } from './reasoning.ts';
+import { signedIn, textsIn, unpackReasoning } from './reasoning.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 import { customArguments, flatName } from './tool-names.ts';
 
@@ -9,6 +10,8 @@ export interface ConversationOptions {
   memory: Pick<ItemMemory, 'recall'>;
   /** Keep signed reasoning of earlier turns as `thinking_blocks`. */
   keepsReasoning: boolean;
+  /** Whether the provider takes back `reasoning_content`. */
+  reasoning?: 'required' | 'kept' | undefined;
   leaveOut: LeaveOut;
 }
 
@@ -22,7 +25,7 @@ export function chatMessages({ instructions, input }: Json, options: Conversatio
       add(messages, objectAt(item, `input[${i}]`), `input[${i}]`, options);
     }
   }
-  return messages;
+  return withReasoningOfCalls(messages, options);
 }
 
 function add(messages: Json[], item: Json, at: string, options: ConversationOptions): void {
@@ -41,7 +44,7 @@ function add(messages: Json[], item: Json, at: string, options: ConversationOpti
       addResult(messages, rest, at);
       return;
     case 'reasoning':
-      if (options.keepsReasoning) addReasoning(messages, rest);
+      addReasoning(messages, rest, options);
       return;
     // Its tools are in the request's.
     case 'additional_tools':
@@ -139,11 +142,28 @@ function addResult(messages: Json[], item: Json, at: string): void {
   if (others.length > 0) messages.push({ role: 'user', content: others });
 }
 
-/** Reasoning starts a turn. Only reasoning that Anthropic signed can be sent back. */
-function addReasoning(messages: Json[], item: Json): void {
+/** Reasoning starts a turn. */
+function addReasoning(
+  messages: Json[],
+  item: Json,
+  { keepsReasoning, reasoning }: ConversationOptions,
+): void {
   const blocks = unpackReasoning(item.encrypted_content);
-  if (blocks.length === 0) return;
-  messages.push({ role: 'assistant', content: null, thinking_blocks: blocks });
+  const signed = keepsReasoning ? signedIn(blocks) : [];
+  if (signed.length > 0) messages.push({ role: 'assistant', content: null, thinking_blocks: signed });
+  const texts = keepsReasoning || !reasoning ? [] : textsIn(blocks);
+  if (texts.length > 0)
+    messages.push({ role: 'assistant', content: null, ...reasoningBack(texts, reasoning) });
+}
+
+/** Reasoning goes back with the tool calls of its turn alone; nothing else is left of a turn without text and calls. */
+function withReasoningOfCalls(messages: readonly Json[], { reasoning }: ConversationOptions): Json[] {
+  return messages.flatMap((message) => {
+    const { reasoning_content, ...rest } = message;
+    if (rest.role !== 'assistant') return [message];
+    if (rest.tool_calls) return [{ ...reasoningBack([asText(reasoning_content ?? '')], reasoning), ...rest }];
+    return rest.content === null && !('thinking_blocks' in rest) ? [] : [rest];
+  });
 }
 
 /** Translates the content of a user's message or a tool result to content parts. */

@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 import { asText } from '../json.ts';
-import { packReasoning } from './reasoning.ts';
+import { packReasoning, REASONING_TEXT } from './reasoning.ts';
 import type { ResponseOptions } from './response.ts';
 import { customInput } from './tool-names.ts';
 
@@ -20,7 +20,9 @@ export function messageItem(id: string, content: Json[], status: ItemStatus): Js
 
 export function reasoningItem(id: string, text: string, signed: readonly Json[]): Json {
   const summary = text === '' ? [] : [{ type: 'summary_text', text }];
-  const encrypted = signed.length > 0 ? { encrypted_content: packReasoning(signed) } : {};
+  // Clients send it back: Anthropic's as its blocks, any other's as its text.
+  const blocks = signed.length > 0 || text === '' ? signed : [{ type: REASONING_TEXT, text }];
+  const encrypted = blocks.length > 0 ? { encrypted_content: packReasoning(blocks) } : {};
   return { id, type: 'reasoning', summary, ...encrypted };
 }
 

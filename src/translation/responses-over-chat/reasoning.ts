@@ -1,7 +1,10 @@
-import { type Json, objectsIn } from '../json.ts';
+import { asText, type Json, objectsIn } from '../json.ts';
 import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 
-/** Signed reasoning as the `encrypted_content` of a reasoning item, which the client sends back. */
+/** The type of a block that holds the reasoning of a chat completion, which nobody signs. */
+export const REASONING_TEXT = 'reasoning_content';
+
+/** Reasoning as the `encrypted_content` of a reasoning item, which the client sends back. */
 export function packReasoning(blocks: readonly Json[]): string {
   return OWN_REASONING_MARK + Buffer.from(JSON.stringify(blocks)).toString('base64');
 }
@@ -17,3 +20,11 @@ export function unpackReasoning(content: unknown): Json[] {
     return [];
   }
 }
+
+/** The blocks that Anthropic signed. */
+export const signedIn = (blocks: readonly Json[]): Json[] =>
+  blocks.filter(({ type }) => type !== REASONING_TEXT);
+
+/** The texts of the others. */
+export const textsIn = (blocks: readonly Json[]): string[] =>
+  blocks.filter(({ type }) => type === REASONING_TEXT).map(({ text }) => asText(text));

@@ -1,5 +1,5 @@
 import { isObject } from '../../json/object.ts';
-import { beginsCall, type ChunkTranslator, reasoningOf, textIn } from '../chat-message.ts';
+import { argumentsIn, beginsCall, type ChunkTranslator, reasoningOf, textIn } from '../chat-message.ts';
 import { asText, type Json, objectsIn } from '../json.ts';
 import {
   type Call,
@@ -78,8 +78,8 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
     return events;
   }
 
-  end(): ResponseEvent[] {
-    if (this.#hasEnded || this.#finishReason === undefined) return [];
+  end(isDone = false): ResponseEvent[] {
+    if (this.#hasEnded || !this.#response || (this.#finishReason === undefined && !isDone)) return [];
     this.#hasEnded = true;
     const ending = endingOf(this.#finishReason);
     const status = ending.status === 'completed' ? 'completed' : 'incomplete';
@@ -188,7 +188,8 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
   }
 
   #addCall(piece: Json): ResponseEvent[] {
-    const { name, arguments: args } = isObject(piece.function) ? piece.function : {};
+    const { name } = isObject(piece.function) ? piece.function : {};
+    const args = argumentsIn(piece.function);
     const events: ResponseEvent[] = [];
     let openCall = this.#calls.findLast(({ key }) => key === piece.index);
     if (!openCall || beginsCall(piece, openCall.call.callId)) {
@@ -199,7 +200,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
       const item = callItem(call, 'in_progress', this.#options);
       events.push(this.#event('response.output_item.added', { output_index: openCall.index, item }));
     }
-    if (typeof args !== 'string' || args === '') return events;
+    if (args === '') return events;
     const { call, index } = openCall;
     call.args += args;
     // A custom tool's input can't be read until its JSON is complete.

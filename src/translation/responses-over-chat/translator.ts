@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { namedEvents, parseObject } from '../../wire/answer/events.ts';
-import { reasoningOf, textIn, translateChunks } from '../chat-message.ts';
+import { argumentsIn, reasoningOf, textIn, translateChunks } from '../chat-message.ts';
 import { answerObject, asText, EMPTY, type Json, objectsIn } from '../json.ts';
 import type { TranslationOptions, Translator } from '../translator.ts';
 import {
@@ -82,10 +82,10 @@ function outputOf(message: Json, status: ItemStatus, options: ResponseOptions): 
 }
 
 function toolCallItem({ id, function: fn }: Json, status: ItemStatus, options: ResponseOptions): Json {
-  const { name, arguments: args } = isObject(fn) ? fn : {};
+  const { name } = isObject(fn) ? fn : {};
   const call = newCall(id, name, options);
   // Clients parse the arguments, and an empty string is not JSON.
-  return callItem({ ...call, args: typeof args === 'string' && args !== '' ? args : '{}' }, status, options);
+  return callItem({ ...call, args: argumentsIn(fn) || '{}' }, status, options);
 }
 
 /** An error in OpenAI's format. Most providers use it already. */
