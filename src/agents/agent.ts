@@ -2,7 +2,7 @@ import type { Connecting } from './connect/connecting.ts';
 import type { AgentLog } from './logs/logged-call.ts';
 import type { Pointing, Start } from './run/start.ts';
 
-/** The names in commands. */
+/** Names of agents in commands. */
 type AgentName =
   | 'codex'
   | 'claude'
@@ -22,34 +22,33 @@ type AgentName =
 /** An API that an agent speaks: chat completions, OpenAI's responses, Anthropic's messages. */
 type AgentWire = 'chat' | 'messages' | 'responses';
 
-/** A coding agent, as data. */
 export interface Agent {
   name: AgentName;
-  /** The name that its makers use. */
+  /** Display name. */
   title: string;
-  /** Names of its executable, without an extension. */
+  /** Names of the executable, without extension. */
   binaries: readonly string[];
-  /** Names of its package, as npx and uvx take them. */
+  /** Package names for npx and uvx. */
   packages: readonly string[];
   wires: readonly AgentWire[];
-  /** Points one run at gw in the way that beats the user's own settings. */
+  /** Arguments, variables and files that point one run at gw and override the user's settings. */
   pointRun(start: Start): Pointing;
-  /** Its own login can go through gw: what `--subscription` asks for. */
+  /** The agent's own login works through gw (`--subscription`). */
   hasSubscription?: true;
-  /** How its own settings are pointed at gw; a text says why they can't be. */
+  /** Edits that point the agent's settings at gw, or the reason why that is impossible. */
   connect: Connecting | string;
-  /** One harmless model request; undefined if none is known. */
+  /** Run that makes a harmless model request; undefined if none is known. */
   proof?: Proof;
-  /** Request headers that carry its session, the best first. */
+  /** Request headers with the session id, in order of preference. */
   sessionHeaders: readonly string[];
-  /** Its session logs, where gw can read them. */
+  /** Undefined if gw can't read the agent's session logs. */
   log?: AgentLog;
 }
 
-/** A run that makes a model request and changes nothing. Run it in an empty folder. */
+/** A run that makes model requests and changes no files. Must run in an empty folder. */
 interface Proof {
   args(model: string | undefined): readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** How many model requests it makes. */
+  /** Number of model requests. */
   requests: number;
 }

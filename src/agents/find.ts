@@ -1,14 +1,13 @@
 import type { Agent } from './agent.ts';
 import { AGENTS } from './table.ts';
 
-/** An agent in a command line. */
 export interface FoundAgent {
   agent: Agent;
-  /** How many words come before the agent's own arguments. */
+  /** Number of words before the agent's arguments. */
   words: number;
 }
 
-/** Programs that run the one named in their arguments, and the words that select that. */
+/** Programs that run another program from their arguments, with the subcommands that do so. */
 const WRAPPERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   npx: [[]],
   bunx: [[]],
@@ -31,10 +30,10 @@ const WRAPPERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   time: [[]],
   exec: [[]],
 };
-/** Options of wrappers that have a value. */
+/** Wrapper options that take a value. */
 const WITH_VALUE = ['-p', '--package', '--from', '--with', '--python', '--spec', '-n', '-u', '--env-file'];
 
-/** The agent that a command line starts, directly or through a wrapper such as npx. */
+/** Finds the agent that a command line starts, directly or through a wrapper such as npx. */
 export function findAgent(words: readonly string[]): FoundAgent | undefined {
   for (let at = 0; at < words.length; ) {
     const agent = agentOf(words[at] ?? '');
@@ -46,7 +45,7 @@ export function findAgent(words: readonly string[]): FoundAgent | undefined {
   return undefined;
 }
 
-/** The agent of an executable, a package or a script in a package, with or without a version. */
+/** The agent that an executable, a package or a script in a package belongs to; versions are ignored. */
 export function agentOf(word: string): Agent | undefined {
   const path = word.replaceAll('\\', '/');
   const name = (path.split('/').at(-1) ?? '').replace(/\.(cmd|exe|ps1|bat)$/i, '').toLowerCase();
@@ -58,7 +57,7 @@ export function agentOf(word: string): Agent | undefined {
   );
 }
 
-/** Where the wrapped command starts; undefined if the word at `at` is no wrapper. */
+/** Index of the wrapped command; undefined if the word at `at` is no wrapper. */
 function afterWrapper(words: readonly string[], at: number): number | undefined {
   const name = (words[at] ?? '').replaceAll('\\', '/').split('/').at(-1) ?? '';
   const forms = WRAPPERS[name.replace(/\.(cmd|exe)$/i, '')];
@@ -67,7 +66,7 @@ function afterWrapper(words: readonly string[], at: number): number | undefined 
   let next = at + 1 + form.length;
   for (; next < words.length; next++) {
     const word = words[next] ?? '';
-    // python -m MODULE
+    // `python -m MODULE`.
     if (word === '--' || (word === '-m' && name.startsWith('python'))) return next + 1;
     if (WITH_VALUE.includes(word)) next++;
     else if (!word.startsWith('-') && !/^\w+=/.test(word)) return next;

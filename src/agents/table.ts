@@ -122,7 +122,7 @@ const QWEN: Agent = {
   connect: connectQwen,
   proof: {
     args: (model) => ['-p', 'hi', '--approval-mode', 'plan', ...(model === undefined ? [] : ['-m', model])],
-    // The second one extracts memory.
+    // The second request extracts memory.
     requests: 2,
   },
   sessionHeaders: [],
@@ -240,7 +240,7 @@ const GEMINI: Agent = {
   sessionHeaders: [],
 };
 
-/** The agents that gw knows. */
+/** All supported agents. */
 export const AGENTS: readonly Agent[] = [
   ...[CODEX, CLAUDE, OPENCODE, KILO, CLINE, CONTINUE, QWEN],
   ...[COPILOT, AIDER, GOOSE, CRUSH, PI, OPENHANDS, GEMINI],

@@ -7,17 +7,17 @@ import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';
 const FILE = 'aider.env';
 const ADDRESS = ['--openai-api-base', '--openai-api-key', '--anthropic-api-key'];
 const MODELS = ['--model', '--weak-model', '--editor-model'];
-/** Names of aider's own for models of other providers. */
+/** aider's aliases for models of other providers. */
 const OTHERS = /^(deepseek|flash|flash-lite|quasar|r1|gemini|gemini-.*|grok3|optimus)$/;
 
 /**
- * aider: an env file of this run. aider loads env files over the environment, the one of `--env-file` last; its own
- * AIDER_ variables in there beat .aider.conf.yml.
+ * aider: an env file for this run. aider loads env files over the environment, the file of `--env-file` last. AIDER_
+ * variables in it override .aider.conf.yml.
  */
 export function pointAider(start: Start): Pointing {
   const { origin, key } = start;
-  const given = takeOption(start.args, ['--env-file']);
-  const address = takeOption(given.rest, ADDRESS);
+  const envFile = takeOption(start.args, ['--env-file']);
+  const address = takeOption(envFile.rest, ADDRESS);
   const base = `${origin}/v1`;
   const lines = Object.entries({
     OPENAI_API_BASE: base,
@@ -30,7 +30,7 @@ export function pointAider(start: Start): Pointing {
     AIDER_OPENAI_API_KEY: key,
     AIDER_ANTHROPIC_API_KEY: key,
   }).map(([name, value]) => `${name}=${value}`);
-  const own = given.values.at(-1);
+  const own = envFile.values.at(-1);
   const text = own === undefined ? undefined : start.files.read(isAbsolute(own) ? own : join(start.cwd, own));
   const bypass = bypassOf(start);
   return {
@@ -47,7 +47,7 @@ export function pointAider(start: Start): Pointing {
   };
 }
 
-/** aider loads these files over the environment. */
+/** aider loads these .env files over the environment. */
 function notesOf({ files }: Start, path: string): string[] {
   const names = foreignKeysIn(files.read(path) ?? '');
   return names.length === 0 ? [] : [`${path} sets ${names.join(', ')}: what uses them goes around gw`];
@@ -79,14 +79,14 @@ function isOther(model: string): boolean {
   return model.includes('/') ? provider !== 'openai' && provider !== 'anthropic' : OTHERS.test(model);
 }
 
-/** Where aider looks for its files: home, the root of the repository, the working directory. */
+/** Folders in which aider looks for its files: home, repository root, working directory. */
 function folders({ home, cwd, files }: Start): string[] {
   let root = cwd;
   while (!files.list(root).includes('.git') && dirname(root) !== root) root = dirname(root);
   return [...new Set([home, ...(files.list(root).includes('.git') ? [root] : []), cwd])];
 }
 
-/** aider. https://aider.chat/docs/config/aider_conf.html */
+/** https://aider.chat/docs/config/aider_conf.html */
 export const connectAider: Connecting = {
   needsModel: false,
   edits: ({ home, origin, key, model }) => [
@@ -100,7 +100,7 @@ export const connectAider: Connecting = {
           'anthropic-api-key': key,
           ...(model && { model: `openai/${model}`, 'weak-model': `openai/${model}` }),
         }),
-        // LiteLLM asks OPENAI_BASE_URL before the address that aider passes on.
+        // LiteLLM prefers OPENAI_BASE_URL to the address that aider passes.
         ...[`OPENAI_BASE_URL=${origin}/v1`, `ANTHROPIC_API_BASE=${origin}`].map((value) => ({
           path: ['set-env', { text: value.replace(/=.*/, '=') }],
           value,

@@ -10,20 +10,20 @@ import type { Bypass, Environment, Pointing, Start } from '../run/start.ts';
 import type { Change } from '../settings/change.ts';
 import { type Connecting, defaultsOf, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
-/** Switches that send requests to a cloud's API instead of a base URL. */
+/** Switches that send requests to a cloud's API instead of the base URL. */
 const CLOUDS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
   (cloud) => `CLAUDE_CODE_USE_${cloud}`,
 );
 const ADDRESS = ['ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY', ...CLOUDS];
 
 /**
- * Claude Code: `--settings`, whose `env` beats the shell and every settings file but the managed ones. A file in the
- * run's folder rather than JSON in the arguments, where other users of the machine could read the key.
+ * Claude Code: `--settings`, whose `env` overrides the shell and every settings file except managed ones. gw passes a
+ * file in the run's folder: other users of the machine could read a key in the arguments.
  */
 export function pointClaude(start: Start): Pointing {
   const { values, rest } = takeOption(start.args, ['--settings']);
-  const given = values.at(-1);
-  const own = given === undefined ? {} : readSettings(start, given);
+  const option = values.at(-1);
+  const own = option === undefined ? {} : readSettings(start, option);
   const inherited = { ...start.env, ...settingsEnv(start), ...envOf(own) };
   const model = optionValue(rest, '--model') ?? inherited.ANTHROPIC_MODEL ?? modelIn(own) ?? modelOf(start);
   const clouds = CLOUDS.filter(
@@ -33,12 +33,12 @@ export function pointClaude(start: Start): Pointing {
   const env = {
     ANTHROPIC_BASE_URL: start.origin,
     ANTHROPIC_AUTH_TOKEN: start.subscription ? '' : start.key,
-    // Otherwise a key of the user's goes out beside the token.
+    // Otherwise the user's own key is sent beside the token.
     ANTHROPIC_API_KEY: '',
     ...(start.subscription && {
       ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(inherited.ANTHROPIC_CUSTOM_HEADERS, start.key),
     }),
-    // It would go to a socket in place of the base URL.
+    // Claude Code would send requests to this socket instead of the base URL.
     ANTHROPIC_UNIX_SOCKET: '',
     ...toolSearchEnv(start.ownApis, inherited, model),
     NO_PROXY: noProxy,
@@ -56,12 +56,12 @@ export function pointClaude(start: Start): Pointing {
   };
 }
 
-/** The value of `--settings`: JSON, or the path of a file. */
-function readSettings(start: Start, given: string): Json {
-  if (given.trimStart().startsWith('{')) return parse(given, '--settings');
-  const path = isAbsolute(given) ? given : join(start.cwd, given);
+/** Parses the value of `--settings`: JSON, or the path of a file. */
+function readSettings(start: Start, option: string): Json {
+  if (option.trimStart().startsWith('{')) return parse(option, '--settings');
+  const path = isAbsolute(option) ? option : join(start.cwd, option);
   const text = start.files.read(path);
-  if (text === undefined) throw badRequest(`cannot read the file of --settings ${given}`);
+  if (text === undefined) throw badRequest(`cannot read the file of --settings ${option}`);
   return parse(text, path);
 }
 
@@ -71,13 +71,13 @@ function parse(text: string, source: string): Json {
   return settings;
 }
 
-/** The variables that settings set. */
+/** Variables that the settings set. */
 function envOf(settings: Json | undefined): Record<string, string> {
   const entries = Object.entries(objectIn(settings, 'env'));
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }
 
-/** The user's and the project's settings files, the strongest last. https://code.claude.com/docs/en/settings */
+/** Settings of the user and the project, in ascending precedence. https://code.claude.com/docs/en/settings */
 function settingsOf({ env, home, cwd, files }: Start): (Json | undefined)[] {
   const paths = [
     join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
@@ -92,7 +92,7 @@ const settingsEnv = (start: Start): Record<string, string> =>
 
 const modelIn = (settings: Json | undefined): string | undefined => textIn(settings, 'model');
 
-/** The model that the settings files choose. */
+/** Model in the settings files. */
 const modelOf = (start: Start): string | undefined =>
   settingsOf(start)
     .map(modelIn)
@@ -126,13 +126,13 @@ function managedFiles({ platform, env, home, files }: Start): string[] {
   ];
 }
 
-/** Models that Claude Code uses by short names, or for small tasks: https://code.claude.com/docs/en/model-config */
+/** Variables for models behind short names and for small tasks: https://code.claude.com/docs/en/model-config */
 const SHORT_NAMES = ['OPUS', 'SONNET', 'HAIKU', 'FABLE'].map((name) => `ANTHROPIC_DEFAULT_${name}_MODEL`);
 
 /**
- * What restores Claude Code's tool search, which it turns off at any base URL but Anthropic's
- * (https://code.claude.com/docs/en/env-vars): without it, the schemas of all MCP tools go with every request. gw passes
- * `tool_reference` blocks. Empty for other models and hosts, which don't have it, and where the user has chosen.
+ * Re-enables Claude Code's tool search, which is off at any base URL but Anthropic's
+ * (https://code.claude.com/docs/en/env-vars). Without it, every request carries the schemas of all MCP tools. gw passes
+ * `tool_reference` blocks on. Empty for models and hosts without tool search, and if the user has set the variable.
  */
 function toolSearchEnv(ownApis: Makers, env: Environment, model: string | undefined): Record<string, string> {
   const models = [model, ...SHORT_NAMES.map((name) => env[name])];
@@ -140,10 +140,10 @@ function toolSearchEnv(ownApis: Makers, env: Environment, model: string | undefi
   return isOn ? { ENABLE_TOOL_SEARCH: 'true' } : {};
 }
 
-/** Switches that send requests to a cloud's API instead of the base URL. */
+/** Cloud switches that `gw connect` turns off. */
 const CLOUD_SWITCHES = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'];
 
-/** Claude Code: the `env` of its settings, which beats the shell. https://code.claude.com/docs/en/settings */
+/** Claude Code: `env` in its settings, which overrides the shell. https://code.claude.com/docs/en/settings */
 export const connectClaude: Connecting = {
   needsModel: false,
   edits: (endpoint) => [
@@ -156,7 +156,7 @@ export const connectClaude: Connecting = {
         ...(endpoint.subscription && {
           ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(ownHeaders(endpoint), endpoint.key),
         }),
-        // Otherwise a key of the user's goes out beside the token.
+        // Otherwise the user's own key is sent beside the token.
         ANTHROPIC_API_KEY: '',
         ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
         ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
@@ -178,27 +178,27 @@ function settingsFile({ env, home }: Endpoint): string {
   return join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
 }
 
-/** The headers that the settings or the shell add. */
+/** Custom headers from the settings, else from the shell. */
 function ownHeaders(endpoint: Endpoint): string | undefined {
   const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
   const own = objectIn(settings, 'env').ANTHROPIC_CUSTOM_HEADERS;
   return typeof own === 'string' ? own : endpoint.env.ANTHROPIC_CUSTOM_HEADERS;
 }
 
-/** The variables that Claude Code has: those of its settings beat the shell. */
+/** Claude Code's variables. Its settings override the shell. */
 function variablesOf(endpoint: Endpoint): Environment {
   const own = envOf(parseObject(endpoint.files.read(settingsFile(endpoint))));
-  // A tool search of the settings' own stays as a default does, and comes back with it.
+  // gw writes ENABLE_TOOL_SEARCH as a default, so that a value in the settings stays; only the shell's counts here.
   return { ...endpoint.env, ...own, ENABLE_TOOL_SEARCH: endpoint.env.ENABLE_TOOL_SEARCH };
 }
 
-/** The model that is asked for, or that the settings or the shell choose. */
+/** The requested model, else the model of the settings or the shell. */
 function modelOfEndpoint(endpoint: Endpoint): string | undefined {
   const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
   return endpoint.model ?? variablesOf(endpoint).ANTHROPIC_MODEL ?? textIn(settings, 'model');
 }
 
-/** gw's status line, around the user's own. */
+/** gw's status line; wraps the user's status line, if there is one. */
 function statusLineOf(endpoint: Endpoint): Change[] {
   const { statusLine, files } = endpoint;
   if (statusLine === undefined) return [];
@@ -209,7 +209,7 @@ function statusLineOf(endpoint: Endpoint): Change[] {
   return membersOf(['statusLine'], { type: 'command', command: isOurs ? command : wrapping });
 }
 
-/** The switches that the shell or the settings set. */
+/** Cloud switches set in the shell or the settings. */
 function cloudsOf(endpoint: Endpoint): string[] {
   const text = endpoint.files.read(settingsFile(endpoint)) ?? '';
   return CLOUD_SWITCHES.filter((name) => endpoint.env[name] || text.includes(`"${name}"`));

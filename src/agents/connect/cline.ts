@@ -7,12 +7,14 @@ import { type Connecting, defaultsOf, type Endpoint, membersOf } from './connect
 const COVERED = ['openai-compatible', 'openai-native', 'anthropic'];
 const FILE = 'providers.json';
 
-/** Cline: a providers file of this run with the covered providers alone. It reads no base URL from the environment. */
+/**
+ * Cline: a providers file for this run, with only the covered providers. Cline reads no base URL from the environment.
+ */
 export function pointCline(start: Start): Pointing {
   const { values: keys, rest } = takeOption(start.args, ['-k', '--key']);
-  const given = optionValue(start.args, '-P', '--provider');
+  const option = optionValue(start.args, '-P', '--provider');
   const own = parseObject(start.files.read(settingsFile(start)));
-  const used = given ?? textIn(own, 'lastUsedProvider');
+  const used = option ?? textIn(own, 'lastUsedProvider');
   const provider = used !== undefined && COVERED.includes(used) ? used : 'openai-compatible';
   const providers = COVERED.map((id) => {
     const entry = objectIn(objectIn(own, 'providers'), id);
@@ -32,15 +34,15 @@ export function pointCline(start: Start): Pointing {
     env: { CLINE_PROVIDER_SETTINGS_PATH: join(start.folder, FILE) },
     files: { [FILE]: JSON.stringify(file) },
     notes: [
-      ...(used === undefined || used === provider || given !== undefined
+      ...(used === undefined || used === provider || option !== undefined
         ? []
         : [`provider ${used} is off in this run: ${provider} goes to gw`]),
       ...keys.map(() => "left out --key: gw's own key is used"),
     ],
-    ...(given !== undefined &&
-      given !== provider && {
+    ...(option !== undefined &&
+      option !== provider && {
         bypass: {
-          reason: `Cline's provider ${given} has an address of its own`,
+          reason: `Cline's provider ${option} has an address of its own`,
           remedy: `Use: -P ${provider}`,
         },
       }),
@@ -52,7 +54,7 @@ function settingsFile({ args, home }: Start): string {
   return join(optionValue(args, '--data-dir') ?? join(config, 'data'), 'settings', FILE);
 }
 
-/** Cline: the file that its command line and its VS Code extension share. Cline rewrites it at each run. */
+/** Cline: the providers file that the CLI and the VS Code extension share. Cline rewrites it at each run. */
 export const connectCline: Connecting = {
   needsModel: true,
   ownModel: (endpoint) => {
@@ -77,7 +79,7 @@ export const connectCline: Connecting = {
             model: model ?? '',
             baseUrl: `${origin}/v1`,
           }),
-          // Cline drops an entry without a date, and renews it.
+          // Cline drops entries without a date, and updates the date itself.
           ...defaultsOf(provider, { updatedAt: '2026-01-01T00:00:00.000Z', tokenSource: 'manual' }),
         ],
       },

@@ -5,12 +5,12 @@ import { hasFlag, optionValue, takeOption } from '../run/options.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
-/** Settings that choose where requests go. */
+/** Settings that change the destination of requests. */
 const ADDRESS = /^\s*(model_provider|model_providers\.[^=]*(?<!\s)|openai_base_url|oss_provider)\s*=/;
 
 /**
- * Codex: an own provider by `-c`, which beats config.toml and profiles. Its built-in provider would take a ChatGPT
- * login along, and ignores OPENAI_BASE_URL.
+ * Codex: a separate provider by `-c`, which overrides config.toml and profiles. The built-in provider would use a
+ * ChatGPT login, and ignores OPENAI_BASE_URL.
  */
 export function pointCodex(start: Start): Pointing {
   const { values, rest } = takeOption(start.args, ['-c', '--config'], (value) => ADDRESS.test(value));
@@ -36,15 +36,15 @@ function withKey(start: Start): Record<string, string> {
 }
 
 /**
- * The name of gw's provider in Codex. By the name of OpenAI's, Codex compacts at the provider: the prompt stays as it
- * was, and most of it is read from the cache. By any other it asks for a summary without its tools, and all of the prompt
- * costs its full price once more (is_openai in codex-rs/model-provider-info).
+ * Display name of gw's provider. If it is "OpenAI", Codex compacts at the provider: the prompt stays the same and is
+ * mostly read from the cache. Under any other name, Codex requests a summary without its tools, and the whole prompt
+ * costs its full price again (is_openai in codex-rs/model-provider-info).
  */
 function providerName(ownApis: Makers, models: readonly string[]): string {
   return isReached(ownApis, 'openai', models) ? 'OpenAI' : 'gw';
 }
 
-/** The models that the command line names, or else config.toml, in which each may be that of a profile. */
+/** Models named in the command line, else all models in config.toml, because any of its profiles may be active. */
 function modelsOf({ args, files, ...start }: Start): string[] {
   const option = optionValue(args, '-m', '--model');
   if (option !== undefined) return [option];
@@ -53,18 +53,17 @@ function modelsOf({ args, files, ...start }: Start): string[] {
   return modelsIn([...values, text].join('\n'));
 }
 
-/** The user's own settings of Codex. */
 const configFile = ({ env, home }: Pick<Start, 'env' | 'home'>): string =>
   join(env.CODEX_HOME || join(home, '.codex'), 'config.toml');
 
-/** The models that are chosen in lines of config.toml. */
+/** Models set in config.toml. */
 function modelsIn(text: string): string[] {
   return [...text.matchAll(/^[ \t]*model[ \t]*=[ \t]*["']?([^"'\s#]+)/gm)].flatMap(
     ([, model]) => model ?? [],
   );
 }
 
-/** Another id: the key that a connected `gw` provider has would beat the login. */
+/** Uses another id, because the key of a connected `gw` provider would override the login. */
 function withLogin({ origin }: Start): Record<string, string> {
   return {
     model_provider: 'gw-login',
@@ -93,7 +92,7 @@ function bypassOf(start: Start): Bypass | undefined {
   };
 }
 
-/** https://developers.openai.com/codex/security: a layer above `-c`. */
+/** Has precedence over `-c`: https://developers.openai.com/codex/security */
 function managedConfig({ platform, home }: Start): string {
   return platform === 'win32'
     ? join(home, '.codex', 'managed_config.toml')
@@ -101,8 +100,8 @@ function managedConfig({ platform, home }: Start): string {
 }
 
 /**
- * Codex: an own provider, as the built-in one would take a ChatGPT login along. The token is literal: the desktop app and
- * the IDE extension don't see a shell's variables. https://developers.openai.com/codex/config-reference
+ * Codex: a separate provider, because the built-in provider would use a ChatGPT login. The token is literal: the
+ * desktop app and the IDE extension don't see a shell's variables. https://developers.openai.com/codex/config-reference
  */
 export const connectCodex: Connecting = {
   needsModel: false,
@@ -116,7 +115,7 @@ export const connectCodex: Connecting = {
           name: endpoint.subscription ? 'gw' : providerName(endpoint.ownApis, modelsOfEndpoint(endpoint)),
           base_url: `${endpoint.origin}/v1`,
           wire_api: 'responses',
-          // Beats the token and the login.
+          // Would override the token and the login.
           env_key: null,
           ...(endpoint.subscription
             ? { experimental_bearer_token: null, requires_openai_auth: true }

@@ -10,19 +10,19 @@ import { type Connecting, defaultsOf, type Endpoint } from './connecting.ts';
 
 const FILE = 'continue.yaml';
 
-/** Continue: the user's assistant with gw's address in each model. It reads no base URL from the environment. */
+/** Continue: the user's assistant, with gw's address in each model. Continue reads no base URL from the environment. */
 export function pointContinue(start: Start): Pointing {
   const { values, rest } = takeOption(start.args, ['--config']);
-  const given = values.at(-1);
+  const option = values.at(-1);
   const path =
-    given === undefined
+    option === undefined
       ? join(start.home, '.continue', 'config.yaml')
-      : isAbsolute(given)
-        ? given
-        : join(start.cwd, given);
+      : isAbsolute(option)
+        ? option
+        : join(start.cwd, option);
   const text = start.files.read(path);
   const env = { [RUN_KEY]: start.key };
-  const hub = optionValue(start.args, '--model', '--agent') ?? (text === undefined ? given : undefined);
+  const hub = optionValue(start.args, '--model', '--agent') ?? (text === undefined ? option : undefined);
   if (hub !== undefined) {
     const bypass = {
       reason: `${hub} is read from Continue's hub, with addresses of its own`,
@@ -53,12 +53,12 @@ function readYaml(text: string, path: string): Json {
     const value: unknown = parse(text) ?? {};
     if (isObject(value)) return value;
   } catch {
-    // The message says the rest.
+    // Reported below.
   }
   throw badRequest(`${path} is not a YAML mapping, so gw can't add its address to it`);
 }
 
-/** The model at gw's address; undefined for one of another API. */
+/** The model with gw's address; undefined if the model uses another API. */
 function pointModel({ origin }: Start, model: unknown): Json | undefined {
   const provider = textIn(model, 'provider');
   if (!isObject(model) || (provider !== 'openai' && provider !== 'anthropic')) return undefined;
@@ -66,10 +66,9 @@ function pointModel({ origin }: Start, model: unknown): Json | undefined {
   return { ...model, apiBase, apiKey: `\${{ secrets.${RUN_KEY} }}` };
 }
 
-/** Continue: a model in front of the others; the first one is the default. https://docs.continue.dev/reference */
+/** Continue: adds a model as the first, which is the default. https://docs.continue.dev/reference */
 export const connectContinue: Connecting = {
   needsModel: true,
-  // The first model is the default.
   ownModel: (endpoint) => {
     const models = parseYaml(endpoint.files.read(settingsFile(endpoint)))?.models;
     return Array.isArray(models) ? textIn(models[0], 'model') : undefined;

@@ -2,7 +2,7 @@ import { badRequest } from '../../errors.ts';
 import { optionValue } from '../run/options.ts';
 import type { Pointing, Start } from '../run/start.ts';
 
-/** Copilot CLI with a provider of the user's own. Its own service can't be metered. */
+/** Copilot CLI with a custom provider. gw can't meter Copilot's own service. */
 export function pointCopilot({ args, env, origin, key }: Start): Pointing {
   const model = optionValue(args, '--model') ?? env.COPILOT_MODEL ?? env.COPILOT_PROVIDER_MODEL_ID;
   if (!model) {
@@ -19,12 +19,12 @@ export function pointCopilot({ args, env, origin, key }: Start): Pointing {
       COPILOT_PROVIDER_BASE_URL: isAnthropic ? origin : `${origin}/v1`,
       COPILOT_PROVIDER_TYPE: isAnthropic ? 'anthropic' : 'openai',
       COPILOT_PROVIDER_API_KEY: key,
-      // Both beat the key.
+      // Both override the key.
       COPILOT_PROVIDER_BEARER_TOKEN: undefined,
       COPILOT_PROVIDER_API_KEY_COMMAND: undefined,
       COPILOT_PROVIDER_TRANSPORT: 'http',
       ...(wire !== undefined && !isAnthropic && { COPILOT_PROVIDER_WIRE_API: wire }),
-      // Otherwise /model may choose one of Copilot's own service.
+      // Otherwise /model can switch to a model of Copilot's service.
       COPILOT_OFFLINE: 'true',
     },
   };

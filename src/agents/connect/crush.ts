@@ -4,7 +4,7 @@ import type { Bypass, Pointing, Start } from '../run/start.ts';
 
 const COVERED = ['openai', 'anthropic'];
 
-/** Crush: the addresses of its built-in providers as variables. A settings file that sets its own can't be beaten. */
+/** Crush: addresses of the built-in providers, as variables. A settings file that sets addresses overrides them. */
 export function pointCrush(start: Start): Pointing {
   const bypass = bypassOf(start);
   return {
@@ -23,7 +23,7 @@ function bypassOf(start: Start): Bypass | undefined {
   };
 }
 
-/** In Crush's JSON, or in the shell script that newer versions read. */
+/** Checks Crush's JSON, or the shell script that newer versions read. */
 function setsAddress(path: string, text: string | undefined): boolean {
   if (text === undefined) return false;
   if (path.endsWith('rc')) return /^[ \t]*provider\s+add\b|_API_ENDPOINT=/m.test(text);

@@ -1,6 +1,6 @@
 import type { Pointing, Start } from '../run/start.ts';
 
-/** Gemini CLI speaks Google's own API alone. */
+/** Gemini CLI speaks only Google's API. */
 export function pointGemini({ args }: Start): Pointing {
   return {
     args,

@@ -5,10 +5,10 @@ import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, configHome, type Endpoint, membersOf } from './connecting.ts';
 
 const COVERED = ['openai', 'anthropic'];
-/** Variables and settings that choose a provider, for the session or for a part of it. */
+/** Variables and settings that select a provider for the session or a part of it. */
 const CHOICES = ['GOOSE_PROVIDER', 'GOOSE_LEAD_PROVIDER', 'GOOSE_PLANNER_PROVIDER'];
 
-/** Goose: its hosts as variables, which beat its config file; keys in variables beat its keyring. */
+/** Goose: hosts as variables, which override its config file. Keys in variables override its keyring. */
 export function pointGoose(start: Start): Pointing {
   const bypass = bypassOf(start);
   return {
@@ -42,7 +42,7 @@ function bypassOf({ args, env, home, platform, files }: Start): Bypass | undefin
 }
 
 /**
- * Goose: a custom provider, whose file may hold a header with the key; its own keys are in the system's keyring.
+ * Goose: a custom provider with the key in a header. Keys of the built-in providers are in the system's keyring.
  * https://block.github.io/goose/docs/getting-started/providers
  */
 export const connectGoose: Connecting = {

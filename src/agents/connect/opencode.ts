@@ -6,31 +6,33 @@ import { type Json, objectIn, parseObject, textIn } from '../run/settings-text.t
 import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, configHome, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
-/** opencode, or a fork of it: the names that differ. */
+/** Names that differ between opencode and its forks. */
 interface Variant {
-  /** Of its command, its folders and its provider's service. */
+  /** Name of the command, the folders and the provider's service. */
   name: string;
-  /** The start of its variables' names. */
+  /** Prefix of environment variables. */
   prefix: string;
 }
 
 export const pointOpencode = (start: Start) => point(start, { name: 'opencode', prefix: 'OPENCODE' });
 export const pointKilo = (start: Start) => point(start, { name: 'kilo', prefix: 'KILO' });
 
-/** The providers that gw stands in front of, and the one that `gw connect` adds. */
+/** Providers that gw proxies, and the provider that `gw connect` adds. */
 const COVERED = ['openai', 'anthropic', 'gw'];
 
-/** Settings in a variable, which beats the project's files and the environment. Other providers are off in the run. */
+/**
+ * Settings in a variable override the project's files and the environment. Other providers are disabled for the run.
+ */
 function point(start: Start, variant: Variant): Pointing {
   const variable = `${variant.prefix}_CONFIG_CONTENT`;
-  const given = start.env[variable];
-  const own = given ? parseObject(given) : {};
+  const inline = start.env[variable];
+  const own = inline ? parseObject(inline) : {};
   if (!own) throw badRequest(`${variable} is not a JSON object, so gw can't add its settings to it`);
   const options = { baseURL: `${start.origin}/v1`, apiKey: `{env:${RUN_KEY}}` };
   const providers = objectIn(own, 'provider');
   const provider = COVERED.map((id) => {
-    const theirs = objectIn(providers, id);
-    return [id, { ...theirs, options: { ...objectIn(theirs, 'options'), ...options } }];
+    const configured = objectIn(providers, id);
+    return [id, { ...configured, options: { ...objectIn(configured, 'options'), ...options } }];
   });
   const config = {
     ...own,
@@ -86,15 +88,15 @@ function managedFiles({ platform, env }: Start, name: string): string[] {
 
 const FREE_MODEL_LISTED = JSON.stringify({ provider: { openai: { models: { [FREE_MODEL]: {} } } } });
 
-/** opencode. https://opencode.ai/docs/config */
+/** https://opencode.ai/docs/config */
 export const connectOpencode = connecting('opencode', ['config.json', 'opencode.json', 'opencode.jsonc']);
 
-/** Kilo Code's command line, a fork of opencode. */
+/** Kilo Code's CLI, a fork of opencode. */
 export const connectKilo = connecting('kilo', ['config.json', 'kilo.json', 'kilo.jsonc']);
 
 /**
- * The built-in providers are pointed at gw, so that the user's choice of model stays. A model of `--model` gets a provider
- * of its own: the built-in ones know only the models of models.dev.
+ * Points the built-in providers at gw, so that the user's choice of model stays. A model of `--model` gets a separate
+ * provider, because the built-in providers accept only models of models.dev.
  */
 function connecting(folder: 'opencode' | 'kilo', names: readonly string[]): Connecting {
   return {
@@ -114,7 +116,7 @@ function connecting(folder: 'opencode' | 'kilo', names: readonly string[]): Conn
         },
       ];
     },
-    // Models that aren't listed have to be declared.
+    // Models that models.dev doesn't list have to be declared.
     proof: (model) =>
       model === undefined
         ? {
@@ -135,7 +137,7 @@ function ownProvider(model: string, options: { baseURL: string; apiKey: string }
   ];
 }
 
-/** Where there are several files, the last one wins. */
+/** The last existing file wins. */
 function configFile(endpoint: Endpoint, folder: string, names: readonly string[]): string {
   const base = join(configHome(endpoint), folder);
   const found = names.findLast((name) => endpoint.files.read(join(base, name)) !== undefined);

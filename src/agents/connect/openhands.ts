@@ -4,7 +4,7 @@ import { hasFlag } from '../run/options.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Pointing, Start } from '../run/start.ts';
 
-/** OpenHands: LiteLLM's address, key and model as variables, and the flag that makes them beat its settings. */
+/** OpenHands: LiteLLM's address, key and model as variables, and the flag that makes them override its settings. */
 export function pointOpenHands({ args, env, home, files, origin, key }: Start): Pointing {
   const file = join(env.OPENHANDS_PERSISTENCE_DIR || join(home, '.openhands'), 'agent_settings.json');
   const model = env.LLM_MODEL || textIn(objectIn(parseObject(files.read(file)), 'llm'), 'model');
@@ -20,7 +20,7 @@ export function pointOpenHands({ args, env, home, files, origin, key }: Start): 
     env: {
       LLM_MODEL: model,
       LLM_API_KEY: key,
-      // LiteLLM adds /v1/messages to Anthropic's address itself.
+      // LiteLLM appends /v1/messages to Anthropic's address.
       LLM_BASE_URL: provider === 'anthropic' ? origin : `${origin}/v1`,
     },
     ...(provider !== 'openai' &&

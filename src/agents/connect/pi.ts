@@ -5,22 +5,22 @@ import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';
 
-/** The covered providers, and what gw's address is for them. */
+/** Path of gw's address, by covered provider. */
 const COVERED: Readonly<Record<string, string>> = { openai: '/v1', anthropic: '' };
 const REPLACED = ['models.json', 'auth.json'];
 
 /**
- * pi: a folder of this run in place of `~/.pi/agent`, with the user's settings and sessions linked into it, gw's
- * addresses in models.json, and no auth.json: a login there would go out instead of gw's key.
+ * pi: a folder for this run that replaces `~/.pi/agent`. It links to the user's settings and sessions and has gw's
+ * addresses in models.json, but no auth.json: pi would send a login from there instead of gw's key.
  */
 export function pointPi(start: Start): Pointing {
   const { env, home, files, folder, origin } = start;
   const own = env.PI_CODING_AGENT_DIR || join(home, '.pi', 'agent');
   const { values: keys, rest } = takeOption(start.args, ['--api-key']);
-  const theirs = objectIn(parseObject(files.read(join(own, 'models.json'))), 'providers');
+  const configured = objectIn(parseObject(files.read(join(own, 'models.json'))), 'providers');
   const providers = Object.entries(COVERED).map(([id, path]) => [
     id,
-    { ...objectIn(theirs, id), baseUrl: `${origin}${path}`, apiKey: RUN_KEY },
+    { ...objectIn(configured, id), baseUrl: `${origin}${path}`, apiKey: RUN_KEY },
   ]);
   const linked = files.list(own).filter((name) => !REPLACED.includes(name));
   const bypass = bypassOf(start, join(own, 'settings.json'));
@@ -37,8 +37,8 @@ export function pointPi(start: Start): Pointing {
 function bypassOf({ args, files }: Start, settings: string): Bypass | undefined {
   const model = optionValue(args, '--model');
   const ofModel = model?.includes('/') ? model.split('/')[0] : undefined;
-  const given = optionValue(args, '--provider') ?? ofModel;
-  const provider = given ?? textIn(parseObject(files.read(settings)), 'defaultProvider');
+  const requested = optionValue(args, '--provider') ?? ofModel;
+  const provider = requested ?? textIn(parseObject(files.read(settings)), 'defaultProvider');
   if (provider === undefined || provider in COVERED) return undefined;
   return {
     reason: `pi's provider ${provider} has an address of its own`,
@@ -46,7 +46,9 @@ function bypassOf({ args, files }: Start, settings: string): Bypass | undefined 
   };
 }
 
-/** pi: its built-in models at gw's address. The header beats the keys that pi prefers: a login's and the shell's. */
+/**
+ * pi: built-in models at gw's address. The header overrides the keys that pi prefers: those of a login and the shell.
+ */
 export const connectPi: Connecting = {
   needsModel: false,
   edits: ({ env, home, origin, key, model }) => {

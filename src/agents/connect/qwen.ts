@@ -11,8 +11,8 @@ const SYSTEM_SETTINGS = 'QWEN_CODE_SYSTEM_SETTINGS_PATH';
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
 
 /**
- * Qwen Code: variables, the flag that makes it read them, and system settings of this run: a user's `modelProviders`
- * beat variables and flags (0.15.10), and system settings beat these.
+ * Qwen Code: variables, the flag that enables them, and system settings for this run. A user's `modelProviders`
+ * override variables and flags (0.15.10); system settings override `modelProviders`.
  */
 export function pointQwen(start: Start): Pointing {
   const { env, files, folder, key } = start;
@@ -47,7 +47,9 @@ export function pointQwen(start: Start): Pointing {
   };
 }
 
-/** The user's models of the covered APIs, at gw's address. The last file that has any replaces the others. */
+/**
+ * The user's models of the covered APIs, with gw's address. The last file with `modelProviders` replaces the others.
+ */
 function modelProviders({ home, cwd, files, origin }: Start, system: Json | undefined): Json {
   const own = [join(home, '.qwen', 'settings.json'), join(cwd, '.qwen', 'settings.json')];
   const all = [...own.map((path) => parseObject(files.read(path))), system];
@@ -64,16 +66,16 @@ function modelProviders({ home, cwd, files, origin }: Start, system: Json | unde
 }
 
 function systemSettings({ env, platform }: Start): string {
-  const given = env[SYSTEM_SETTINGS];
-  if (given) return given;
+  const override = env[SYSTEM_SETTINGS];
+  if (override) return override;
   if (platform === 'darwin') return '/Library/Application Support/QwenCode/settings.json';
   return platform === 'win32' ? 'C:\\ProgramData\\qwen-code\\settings.json' : '/etc/qwen-code/settings.json';
 }
 
-/** A variable of gw's own: Qwen Code reads a provider's key from the variable that `envKey` names. */
+/** Qwen Code reads a provider's key from the variable that `envKey` names. */
 const KEY_VARIABLE = 'GW_QWEN_KEY';
 
-/** Qwen Code. https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers/ */
+/** https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers/ */
 export const connectQwen: Connecting = {
   needsModel: true,
   ownModel: (endpoint) => {
@@ -88,7 +90,7 @@ export const connectQwen: Connecting = {
         format: 'json',
         changes: [
           {
-            // An entry of modelProviders beats OPENAI_BASE_URL in the shell.
+            // An entry of modelProviders overrides OPENAI_BASE_URL in the shell.
             path: ['modelProviders', 'openai', { by: 'id', text: model }],
             value: { id: model, name: `${model} by gw`, baseUrl: `${origin}/v1`, envKey: KEY_VARIABLE },
           },

@@ -6,8 +6,9 @@ import { field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogPlaces } from './logged-call.ts';
 
 /**
- * Claude Code's logs, as versions 2.1.197 and 2.1.329 write them: `projects/FOLDER/SESSION.jsonl`, subagents below. Each
- * block of an answer is a line of its own with the usage of the whole; resumed sessions and side questions copy lines.
+ * Claude Code's logs, as written by versions 2.1.197 and 2.1.329: `projects/FOLDER/SESSION.jsonl`, with subagents in
+ * subfolders. Each block of an answer has a line with the usage of the whole answer. Resumed sessions and side
+ * questions copy lines.
  */
 export const CLAUDE_LOG: AgentLog = {
   folders({ home, env }: LogPlaces) {
@@ -24,7 +25,7 @@ export const CLAUDE_LOG: AgentLog = {
   createParser: () => ({ parse: parseLine }),
 };
 
-/** Stands for a model in messages that Claude Code wrote itself. */
+/** Model name in messages that Claude Code itself generated. */
 const SYNTHETIC = '<synthetic>';
 
 function parseLine(text: string): LoggedCall | undefined {
@@ -56,8 +57,8 @@ function parseLine(text: string): LoggedCall | undefined {
 }
 
 /**
- * Copies of a message may have another request id, so the message's own id tells calls apart. Without a request id, the
- * answer may come from a relay that gives all answers one id: then only the prompt's size does.
+ * Copies of a message may differ in request id, so the message id identifies a call. Without a request id, the answer
+ * may come from a relay that gives every answer the same id; the prompt's size then tells calls apart.
  */
 function keyOf(
   { messageId, requestId, usage }: Pick<LoggedCall, 'messageId' | 'requestId' | 'usage'>,
@@ -67,7 +68,7 @@ function keyOf(
   return requestId === '' ? `${messageId} ${usage.inputTokens}` : messageId;
 }
 
-/** What changes the price of the tokens, and what is billed beside them; nothing in most answers. */
+/** Service options that change the token price, and web searches, which are billed separately. Mostly empty. */
 function billedBeside(usage: unknown): Pick<LoggedCall, 'terms' | 'searches'> {
   const stated = SERVICE_FIELDS.map((name) => [name, textField(usage, name)] as const);
   const dearer = stated.filter(([name, value]) => (serviceFactor(name, value, '')?.factor ?? 1) !== 1);

@@ -4,8 +4,9 @@ import { countField, field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogParser } from './logged-call.ts';
 
 /**
- * Codex's logs, as version 0.169 writes them: `sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl`, with `.zst` where it has
- * compressed them, archived ones in a folder of their own. A `token_usage_record` is one response with its id; older versions have only `token_count`.
+ * Codex's logs, as written by version 0.169: `sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl`, compressed ones with
+ * `.zst`, archived ones in a separate folder. A `token_usage_record` is one response with its id; older versions write
+ * only `token_count`.
  */
 export const CODEX_LOG: AgentLog = {
   folders({ home, env }) {
@@ -19,7 +20,7 @@ export const CODEX_LOG: AgentLog = {
 };
 
 type Session = Pick<LoggedCall, 'sessionId' | 'agentVersion' | 'provider' | 'cwd'> & {
-  /** The first of the sessions whose lines this one begins with, else its own id. */
+  /** Id of the session at the root of the forks, else the session's own id. */
   origin: string;
 };
 
@@ -29,7 +30,7 @@ function createParser(): LogParser {
   let hasRecords = false;
   let counted = '';
 
-  /** The response that a `token_count` follows. It repeats after other events, with the same total. */
+  /** The response that a `token_count` reports. The event repeats after other events, with the same total. */
   function countedCall(info: unknown, at: number): LoggedCall | undefined {
     const total = field(info, 'total_token_usage');
     const key = `${session.origin} ${countField(total, 'input_tokens')} ${countField(total, 'output_tokens')}`;
@@ -51,7 +52,7 @@ function createParser(): LogParser {
       const at = timeField(line, 'timestamp') ?? 0;
       switch (textField(line, 'type')) {
         case 'session_meta':
-          // A fork goes on with the lines of the session that it comes from, the head included; that one may be a fork.
+          // A fork copies the lines of its parent session, including the head. The parent may be a fork too.
           if (session.sessionId === '') session = sessionOf(payload);
           else if (textField(payload, 'id') === session.origin)
             session = { ...session, origin: sessionOf(payload).origin };
@@ -82,7 +83,7 @@ function createParser(): LogParser {
 function sessionOf(meta: unknown): Session {
   const id = textField(meta, 'id');
   return {
-    // Subagents are threads with ids of their own, and have the session of their parent.
+    // Subagents are threads with separate ids, in the session of their parent.
     sessionId: textField(meta, 'session_id') || id,
     agentVersion: textField(meta, 'cli_version'),
     provider: textField(meta, 'model_provider'),
@@ -91,7 +92,7 @@ function sessionOf(meta: unknown): Session {
   };
 }
 
-/** `input_tokens` is all input. */
+/** `input_tokens` includes cached tokens. */
 function usageOf(usage: unknown): TokenUsage {
   const inputTokens = countField(usage, 'input_tokens');
   const cachedInputTokens = Math.min(inputTokens, countField(usage, 'cached_input_tokens'));

@@ -1,23 +1,23 @@
 import { isObject } from '../../json/object.ts';
 
-/** A field of a value that may not be an object. */
+/** A field of a value; undefined if the value is no object. */
 export function field(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
-/** A field's text; empty if it is none. */
+/** A string field; empty if it is missing or has another type. */
 export function textField(value: unknown, name: string): string {
   const text = field(value, name);
   return typeof text === 'string' ? text : '';
 }
 
-/** A field's token count; 0 if it is none. */
+/** A token count; 0 if it is missing or invalid. */
 export function countField(value: unknown, name: string): number {
   const count = field(value, name);
   return Number.isSafeInteger(count) && Number(count) > 0 ? Number(count) : 0;
 }
 
-/** The time of a log line, UTC milliseconds; undefined without one. */
+/** A timestamp in UTC milliseconds; undefined if it is missing or invalid. */
 export function timeField(value: unknown, name: string): number | undefined {
   const time = Date.parse(textField(value, name));
   return Number.isNaN(time) ? undefined : time;

@@ -1,10 +1,10 @@
 import type { AgentLog } from './logged-call.ts';
 import { readLines } from './read-lines.ts';
 
-/** Lines that are looked at: the first ones may be of any agent. */
+/** Limit of the lines to inspect; the first lines may fit any agent. */
 const MAX_LINES = 1_000;
 
-/** Which of these agents has written a file, by its content. Rejects for a file that can't be read. */
+/** Identifies the agent that wrote a file by its content. Rejects if the file can't be read. */
 export async function identifyLog<Agent extends { log?: AgentLog }>(
   path: string,
   agents: readonly Agent[],

@@ -2,14 +2,14 @@ import type { ModelUsage } from '../../pricing/usage-payload.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { LineReader } from './read-lines.ts';
 
-/** A model call as an agent's session log has it. Empty texts: the log doesn't say. */
+/** A model call in an agent's session log. Empty strings: not in the log. */
 export interface LoggedCall {
-  /** Equal for all lines and copies of one call. */
+  /** Identifies a call: equal in all its lines and copies. */
   key: string;
-  /** The provider's id of the answer, and that of the request. */
+  /** The provider's ids of the answer and the request. */
   messageId: string;
   requestId: string;
-  /** The agent's own id of the session. */
+  /** The agent's session id. */
   sessionId: string;
   agentVersion: string;
   /** The provider's name in the agent's settings. */
@@ -18,45 +18,46 @@ export interface LoggedCall {
   /** When the answer ended, UTC milliseconds. */
   at: number;
   usage: TokenUsage;
-  /** The usage by model, where several worked on the answer. */
+  /** Usage by model, if several models produced the answer. */
   parts?: readonly ModelUsage[];
-  /** The service options that the answer reports, by field: `speed`, `inference_geo`. */
+  /** Service options that the answer reports, by field: `speed`, `inference_geo`. */
   terms?: Readonly<Record<string, string>>;
-  /** Searches of the web, which are billed beside tokens. */
+  /** Web searches, which are billed per call. */
   searches?: number;
-  /** The folder that the agent worked in. */
+  /** The agent's working directory. */
   cwd: string;
 }
 
-/** Reads one log file, line by line: later lines may need what earlier ones said. */
+/** Parses one log file line by line. Stateful: later lines may depend on earlier ones. */
 export interface LogParser {
-  /** The call that a line reports. Lines of a call that repeat it have its key. Throws for a damaged line. */
+  /** The call that a line reports. Repeated lines of a call have the same key. Throws if the line is damaged. */
   parse(line: string): LoggedCall | undefined;
 }
 
-/** Where an agent keeps its session logs, and how they are read as JSON lines. */
+/** Location and JSON-lines format of an agent's session logs. */
 export interface AgentLog {
-  /** The folders that may have logs, at any depth. */
+  /** Folders to search recursively. */
   folders(places: LogPlaces): readonly string[];
   isLog(fileName: string): boolean;
-  /** Whether a line is from a log of this agent, in a file of any name: JSON, or a text that is none. */
+  /**
+   * Whether a line is from this agent's log, in a file of any name. `line`: parsed JSON, or a string if it isn't JSON.
+   */
   recognizes(line: unknown, path: string): boolean;
-  /** A line that has none of these texts needs no parsing. */
+  /** A line without any of these strings is skipped unparsed. */
   markers: readonly string[];
   createParser(): LogParser;
-  /** Reads a file that is no text as lines. */
+  /** Reads a binary log as lines. */
   readLines?: LineReader;
 }
 
 export interface LogPlaces {
-  /** The user's home directory. */
   home: string;
   env: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * One call of two reports of it: the complete usage, and the rest of the earlier report. Of a copied session both are of
- * the same time: the second one stands, which is of the older file.
+ * Merges two reports of a call: usage from the more complete one, other fields from the earlier one. Reports in a
+ * copied session have equal times; then `b` wins, because its file is older.
  */
 export function mergeCalls(a: LoggedCall, b: LoggedCall): LoggedCall {
   const fuller = total(b) > total(a) ? b : a;

@@ -5,13 +5,13 @@ import type { AgentLog, LoggedCall } from './logged-call.ts';
 import type { LineReader } from './read-lines.ts';
 
 /**
- * The sessions of opencode, as version 1.18 writes them, and of its forks: a SQLite database with a row of JSON for each
- * message. Requests for a session's title are not in it, nor are the provider's ids.
+ * Sessions of opencode, as written by version 1.18, and of its forks: a SQLite database with a row of JSON per message.
+ * It contains no requests for session titles and no provider ids.
  */
 export function opencodeLog(name: 'opencode' | 'kilo'): AgentLog {
   return {
     folders: ({ home, env }) => [join(env.XDG_DATA_HOME || join(home, '.local/share'), name)],
-    // A test build has a database of its own: `opencode-dev.db`.
+    // Test builds use a separate database: `opencode-dev.db`.
     isLog: (fileName) => fileName.startsWith(name) && fileName.endsWith('.db'),
     markers: ['"assistant"'],
     recognizes: (line, path) =>
@@ -31,13 +31,13 @@ interface Row {
   data: unknown;
 }
 
-/** A fork's copies come first: of two reports of a call, the second one stands. */
+/** Newest rows first, so that copies in a fork come before the original: of two reports of a call, the second wins. */
 const MESSAGES = `SELECT m.id, m.session_id AS session, s.version, s.directory AS folder, m.data
   FROM message m LEFT JOIN session s ON s.id = m.session_id ORDER BY m.rowid DESC`;
 
 /**
- * Reads each message as a line: an object with the row's columns, and the message as it is stored. SQLite may leave its
- * `-shm` file and an empty `-wal` beside the database, as opencode does.
+ * Reads each message as a line: an object with the row's columns and the stored message. SQLite may leave its `-shm`
+ * file and an empty `-wal` beside the database, as opencode does.
  */
 const readMessages: LineReader = async (path, { onLine, onBytes, isOver = () => false }) => {
   const { default: Database } = await import('better-sqlite3');
@@ -60,7 +60,7 @@ function parseMessage(text: string): LoggedCall | undefined {
   const message = field(row, 'message');
   const tokens = field(message, 'tokens');
   const time = field(message, 'time');
-  // A running message has no end, and not all of its tokens.
+  // A running message has no end time and incomplete token counts.
   const at = countField(time, 'completed');
   if (textField(message, 'role') !== 'assistant' || at === 0) return undefined;
   const cached = countField(field(tokens, 'cache'), 'read');
@@ -76,7 +76,7 @@ function parseMessage(text: string): LoggedCall | undefined {
   };
   if (usage.inputTokens + usage.outputTokens === 0) return undefined;
   return {
-    // A fork has copies under new ids.
+    // A fork copies messages under new ids.
     key: `${countField(time, 'created')} ${at} ${usage.inputTokens} ${usage.outputTokens}`,
     messageId: '',
     requestId: '',

@@ -1,25 +1,25 @@
 import { open } from 'node:fs/promises';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Longer lines are not kept in memory. */
+/** Longer lines are discarded. */
 const MAX_LINE_BYTES = 64 * CHUNK_BYTES;
 const NEW_LINE = 10;
 
-/** Receives each complete line, without its end; undefined stands for one that is too long. */
+/** Receives each complete line without its line ending; undefined for a line that is too long. */
 export type OnLine = (line: Buffer | undefined) => void;
 
 interface ReadLinesOptions {
   onLine: OnLine;
-  /** Called with the number of bytes that were read from the disk. */
+  /** Called with the number of bytes read from disk. */
   onBytes?: ((bytes: number) => void) | undefined;
-  /** Ends the reading early. */
+  /** Stops reading when it returns true. */
   isOver?: (() => boolean) | undefined;
 }
 
-/** Reads the lines of a file. Returns false if `isOver` said so before its end. */
+/** Reads the lines of a file. Returns false if `isOver` stopped it before the end. */
 export type LineReader = (path: string, options: ReadLinesOptions) => Promise<boolean>;
 
-/** Reads a text file, or one that is compressed with zstd (`.zst`). A last line without an end is being written. */
+/** Reads a text file, plain or zstd (`.zst`). Skips an unterminated last line, which is still being written. */
 export const readLines: LineReader = async (path, { onLine, onBytes, isOver = () => false }) => {
   const file = await open(path);
   try {
@@ -41,9 +41,9 @@ export const readLines: LineReader = async (path, { onLine, onBytes, isOver = ()
   }
 };
 
-/** Splits chunks into lines. Chunks may be overwritten afterwards. */
+/** Splits chunks into lines. The caller may reuse a chunk's memory. */
 function createLineSplitter(onLine: OnLine): (chunk: Buffer) => void {
-  /** The beginning of a line. */
+  /** Chunks of an incomplete line. */
   let parts: Buffer[] = [];
   let size = 0;
   const add = (part: Buffer) => {
@@ -69,12 +69,12 @@ function createLineSplitter(onLine: OnLine): (chunk: Buffer) => void {
   };
 }
 
-/** Passes on what zstd frames contain. Throws for invalid data, and with the last chunk for an incomplete frame. */
+/** Decompresses zstd frames. Throws for invalid data, and after the last chunk for an incomplete frame. */
 async function decompressor(
   push: (chunk: Buffer) => void,
 ): Promise<(chunk: Buffer, isLast: boolean) => void> {
   const { Decompress } = await import('fzstd');
   const stream = new Decompress((data) => push(Buffer.from(data.buffer, data.byteOffset, data.length)));
-  // It keeps what it has not decoded yet.
+  // The decompressor retains undecoded input, so it gets a copy.
   return (chunk, isLast) => stream.push(new Uint8Array(chunk), isLast);
 }

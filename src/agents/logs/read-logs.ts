@@ -4,30 +4,30 @@ import { join } from 'node:path';
 import { type AgentLog, type LoggedCall, type LogPlaces, mergeCalls } from './logged-call.ts';
 import { type OnLine, readLines } from './read-lines.ts';
 
-/** The calls in an agent's logs, each once, in the order of their times. */
+/** Calls in an agent's logs, without duplicates, in order of time. */
 export interface LogReading {
   calls: LoggedCall[];
   files: number;
   lines: number;
-  /** The numbers of lines that are no complete JSON, from 1 on, by file. */
+  /** Line numbers (from 1) of lines that aren't complete JSON, by file. */
   damaged: ReadonlyMap<string, readonly number[]>;
-  /** Files that can't be read: those of other users, and damaged archives. */
+  /** Unreadable files, such as other users' files and damaged archives. */
   unread: readonly string[];
-  /** False if time was over before all files were read. The newest ones come first. */
+  /** False if `isOver` stopped before all files were read. Newer files come first. */
   complete: boolean;
 }
 
 export interface ReadOptions extends LogPlaces {
-  /** UTC milliseconds: files and calls before it are left out. */
+  /** UTC milliseconds; older files and calls are skipped. */
   since: number;
   /** Reads these files instead of those in the agent's folders. */
   files?: readonly string[] | undefined;
   isOver?: (() => boolean) | undefined;
-  /** Called as files are read: how much of them is done, 0 to 1. */
+  /** Called with the fraction of bytes read, 0 to 1. */
   onProgress?: ((share: number) => void) | undefined;
 }
 
-/** Reads all logs of an agent, or single files. Only reads; a damaged line is counted and left out. */
+/** Reads all logs of an agent, or the files named. Changes nothing. Damaged lines are recorded and skipped. */
 export async function readLogs(
   log: AgentLog,
   { since, files: named, isOver = () => false, onProgress, ...places }: ReadOptions,
@@ -108,19 +108,18 @@ interface LogFile {
   size: number;
 }
 
-/** The paths of an agent's logs. */
 async function listLogs(log: AgentLog, places: LogPlaces): Promise<string[]> {
   const found = await Promise.all(log.folders(places).map((folder) => listFiles(folder)));
   const entries = found.flat().filter((entry) => entry.isFile() && log.isLog(entry.name));
   return entries.map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** The files that were written to since then, the newest first. */
+/** Files modified since `since`, newest first. */
 async function findLogs(log: AgentLog, paths: readonly string[], since: number): Promise<LogFile[]> {
   const dated = await Promise.all(
     paths.map(async (path) => {
       const file = await stat(path).catch(() => undefined);
-      // A database's newest rows are in the log beside it.
+      // A database's newest rows are in its write-ahead log.
       const ahead = log.readLines && (await stat(`${path}-wal`).catch(() => undefined));
       const changedAt = Math.max(file?.mtimeMs ?? 0, ahead?.mtimeMs ?? 0);
       return { path, size: (file?.size ?? 0) + (ahead?.size ?? 0), changedAt };
@@ -129,7 +128,7 @@ async function findLogs(log: AgentLog, paths: readonly string[], since: number):
   return dated.filter(({ changedAt }) => changedAt >= since).sort((a, b) => b.changedAt - a.changedAt);
 }
 
-/** All entries below a folder; none if there is no such folder. */
+/** All entries below a folder, recursively; empty if the folder doesn't exist. */
 function listFiles(folder: string): Promise<Dirent[]> {
   return readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
 }

@@ -1,6 +1,6 @@
 import type { Environment } from './start.ts';
 
-/** Variables that programs read to call a provider directly, whatever base URL OpenAI's and Anthropic's clients have. */
+/** Keys with which programs call a provider directly, whatever base URL OpenAI's and Anthropic's clients use. */
 const NAMES: ReadonlySet<string> = new Set([
   ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'OPENROUTER_API_KEY'],
   ...['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY', 'AZURE_AI_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK'],
@@ -9,12 +9,12 @@ const NAMES: ReadonlySet<string> = new Set([
   ...['PERPLEXITY_API_KEY', 'TOGETHER_API_KEY', 'XAI_API_KEY', 'ZAI_API_KEY'],
 ]);
 
-/** The keys in an environment with which a program would go around gw. */
+/** Variables of an environment that hold provider keys, with which a program would bypass gw. */
 export function foreignKeys(env: Environment): string[] {
   return Object.keys(env).filter((name) => NAMES.has(name) && env[name]);
 }
 
-/** The same of an env file. */
+/** Like foreignKeys(), for an env file. */
 export function foreignKeysIn(text: string): string[] {
   const names = [...text.matchAll(/^[ \t]*(?:export[ \t]+)?([A-Z_]+)\s*=\s*\S/gm)].flatMap(
     ([, name]) => name ?? [],

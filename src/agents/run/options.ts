@@ -1,14 +1,13 @@
-/** An option of a command line and its value. */
+/** Result of takeOption(). */
 export interface TakenOptions {
-  /** The values, in order. */
   values: string[];
   /** The arguments without the option. */
   rest: string[];
 }
 
 /**
- * Takes an option with a value out of an agent's arguments, as `--name value` or `--name=value`. What follows `--` is
- * text. `isWanted` leaves occurrences with other values in place.
+ * Removes an option with a value from an agent's arguments: `--name value` or `--name=value`. Arguments after `--` are
+ * text. Occurrences whose value `isWanted` rejects stay.
  */
 export function takeOption(
   args: readonly string[],
@@ -33,12 +32,12 @@ export function takeOption(
   return { values, rest };
 }
 
-/** The last value of an option; undefined without it. */
+/** The last value of an option; undefined if it is absent. */
 export function optionValue(args: readonly string[], ...names: string[]): string | undefined {
   return takeOption(args, names).values.at(-1);
 }
 
-/** Whether a flag stands before `--`. */
+/** Whether the arguments before `--` contain a flag. */
 export function hasFlag(args: readonly string[], ...names: string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end < 0 ? args.length : end).some((arg) => names.includes(arg));

@@ -4,26 +4,26 @@ import { isObject } from '../../json/object.ts';
 
 export type Json = Record<string, unknown>;
 
-/** The object in a JSON text that may have comments and trailing commas; undefined if there is none. */
+/** Parses a JSON object that may have comments and trailing commas; undefined if the text is no such object. */
 export function parseObject(text: string | undefined): Json | undefined {
   const errors: ParseError[] = [];
   const value: unknown = parse(text ?? '', errors, { allowTrailingComma: true });
   return errors.length === 0 && isObject(value) ? value : undefined;
 }
 
-/** A member that is an object; empty if it is none. */
+/** A member that is an object; empty if it is missing or has another type. */
 export function objectIn(parent: unknown, name: string): Json {
   const value = isObject(parent) ? parent[name] : undefined;
   return isObject(value) ? value : {};
 }
 
-/** A member that is a text. */
+/** A member that is a string. */
 export function textIn(parent: unknown, name: string): string | undefined {
   const value = isObject(parent) ? parent[name] : undefined;
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The mapping in a YAML text; undefined if there is none. */
+/** Parses a YAML mapping; undefined if the text is none. */
 export function parseYaml(text: string | undefined): Json | undefined {
   try {
     const value: unknown = parseYamlText(text ?? '');

@@ -1,21 +1,20 @@
 import type { Makers } from './makers.ts';
 
-/** What an agent is started with, before gw points it at itself. Tests pass their own files. */
+/** The user's command and environment, before gw points the agent at itself. Tests pass their own files. */
 export interface Start {
-  /** The agent's own arguments, as the user typed them. */
+  /** The agent's arguments as the user typed them. */
   args: readonly string[];
   env: Environment;
   cwd: string;
-  /** The user's home directory. */
   home: string;
   platform: NodeJS.Platform;
   /** gw's URL, without a trailing slash or `/v1`. */
   origin: string;
   /** The gw key of this run. */
   key: string;
-  /** The agent keeps its own login, and gw's key goes out beside it. */
+  /** The agent keeps its own login and sends gw's key beside it. */
   subscription: boolean;
-  /** Whose models end at their maker's own API. */
+  /** Makers whose models gw sends to the maker's own API. */
   ownApis: Makers;
   /** A folder for this run's files, removed when it ends. */
   folder: string;
@@ -24,31 +23,30 @@ export interface Start {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The part of the file system that agents keep their settings in. */
+/** Access to the files with agents' settings. */
 export interface Files {
   /** The text of a file; undefined if it can't be read. */
   read(path: string): string | undefined;
-  /** The names in a folder; empty if there is none. */
+  /** Names in a folder; empty if it doesn't exist. */
   list(path: string): readonly string[];
 }
 
-/** How the agent is started instead, so that its model requests go to gw. */
+/** Arguments, variables and files with which the agent sends its model requests to gw. */
 export interface Pointing {
   args: readonly string[];
-  /** Variables to set beside those for any program; undefined removes one. */
+  /** Variables to set beside those for all programs; undefined removes one. */
   env: Environment;
-  /** Files to write, by their names in the run's folder. */
+  /** Contents of files to write, by name in the run's folder. */
   files?: Readonly<Record<string, string>>;
-  /** Symbolic links to make, by their names in the run's folder. */
+  /** Targets of symbolic links to create, by name in the run's folder. */
   links?: Readonly<Record<string, string>>;
-  /** What the user should know, such as settings of theirs that don't apply in this run. */
+  /** Notes for the user, such as settings that don't apply in this run. */
   notes?: readonly string[];
-  /** Why requests of this run would go around gw all the same. */
+  /** Set if requests of this run would bypass gw nevertheless. */
   bypass?: Bypass;
 }
 
 export interface Bypass {
   reason: string;
-  /** What to do about it. */
   remedy: string;
 }

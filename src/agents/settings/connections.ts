@@ -3,19 +3,19 @@ import { openSettingsFile } from '../../config/save.ts';
 import { parsePrivate } from '../../config/secrets.ts';
 import type { FormatName, WrittenValue } from './edit.ts';
 
-/** What gw wrote into a file, and how to undo it. */
+/** Changes that gw made to a file, with the data to undo them. */
 export interface FileRecord {
   path: string;
   format: FormatName;
-  /** The file's bytes before, in base64; null if there was no file. */
+  /** The file's former bytes in base64; null if the file didn't exist. */
   before: string | null;
   after_sha256: string;
-  /** Folders that gw made, the innermost first. */
+  /** Folders that gw created, innermost first. */
   folders: readonly string[];
   values: readonly WrittenValue[];
 }
 
-/** What became of the proof of a connection. */
+/** Result of a connection's proof run. */
 export interface ProofRecord {
   state: 'covered' | 'bypassed' | 'not_run';
   request_id: string | null;
@@ -24,21 +24,21 @@ export interface ProofRecord {
 
 /** An agent whose settings point at gw. */
 export interface Connection {
-  /** Null for what a disconnect left because others had changed it. */
+  /** Null after a disconnect that kept values changed by others. */
   key_id: number | null;
   connected_at: string;
   proof: ProofRecord;
   files: readonly FileRecord[];
 }
 
-/** Connections by agent. The file holds former settings, which may have keys in them: it is for the owner only. */
+/** Connections by agent. The file is private to its owner: it holds former settings, which may contain keys. */
 export function readConnections(file: string): Record<string, Connection> {
   return existsSync(file)
     ? (parsePrivate(readFileSync(file, 'utf8'), file) as Record<string, Connection>)
     : {};
 }
 
-/** Remembers a connection, or forgets it. */
+/** Stores a connection; undefined deletes it. */
 export async function saveConnection(
   file: string,
   agent: string,
@@ -49,7 +49,7 @@ export async function saveConnection(
   else store.set([agent], connection);
 }
 
-/** Agents whose settings send their requests to gw. */
+/** Names of agents whose settings point at gw. */
 export function connectedAgents(file: string): string[] {
   return Object.entries(readConnections(file))
     .filter(([, { key_id }]) => key_id !== null)

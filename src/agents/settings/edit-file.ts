@@ -11,36 +11,37 @@ import {
 } from './edit.ts';
 import { FileChanged, makeFolderOf, readBytes, removeEmptyFolders, replaceFile } from './replace-file.ts';
 
-/** What gw writes into one file of an agent. */
+/** Changes to one settings file of an agent. */
 export interface FileEdit {
   path: string;
   format: FormatName;
   changes: readonly Change[];
 }
 
-/** New bytes for a file. */
+/** A planned edit of a file. */
 export interface PlannedEdit {
   path: string;
-  /** The bytes when it was planned; undefined if there was no file. */
+  /** The file's bytes at planning time; undefined if it didn't exist. */
   current: Buffer | undefined;
   bytes: Buffer;
-  /** The record of it, without the folders that writing will make. */
+  /** Record of the edit; `folders` is filled in when they are created. */
   record: FileRecord;
 }
 
-/** How a file is put back. */
+/** A planned undo of an edit. */
 export interface PlannedRestore {
   path: string;
   current: Buffer | undefined;
-  /** Undefined removes the file. */
   bytes: Buffer | undefined;
-  /** `exact` brings the former bytes back; `edited` only gw's values, as others have changed the file since. */
+  /**
+   * `exact` restores the former bytes; `edited` restores only gw's values, because others have changed the file since.
+   */
   kind: 'nothing' | 'exact' | 'edited';
-  /** Values that others have changed since; they stay. */
+  /** Values that others have changed since the edit; they stay. */
   left: readonly WrittenValue[];
 }
 
-/** Plans an edit; with the record of an earlier one, as if that was undone before. */
+/** Plans an edit. `earlier` is the record of a previous edit, which is undone first. */
 export function planEdit({ path, format, changes }: FileEdit, earlier?: FileRecord): PlannedEdit {
   const restore = earlier && planRestore(earlier);
   const current = restore ? restore.current : readBytes(path);
@@ -55,7 +56,7 @@ export function planEdit({ path, format, changes }: FileEdit, earlier?: FileReco
   };
 }
 
-/** Plans how to undo an edit. `force` takes back values that were changed since, too. */
+/** Plans the undo of an edit. `force` also restores values that others have changed since. */
 export function planRestore(record: FileRecord, { force = false } = {}): PlannedRestore {
   const { path, format, values } = record;
   const current = readBytes(path);
@@ -70,19 +71,19 @@ export function planRestore(record: FileRecord, { force = false } = {}): Planned
   return { path, current, bytes: isGone ? undefined : bytes, kind: 'edited', left };
 }
 
-/** Writes a planned edit. Throws FileChanged if the file has changed since it was planned. */
+/** Writes a planned edit. Throws FileChanged if the file has changed since planning. */
 export function writeEdit({ path, current, bytes }: PlannedEdit): void {
   replaceFile(path, { expected: current, bytes });
 }
 
-/** Makes the folders of a planned edit, and returns its complete record. */
+/** Creates the folders of a planned edit and returns its complete record. */
 export function prepareEdit({ path, record }: PlannedEdit): FileRecord {
   return { ...record, folders: makeFolderOf(path) };
 }
 
 const MAX_TRIES = 5;
 
-/** Undoes an edit, and reports how. A file that changes meanwhile is read again. */
+/** Undoes an edit and returns the applied plan. Plans again if the file changes meanwhile. */
 export function undoEdit(record: FileRecord, options: { force?: boolean } = {}): PlannedRestore {
   for (let tries = 1; ; tries++) {
     const plan = planRestore(record, options);
@@ -96,13 +97,13 @@ export function undoEdit(record: FileRecord, options: { force?: boolean } = {}):
   }
 }
 
-/** Whether all that gw wrote into a file is still there. */
+/** Whether the file still has all values that gw wrote. */
 export function isIntact({ path, format, values }: FileRecord): boolean {
   const bytes = readBytes(path);
   return bytes !== undefined && changedValues(format, bytes, values).length === 0;
 }
 
-/** Accepts the file as it is now as what gw left: a run of the agent for the proof may have rewritten it. */
+/** Records the file's current bytes as gw's result, because the proof run of the agent may have rewritten the file. */
 export function acceptFile(record: FileRecord): FileRecord {
   const bytes = readBytes(record.path);
   return bytes === undefined ? record : { ...record, after_sha256: sha256(bytes) };

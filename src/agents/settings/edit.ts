@@ -17,20 +17,20 @@ import { yaml } from './yaml.ts';
 export const FORMATS = { json, toml, yaml } as const satisfies Record<string, Format>;
 export type FormatName = keyof typeof FORMATS;
 
-/** A value that gw wrote into a file, and what stood there before. */
+/** A value that gw wrote, with the value that it replaced. */
 export interface WrittenValue {
   path: Path;
   value: SettingValue | null;
-  /** Source of the former value; null if there was none. */
+  /** Source text of the former value; null if there was none. */
   former: string | null;
   isDefault?: boolean;
-  /** How many steps of the path existed before. */
+  /** Number of the path's steps that existed before. */
   depth: number;
 }
 
 const BOM = '\ufeff';
 
-/** Writes values into a file's bytes. Throws rather than change anything besides them. */
+/** Writes values into a file's bytes. Throws if an edit would change anything else. */
 export function writeValues(
   name: FormatName,
   bytes: Buffer | undefined,
@@ -53,7 +53,7 @@ export function writeValues(
   return { bytes: encode(mark, edited), values };
 }
 
-/** The values that gw wrote and that are there no more. */
+/** Written values that the file no longer has. */
 export function changedValues(
   name: FormatName,
   bytes: Buffer | undefined,
@@ -66,10 +66,7 @@ export function changedValues(
   );
 }
 
-/**
- * Puts the former values back. Values that were changed since are left, unless `force`; parents that gw made go where they
- * are empty.
- */
+/** Restores former values, except those changed since (unless `force`). Removes empty parents that gw created. */
 export function restoreValues(
   name: FormatName,
   bytes: Buffer | undefined,
@@ -104,7 +101,7 @@ function restoreOne(format: Format, text: string, { path, former, depth }: Writt
   return edited;
 }
 
-/** Whether a file has no settings and no comments. */
+/** Whether a file has neither settings nor comments. */
 export function isBlank(name: FormatName, bytes: Buffer): boolean {
   const { text } = decode(bytes);
   return /^[\s{}[\]]*$/.test(text) && isEmpty(FORMATS[name].parse(text) ?? null);
@@ -136,7 +133,7 @@ function parseEdited(format: Format, text: string): unknown {
   }
 }
 
-/** Guards every edit: the editors know the usual ways to write these formats, not all of them. */
+/** Checks every edit, because the editors handle the usual ways to write these formats, not all. */
 function requireSameRest(before: unknown, after: unknown, changes: readonly { path: Path }[]): void {
   const rest = (value: unknown) => changes.reduce<unknown>((each, { path }) => without(each, path), value);
   if (!isDeepStrictEqual(rest(before), rest(after))) {
@@ -144,7 +141,7 @@ function requireSameRest(before: unknown, after: unknown, changes: readonly { pa
   }
 }
 
-/** A value without what is at a path, and without the parents that are empty then. */
+/** A copy of a value without the value at `path` and without parents that become empty. */
 function without(value: unknown, path: Path): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return undefined;
@@ -165,7 +162,7 @@ function without(value: unknown, path: Path): unknown {
   return result.length === 0 ? undefined : result;
 }
 
-/** The value at a path; undefined where there is none. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((each, step) => inside(each, step), value);
 }

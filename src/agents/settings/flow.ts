@@ -11,15 +11,15 @@ import {
 } from './source-text.ts';
 import type { Node } from './tree.ts';
 
-/** How a format writes containers with brackets. */
+/** Style of containers in brackets. */
 export interface FlowStyle {
-  /** Whether an empty container is broken into lines when something is put into it. */
+  /** Whether an insertion breaks an empty container into lines. */
   breaks: boolean;
   /** Space inside the brackets of a container on one line. */
   padding: string;
 }
 
-/** Inserts an item, a member as the last and an element as the first. */
+/** Inserts an item: a member at the end, an element at the start. */
 export function insertInFlow(text: string, container: Node, item: string, style: FlowStyle): string {
   const { items } = container;
   if (items.length === 0) return insertOnly(text, container, item, style);
@@ -41,7 +41,7 @@ function insertOnly(
   const inside = indent + unitOf(text);
   const lines = eol + inside + indented(item, inside, eol);
   if (isBlank) return spliced(text, [{ start: start + 1, end: end - 1, text: lines + eol + indent }]);
-  // Comments stand between the brackets: after them, and before the closing bracket.
+  // The brackets contain comments: insert after them.
   const last = start + 1 + inner.trimEnd().length;
   return spliced(text, [{ start: last, end: end - 1, text: lines + eol + indent }]);
 }
@@ -76,7 +76,7 @@ function insertLast(text: string, container: Node, item: string): string {
   ]);
 }
 
-/** Removes an item with its comma, and with its lines where it has them to itself. */
+/** Removes an item with its comma, and with its lines if nothing else is on them. */
 export function removeFromFlow(text: string, container: Node, index: number): string {
   const item = container.items[index];
   if (item === undefined) return text;
@@ -97,7 +97,7 @@ export function removeFromFlow(text: string, container: Node, index: number): st
   return spliced(text, splices);
 }
 
-/** The comma between two items. Only white space and comments stand beside it, of JSON, YAML or TOML. */
+/** Position of the comma between two items, past white space and comments of JSON, YAML or TOML. */
 function commaIn(text: string, start: number, end: number): number | undefined {
   const skipped = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*)*/y;
   skipped.lastIndex = start;
@@ -106,7 +106,7 @@ function commaIn(text: string, start: number, end: number): number | undefined {
   return at < end && text[at] === ',' ? at : undefined;
 }
 
-/** What a text indents its first indented line with; two spaces where it has none. */
+/** Indentation of the text's first indented line; two spaces if there is none. */
 export function unitOf(text: string): string {
   return /^(?:\t| {1,8})(?=[^\s])/m.exec(text)?.[0] ?? '  ';
 }

@@ -13,7 +13,7 @@ import { follow, type Item, type Node, sourceAt } from './tree.ts';
 
 const STYLE = { breaks: true, padding: '' };
 
-/** JSON, with the comments and trailing commas that many programs allow. jsonc-parser finds the ranges. */
+/** JSON with comments and trailing commas, which many programs allow. jsonc-parser finds the ranges. */
 export const json: Format = {
   parse: (text) => (rootOf(text) ? parse(text, [], { allowTrailingComma: true }) : undefined),
   source: (text, path) => sourceAt(text, rootOf(text), path),
@@ -52,7 +52,7 @@ function replaced(text: string, { start, end }: Node, source: string): string {
   return spliced(text, [{ start, end, text: indented(source, indentAt(text, start), eolOf(text)) }]);
 }
 
-/** The source of a value within the containers of a path, on lines of their own and indented as the text is. */
+/** Source text of a value inside the containers of a path, on separate lines and in the text's indentation. */
 function printed(path: Path, source: string, text: string): string {
   const unit = unitOf(text);
   const value = source.replace(/^(?: {2})+/gm, (indent) => unit.repeat(indent.length / 2));

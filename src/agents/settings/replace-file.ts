@@ -22,12 +22,12 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { makeDirectory } from '../../paths.ts';
 import { writeFault, writing } from '../../write-fault.ts';
 
-/** The file was changed by somebody else between reading and writing. Read it again. */
+/** Another process changed the file between read and write. Read it again. */
 export class FileChanged extends Error {
   override readonly name = 'FileChanged';
 }
 
-/** The bytes of a file; undefined if there is none. */
+/** Reads a file; undefined if it doesn't exist. */
 export function readBytes(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
@@ -38,15 +38,15 @@ export function readBytes(path: string): Buffer | undefined {
 }
 
 interface Replacement {
-  /** The bytes that were read before; undefined for a file that does not exist. */
+  /** The bytes read earlier; undefined if the file didn't exist. */
   expected: Buffer | undefined;
-  /** The new bytes; undefined removes the file. */
+  /** Undefined removes the file. */
   bytes: Buffer | undefined;
 }
 
 /**
- * Replaces a file whole: a crash leaves the old or the new bytes. A symbolic link stays one, mode and owner stay. Throws
- * FileChanged if the file has other bytes than expected.
+ * Replaces a file atomically: a crash leaves the old or the new bytes. Keeps symbolic links, mode and owner. Throws
+ * FileChanged if the current bytes aren't the expected ones.
  */
 export function replaceFile(path: string, { expected, bytes }: Replacement): void {
   const target = targetOf(path);
@@ -67,7 +67,7 @@ export function replaceFile(path: string, { expected, bytes }: Replacement): voi
   }
 
   function writeBeside(file: string, content: Buffer, former: Stats | undefined): void {
-    // Renaming would replace a file that its owner has made read-only.
+    // A rename would replace even a read-only file.
     if (former) accessSync(target, constants.W_OK);
     const fd = openSync(file, 'wx', 0o600);
     try {
@@ -80,7 +80,7 @@ export function replaceFile(path: string, { expected, bytes }: Replacement): voi
   }
 }
 
-/** Makes the folder of a file. Returns the folders that it made, the innermost first. */
+/** Creates the folder of a file. Returns the created folders, innermost first. */
 export function makeFolderOf(path: string): string[] {
   const made: string[] = [];
   for (let folder = dirname(targetOf(path)); !existsSync(folder); folder = dirname(folder)) made.push(folder);
@@ -89,7 +89,7 @@ export function makeFolderOf(path: string): string[] {
   return made;
 }
 
-/** Removes folders that are empty, in order, until one is not. */
+/** Removes empty folders in order, up to the first that isn't empty. */
 export function removeEmptyFolders(folders: readonly string[]): void {
   for (const folder of folders) {
     try {
@@ -103,7 +103,7 @@ export function removeEmptyFolders(folders: readonly string[]): void {
 }
 
 function keepOwner(fd: number, { mode, uid, gid }: Stats): void {
-  // Before the mode: changing the owner clears some of its bits.
+  // Owner before mode: a change of owner clears some mode bits.
   const isOwn = uid === process.getuid?.() && gid === process.getgid?.();
   if (process.getuid && !isOwn) fchownSync(fd, uid, gid);
   fchmodSync(fd, mode & 0o7777);
@@ -115,7 +115,7 @@ function requireSame(target: string, expected: Buffer | undefined): void {
   if (!isSame) throw new FileChanged(`${target} was changed by another program`);
 }
 
-/** The file that a chain of symbolic links ends at, which may not exist. */
+/** Target of a chain of symbolic links, which may not exist. */
 function targetOf(path: string): string {
   let target = path;
   for (let links = 0; links < 40 && isLink(target); links++) {
@@ -132,7 +132,7 @@ function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-/** Removes what a process that was killed has left beside a file. */
+/** Removes temporary files that a killed process left beside the target. */
 function removeLeftovers(target: string): void {
   const prefix = `.${basename(target)}.gw-`;
   for (const name of readdirSync(dirname(target))) {
@@ -150,14 +150,14 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Makes a rename durable. Not all systems can open a folder. */
+/** Makes a rename durable, on systems that can open a folder. */
 function syncFolder(folder: string): void {
   let fd: number | undefined;
   try {
     fd = openSync(folder, 'r');
     fsyncSync(fd);
   } catch {
-    // The rename itself is done.
+    // Best effort: the rename has succeeded.
   } finally {
     if (fd !== undefined) closeSync(fd);
   }

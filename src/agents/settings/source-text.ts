@@ -1,11 +1,11 @@
-/** Replaces a range of a text, in UTF-16 units. */
+/** Replacement of a range, in UTF-16 units. */
 export interface Splice {
   start: number;
   end: number;
   text: string;
 }
 
-/** Applies splices, which must not overlap. */
+/** Applies splices. They must not overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   let result = text;
   for (const { start, end, text: inserted } of [...splices].sort((a, b) => b.start - a.start)) {
@@ -19,40 +19,40 @@ export function eolOf(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n';
 }
 
-/** Start of the line that `position` is in. */
+/** Start of the line that contains `position`. */
 export function lineStart(text: string, position: number): number {
   return text.lastIndexOf('\n', position - 1) + 1;
 }
 
-/** End of the line that `position` is in, before its line ending. */
+/** End of the line that contains `position`, before its line ending. */
 export function lineEnd(text: string, position: number): number {
   const newline = text.indexOf('\n', position);
   if (newline < 0) return text.length;
   return newline > position && text[newline - 1] === '\r' ? newline - 1 : newline;
 }
 
-/** Start of the line after the one that `position` is in. */
+/** Start of the line after the one that contains `position`. */
 function nextLine(text: string, position: number): number {
   const newline = text.indexOf('\n', position);
   return newline < 0 ? text.length : newline + 1;
 }
 
-/** The white space that the line of `position` begins with. */
+/** Leading white space of the line that contains `position`. */
 export function indentAt(text: string, position: number): string {
   return /^[ \t]*/.exec(text.slice(lineStart(text, position), position))?.[0] ?? '';
 }
 
-/** Whether only white space stands before `position` in its line. */
+/** Whether `position` is preceded only by white space in its line. */
 export function isFirstInLine(text: string, position: number): boolean {
   return /^[ \t]*$/.test(text.slice(lineStart(text, position), position));
 }
 
-/** Whether only white space stands after `position` in its line. */
+/** Whether `position` is followed only by white space in its line. */
 export function isLastInLine(text: string, position: number): boolean {
   return /^[ \t]*$/.test(text.slice(position, lineEnd(text, position)));
 }
 
-/** Removes the lines of a range. The last line of a text goes with the line ending before it. */
+/** Splice that removes the lines of a range. The last line of a text is removed with the line ending before it. */
 export function lineRemoval(text: string, start: number, end: number): Splice {
   const from = lineStart(text, start);
   const to = nextLine(text, end);
@@ -60,7 +60,7 @@ export function lineRemoval(text: string, start: number, end: number): Splice {
   return { start: Math.max(0, from - (text[from - 2] === '\r' ? 2 : 1)), end: to, text: '' };
 }
 
-/** Indents all lines but the first. */
+/** Indents all lines except the first. */
 export function indented(source: string, indent: string, eol: string): string {
   return source.split('\n').join(eol + indent);
 }

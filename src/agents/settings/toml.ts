@@ -7,14 +7,14 @@ import type { Node } from './tree.ts';
 
 const STYLE = { breaks: false, padding: ' ' };
 
-/** TOML. toml-eslint-parser finds the ranges. */
+/** toml-eslint-parser finds the ranges. */
 export const toml: Format = {
   parse: (text) => getStaticTOMLValue(parse(text)),
   source(text, path) {
     const entry = entryAt(entriesOf(parse(text)), keysOf(path));
     return entry && text.slice(...entry.node.value.range);
   },
-  // JSON's strings, numbers and booleans are TOML's too.
+  // JSON's strings, numbers and booleans are valid TOML.
   print: (value) => JSON.stringify(value),
   set(text, path, source) {
     const keys = keysOf(path);
@@ -51,7 +51,7 @@ interface Entry {
   /** The full path. */
   keys: readonly (string | number)[];
   node: AST.TOMLKeyValue;
-  /** Path of the table whose header it stands under. */
+  /** Path of the table that contains it. */
   table: readonly (string | number)[];
   inline?: AST.TOMLInlineTable;
 }
@@ -63,7 +63,7 @@ interface Insertion {
   source: string;
 }
 
-/** Inserts a key into a table, beside dotted keys of the same table, or in a new table at the end. */
+/** Inserts a key into its table, after dotted keys of the same table, or in a new table at the end. */
 function insertLine(text: string, { ast, entries, keys, source }: Insertion): string {
   const parent = keys.slice(0, -1);
   const line = (from: number) => `${keyText(keys.slice(from))} = ${source}`;
@@ -88,7 +88,7 @@ function insertLine(text: string, { ast, entries, keys, source }: Insertion): st
   return `${text}${gap}[${keyText(parent)}]${eol}${line(parent.length)}${end}`;
 }
 
-/** Root keys stand before the first table. */
+/** Inserts a root key, before the first table. */
 function insertRootKey(text: string, ast: AST.TOMLProgram, line: string): string {
   const nodes = ast.body[0].body;
   const last = nodes.findLast((node) => node.type === 'TOMLKeyValue');
@@ -100,7 +100,7 @@ function insertRootKey(text: string, ast: AST.TOMLProgram, line: string): string
   return header + gap + line + after + text.slice(header.length);
 }
 
-/** The first line goes with the blank line after it, which insertRootKey() adds. */
+/** Removes a line. The first line is removed with the blank line that insertRootKey() adds after it. */
 function removeLine(text: string, [start, end]: AST.Range): string {
   const edited = spliced(text, [lineRemoval(text, start, end)]);
   return lineStart(text, start) === 0 ? edited.replace(/^[ \t]*\r?\n/, '') : edited;
@@ -111,10 +111,10 @@ function insertAfter(text: string, [start, end]: AST.Range, line: string): strin
   return spliced(text, [{ start: at, end: at, text: eolOf(text) + indentAt(text, start) + line }]);
 }
 
-/** Removes the header of an empty table, and the blank line before it. */
+/** Removes the header of an empty table and the blank line before it. */
 function removeHeader(text: string, table: AST.TOMLTable): string {
   const removal = lineRemoval(text, table.key.range[0], table.key.range[1]);
-  // At the end of a text without a last line ending, the blank line's own goes.
+  // At the end of a text without a final line ending, the blank line's own ending is removed.
   const isEnded = removal.end < text.length || text.endsWith('\n');
   const blank = (isEnded ? /(?:^|\n)([ \t]*\r?\n)$/ : /(\r?\n)$/).exec(text.slice(0, removal.start));
   return spliced(text, [{ ...removal, start: removal.start - (blank?.[1]?.length ?? 0) }]);
@@ -124,7 +124,7 @@ function replaced(text: string, [start, end]: AST.Range, source: string): string
   return spliced(text, [{ start, end, text: source }]);
 }
 
-/** An inline table as a node with brackets. */
+/** Converts an inline table to a flow node. */
 function flowOf({ range: [start, end], body }: AST.TOMLInlineTable): Node {
   const items = body.map(({ range, value }) => ({
     start: range[0],

@@ -6,30 +6,28 @@ export interface Node {
   end: number;
   value: unknown;
   kind: 'map' | 'list' | 'scalar';
-  /** Whether it is written with brackets. */
+  /** Whether the source has brackets. */
   isFlow: boolean;
   items: readonly Item[];
 }
 
 /** A member of a map or an element of a list. */
 export interface Item {
-  /** Undefined for an element. */
   key?: string;
   /** Start of the key, or of the dash of a block list. */
   start: number;
   node: Node;
 }
 
-/** Where a path leads as far as it exists. */
+/** Result of following a path as far as it exists. */
 export interface Place {
   node: Node;
-  /** The containers on the way, outermost first, each with the item that was taken. */
+  /** Containers along the path, outermost first, each with the selected item. */
   way: { container: Node; item: Item }[];
-  /** The steps that do not exist. */
+  /** Steps that don't exist. */
   rest: Path;
 }
 
-/** Follows a path into a tree. */
 export function follow(root: Node, path: Path): Place {
   const way: Place['way'] = [];
   let node = root;
@@ -41,7 +39,7 @@ export function follow(root: Node, path: Path): Place {
         `${pathText(path.slice(0, i)) || 'the whole file'} is not ${isMember ? 'an object' : 'a list'}`,
       );
     }
-    // Where a key stands twice, parsers take the last one.
+    // If a key is duplicated, parsers take the last one.
     const item = node.items.findLast((each) =>
       isMember ? each.key === step : isElement(each.node.value, step as ElementStep),
     );
@@ -52,7 +50,7 @@ export function follow(root: Node, path: Path): Place {
   return { node, way, rest: [] };
 }
 
-/** Source of the value at a path; undefined where there is none. */
+/** Source text of the value at a path; undefined if there is none. */
 export function sourceAt(text: string, root: Node | undefined, path: Path): string | undefined {
   const place = root && follow(root, path);
   return place?.rest.length === 0 ? text.slice(place.node.start, place.node.end) : undefined;

@@ -18,7 +18,7 @@ import { follow, type Item, type Node, sourceAt } from './tree.ts';
 const STYLE = { breaks: false, padding: '' };
 const UNIT = '  ';
 
-/** YAML of one document. The package `yaml` finds the ranges; its own writer would change spacing and line breaks. */
+/** YAML with a single document. `yaml` finds the ranges; its own writer would change spacing and line breaks. */
 export const yaml: Format = {
   parse(text) {
     try {
@@ -68,23 +68,23 @@ function insertFirst(text: string, { items, start }: Node, item: string): string
   return spliced(text, [{ start: at, end: at, text: indented(item, indent, eol) + eol + indent }]);
 }
 
-/** An empty value begins right after its colon. */
+/** Replaces a value. An empty value begins right after the colon. */
 function replaced(text: string, { start, end }: Node, source: string): string {
   if (start === end) return spliced(text, [{ start, end, text: ` ${source}` }]);
   return spliced(text, [{ start: source === '' ? start - 1 : start, end, text: source }]);
 }
 
-/** Indents a source for the place of a value in a block. */
+/** Indents a source text for the position of a value in a block. */
 function block(text: string, { start }: Node, source: string): string {
   return indented(source, ' '.repeat(start - lineStart(text, start)), eolOf(text));
 }
 
-/** Puts a block into an empty value, as after `models:`. */
+/** Inserts a block into an empty value, as after `models:`. */
 function filled(text: string, node: Node, source: string): string {
   const eol = eolOf(text);
   const indent = indentAt(text, node.start) + UNIT;
   if (node.start === node.end && text.slice(0, node.start).trimEnd() === '') return appended(text, source);
-  // A comment may follow the key in its line.
+  // A comment may follow the key on its line.
   const at = lineEnd(text, node.end);
   return spliced(text, [
     { start: node.start, end: node.end, text: '' },
@@ -92,14 +92,14 @@ function filled(text: string, node: Node, source: string): string {
   ]);
 }
 
-/** Appends a block to a text that has only comments. */
+/** Appends a block to a text without values. */
 function appended(text: string, source: string): string {
   const eol = eolOf(text);
   const gap = text === '' || text.endsWith('\n') ? '' : eol;
   return text + gap + indented(source, '', eol) + eol;
 }
 
-/** The source of a value within the containers of a path, on lines of its own. */
+/** Source text of a value inside the containers of a path, on separate lines. */
 function wrapped(path: Path, source: string): string {
   return path.reduceRight<string>((inner, step, i) => itemOf(step, inner, i < path.length - 1), source);
 }
@@ -136,13 +136,12 @@ function scalarKey(key: string): string {
     : JSON.stringify(key);
 }
 
-/** A YAML text, parsed. */
 interface Source {
   text: string;
   document: Document.Parsed;
 }
 
-/** The one document of a text; undefined for an empty one. */
+/** The only document of a text; undefined if the text is empty. */
 function documentOf(text: string): Document.Parsed | undefined {
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { keepSourceTokens: true, lineCounter, logLevel: 'silent' });
@@ -154,7 +153,7 @@ function documentOf(text: string): Document.Parsed | undefined {
   return document;
 }
 
-/** The value of a text; undefined where it has only comments. */
+/** The root value; undefined if the text has only comments. */
 function rootOf(text: string): Node | undefined {
   const document = documentOf(text);
   const contents = document?.contents;
@@ -172,7 +171,7 @@ function nodeOf(node: ParsedNode, source: Source): Node {
   return { start, end: trimmed, value, kind: 'scalar', isFlow: false, items: [] };
 }
 
-/** A block collection ends with its last value; the range of `yaml` includes what follows. */
+/** A block collection ends with its last value; the range that `yaml` reports includes what follows. */
 function collection(
   node: YAMLMap.Parsed | YAMLSeq.Parsed,
   items: readonly Item[],
@@ -197,7 +196,7 @@ function itemsOfMap(node: YAMLMap.Parsed, source: Source): Item[] {
   }));
 }
 
-/** An empty value, right after the colon of its key. */
+/** Node of an empty value, right after the colon of its key. */
 function emptyAfter(keyEnd: number, { text }: Source): Node {
   const at = text.indexOf(':', keyEnd) + 1;
   return { start: at, end: at, value: null, kind: 'scalar', isFlow: false, items: [] };
@@ -215,7 +214,7 @@ function isEmpty(node: unknown): boolean {
   return isScalar(node) && node.value === null && node.source === '';
 }
 
-/** Where the dashes of a block list stand. */
+/** Positions of the dashes of a block list. */
 function dashesOf(token: unknown): (number | undefined)[] {
   const { type, items = [] } = (token ?? {}) as {
     type?: string;
