@@ -1,9 +1,9 @@
-/** The characters of bars, charts and rules. */
+/** Characters for bars, charts and rules. */
 export interface Symbols {
-  /** Parts of a cell, from the narrowest to the full one. */
+  /** Fill levels of a cell, narrowest first. */
   cells: readonly string[];
   rest: string;
-  /** Heights of a chart column, lowest first. */
+  /** Column heights in a cell, lowest first. */
   levels: readonly string[];
   /** Shades of a stacked bar, darkest first, so that its parts differ without colour. */
   shades: readonly string[];
@@ -29,7 +29,7 @@ export const ASCII: Symbols = {
   ellipsis: '~',
 };
 
-/** A bar as long as its share (0 to 1) of `width` cells. Any share above zero is visible. */
+/** A bar that fills `share` (0 to 1) of `width` cells. Any share above zero is visible. */
 export function bar(share: number, width: number, { cells }: Symbols): string {
   const steps = cells.length;
   const filled = Math.min(width * steps, Math.round(clamp(share) * width * steps));
@@ -40,7 +40,7 @@ export function bar(share: number, width: number, { cells }: Symbols): string {
   );
 }
 
-/** A bar of `width` cells including the unfilled part. It is full only at a share of 1. */
+/** A bar of `width` cells that also shows the unfilled part. It is full only at a share of 1. */
 export function gauge(share: number, width: number, { cells, rest }: Symbols): string {
   const clamped = clamp(share);
   const filled = clamped >= 1 ? width : Math.min(width - 1, Math.round(clamped * width));

@@ -25,13 +25,13 @@ export function shareOf({ cap_nano_usd: cap, spent_nano_usd: spent }: BudgetView
   return cap === 0 ? 1 : spent / cap;
 }
 
-/** Of a team's budget: what is left for the team, and what of it was granted here. */
+/** For a team's budget: the amount left for the team, and the amount granted to this gateway. */
 export function grantedText({ team, granted_usd = 0, team_left_usd = 0 }: BudgetView): string {
   const usd = (amount: number) => formatUsd(Math.round(amount * NANO_PER_USD));
   return team ? `, ${usd(team_left_usd)} left for the team, ${usd(granted_usd)} granted here` : '';
 }
 
-/** A cap, with its window if it has a sliding one: `$2.00 in 1h`. */
+/** A cap, with the length of a rolling window: `$2.00 in 1h`. */
 export function capText({
   cap_nano_usd,
   window_seconds,
@@ -61,12 +61,15 @@ export function forecastText(budget: BudgetView, times: TimeFormat, now: number)
     : `lasts until it resets (${resets})`;
 }
 
-/** When it starts again from zero, or the oldest spend leaves the window; undefined: never. */
+/** Time at which the budget resets, or the oldest spend leaves a rolling window; undefined: never. */
 function resetText({ resets_at }: BudgetView, times: TimeFormat, now: number): string | undefined {
   return resets_at === null ? undefined : times.moment(Date.parse(resets_at), now);
 }
 
-/** A share of the cap smaller than most holds: a forecast would promise requests room that they do not have. */
+/**
+ * Remaining money below this share of the cap is less than most holds: a forecast would promise room that requests
+ * don't have.
+ */
 const MIN_USABLE_SHARE = 0.005;
 
 function isAlmostFull(budget: BudgetView): boolean {

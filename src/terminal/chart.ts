@@ -1,15 +1,15 @@
 import type { Symbols } from './bars.ts';
 
-/** A value of a chart; undefined for a time in the future. */
+/** A chart value; undefined for a time in the future. */
 type Point = number | undefined;
 
-/** A chart of one line. Any value above zero is drawn above the base line. */
+/** A one-line chart. Any value above zero is drawn above the base line. */
 export function sparkline(points: readonly Point[], { levels }: Symbols): string {
   const most = peakOf(points);
   return points.map((point) => levelOf(point, most, levels)).join('');
 }
 
-/** A column chart as lines, top first. Columns grow in steps of a part of a cell. */
+/** A column chart as lines, top first, with partial cells. */
 export function columnChart(points: readonly Point[], height: number, { levels }: Symbols): string[] {
   const most = peakOf(points);
   const full = levels.at(-1) ?? '';

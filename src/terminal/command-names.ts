@@ -1,4 +1,4 @@
-/** Names and aliases of all commands, available without loading the catalog. A test compares the two. */
+/** Names and aliases of all commands, available without loading the catalog. A test checks that they match it. */
 export const COMMAND_NAMES: readonly string[] = [
   'init',
   'start',
@@ -51,12 +51,12 @@ export const COMMAND_NAMES: readonly string[] = [
 
 const NAMES = COMMAND_NAMES.join('|');
 
-/** Rewrites the commands in a text so that they can be pasted here: in a checkout, `gw` becomes `./bin/gw`. */
+/** Rewrites gw commands in a text so that they work when pasted: in a checkout, `gw` becomes `./bin/gw`. */
 export function pasteable(text: string, gw: string): string {
   return gw === 'gw' ? text : text.replace(commandStart('gw'), (command) => command.replace('gw', () => gw));
 }
 
-/** Matches the start of gw commands in a text, but not the word alone, as in "gw is running". */
+/** Matches the start of gw commands, but not the word alone, as in "gw is running". */
 export function commandStart(gw: string): RegExp {
   const literal = gw.replace(/[^\w/-]/g, '\\$&');
   return new RegExp(`(?<![\\w./-])${literal} (?:${NAMES}|--help)(?![\\w-])`, 'g');

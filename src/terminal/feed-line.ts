@@ -7,23 +7,21 @@ import type { Cell } from './styled-lines.ts';
 import { widthOf } from './text.ts';
 import { tookText } from './time.ts';
 
-/** The layout of a line. */
 interface FeedColumns {
-  /** For which of these there is room. */
+  /** Whether there is room for the column. */
   project: boolean;
   tokens: boolean;
   took: boolean;
-  /** Width of the model's name in cells. */
+  /** Width of the model column in cells. */
   model: number;
 }
 
 const WIDTHS = { mark: 2, time: 8, project: 10, status: 4, tokens: 13, cost: 10, took: 7 };
-/** The widths from which a line has more than time, model, status and cost. */
+/** Minimum line widths of the optional columns. */
 const FROM = { project: 56, took: 66, tokens: 72 };
-/** A long note shrinks the model's name down to this many cells. */
+/** Minimum width of the model column beside a long note. */
 const MIN_MODEL_WITH_NOTE = 16;
 
-/** Computes the layout for a width. */
 export function feedColumns(width: number): FeedColumns {
   const [project, tokens, took] = [width >= FROM.project, width >= FROM.tokens, width >= FROM.took];
   const always = WIDTHS.mark + WIDTHS.time + WIDTHS.status + WIDTHS.cost + 4;
@@ -31,7 +29,7 @@ export function feedColumns(width: number): FeedColumns {
   return { project, tokens, took, model: Math.max(8, width - always - more) };
 }
 
-/** Width of the figures that narrow lines leave out, with the space before each. */
+/** Width of the optional figures that are shown, each with a leading space. */
 function optionalFigures({ tokens, took }: Pick<FeedColumns, 'tokens' | 'took'>): number {
   return (tokens ? WIDTHS.tokens + 1 : 0) + (took ? WIDTHS.took + 1 : 0);
 }
@@ -102,6 +100,6 @@ function noteOf({ outcome, error, costNanoUsd }: FeedRow): string | undefined {
   if (outcome === 'ok' || outcome === 'capped' || costNanoUsd > 0) return undefined;
   const label = outcome.replaceAll('_', ' ');
   if (error === null) return label;
-  // These codes name the outcome already.
+  // These codes already name the outcome.
   return error.startsWith('upstream_') ? error.replaceAll('_', ' ') : `${label}: ${error}`;
 }

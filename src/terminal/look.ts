@@ -2,17 +2,17 @@ import type { Symbols } from './bars.ts';
 import { type Palette, plain } from './palette.ts';
 import type { TimeFormat } from './time.ts';
 
-/** How the dashboard and `gw tail` display values: colours, symbols and times in the configured zone. */
+/** Display settings of the dashboard and `gw tail`: colours, symbols, and times in the configured zone. */
 export interface Look {
   palette: Palette;
   symbols: Symbols;
   times: TimeFormat;
   timezone: string;
-  /** How to type `gw` in this directory. */
+  /** The command that runs gw in this directory. */
   gw: string;
 }
 
-/** Marks of states, so that they do not depend on colour. */
+/** Marks show states without colour. */
 export const MARKS = { bad: 'X', warn: '!', none: ' ' } as const;
 
 export function styleOf(mark: string, { palette }: Pick<Look, 'palette'>): (text: string) => string {

@@ -4,15 +4,15 @@ const UNITS = [
   ['k', 1e3],
 ] as const;
 
-/** An exact count: `1,234`. */
+/** `1,234`. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A count of tokens: exact below 100,000, then with three digits: `1.24M`. */
+/** A token count: exact below 100,000, then with three digits: `1.24M`. */
 export function tokens(value: number): string {
   if (value < 100_000) return count(value);
-  // 999,500 and more would round to 1000k.
+  // Values from 999,500 on would round to 1000k.
   const [unit, size] = UNITS.find(([, limit]) => value >= limit * 0.9995) ?? ['', 1];
   const scaled = value / size;
   return `${scaled.toFixed(scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2)}${unit}`;
@@ -23,13 +23,13 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** A share in whole percent. Shares below 1 never show as 100%. */
+/** A share in whole percent; 100% only from a share of 1 on. */
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return '100%';
   return `${share < 1 ? Math.min(99, Math.round(share * 100)) : Math.floor(share * 100)}%`;
 }
 
-/** Bytes as `412 kB`. */
+/** `412 B`, `412.0 kB`. */
 export function bytes(value: number): string {
   const [unit, size] = UNITS.find(([, limit]) => value >= limit) ?? ['', 1];
   return `${unit === '' ? value : (value / size).toFixed(1)} ${unit === 'B' ? 'G' : unit}B`;

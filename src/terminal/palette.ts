@@ -1,4 +1,4 @@
-/** The styles of all output. No state depends on colour alone, and none on telling red from green. */
+/** Styles of all output. No state depends on colour alone or on telling red from green. */
 export interface Palette {
   bold(text: string): string;
   dim(text: string): string;
@@ -9,7 +9,7 @@ export interface Palette {
 
 const CODES = { bold: [1, 22], dim: [2, 22], accent: [36, 39], warn: [33, 39], bad: [31, 39] } as const;
 
-/** The style that leaves text as it is. */
+/** No style. */
 export const plain = (text: string) => text;
 
 export const PLAIN: Palette = { bold: plain, dim: plain, accent: plain, warn: plain, bad: plain };

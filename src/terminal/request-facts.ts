@@ -5,7 +5,6 @@ import { count, plural } from './numbers.ts';
 import { costOf, missText, originText, servedBy } from './request-words.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
-/** A labelled fact about a request. */
 export type Fact = [label: string, text: string];
 
 /** Everything recorded about a request. */
@@ -38,7 +37,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
   ];
 }
 
-/** Details that have a fact of their own. */
+/** Details that factsOf() shows in a separate fact. */
 const OWN_FACTS: ReadonlySet<string> = new Set([
   'budget',
   'team',
@@ -56,7 +55,7 @@ const OWN_FACTS: ReadonlySet<string> = new Set([
 
 function routeText(request: RequestView): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
-  // A request that could not be parsed has no model.
+  // Unparsed requests have no model.
   const requested = request.asked_model === '' ? '' : `${request.asked_model} > `;
   return `${requested}${servedBy(request)}${off}`;
 }
@@ -67,7 +66,7 @@ function outcomeText({ outcome, status, flags, detail }: RequestView): string {
   return `${outcome.replaceAll('_', ' ')}${error}${status === 0 ? '' : `, HTTP ${status}`}${shown && `  (${shown})`}`;
 }
 
-/** The refusals that share the record. */
+/** Number of refusals that share the record. */
 function foldFact({ count: refusals, last_at }: RequestView, times: TimeFormat): Fact[] {
   if (refusals === undefined || last_at === undefined) return [];
   const last = times.dateTime(Date.parse(last_at));
@@ -100,7 +99,7 @@ function timingText(request: RequestView): string {
   return `${tookText(durationMs)}${first}${rate}`;
 }
 
-/** Which stage took how long: the differences between the recorded ends. */
+/** Duration of each stage, from the differences between the recorded end times. */
 function stagesFact({ timings, first_byte_ms: firstByteMs, duration_ms: durationMs }: RequestView): Fact[] {
   const ends: [string, number | null][] = [
     ['reading', timings.body_ms],
@@ -119,7 +118,7 @@ function stagesFact({ timings, first_byte_ms: firstByteMs, duration_ms: duration
   return [['stages', parts.join(', ')]];
 }
 
-/** What compression saved, or why it left the request as it came. */
+/** Savings by compression, or the reason why it left the request unchanged. */
 function savedText({ saved_nano_usd: nanoUsd, saved_tokens: saved, flags }: RequestView): string {
   const amount = `${formatUsd(nanoUsd)}, ${plural(saved, 'token')} by compression`;
   if (flags.includes('noOptimize')) return `${amount}: switched off for this request`;
@@ -128,7 +127,7 @@ function savedText({ saved_nano_usd: nanoUsd, saved_tokens: saved, flags }: Requ
   return amount;
 }
 
-/** Which stage took, held or gave back which amount. */
+/** Amounts that each stage saved, held, charged or gave back. */
 function dollarsFact(request: RequestView): Fact[] {
   const { saved_nano_usd: saved, held_nano_usd: held, cost_nano_usd: cost, flags } = request;
   if (held === 0 || flags.includes('not_billed')) return [];
@@ -142,7 +141,9 @@ function dollarsFact(request: RequestView): Fact[] {
   return [['dollars', parts.join(', ')]];
 }
 
-/** The budget that blocked the request, as it was then. Records of 0.2.0 and before have only its name. */
+/**
+ * The budget that blocked the request, with its amounts at that time. Records of 0.2.0 and before have only its name.
+ */
 function budgetFact({ budget, ...detail }: RequestView['detail']): Fact[] {
   if (typeof budget !== 'string') return [];
   const { budget_cap_usd: cap, budget_spent_usd: spent, budget_held_usd: held } = detail;
@@ -156,7 +157,7 @@ function budgetFact({ budget, ...detail }: RequestView['detail']): Fact[] {
   ];
 }
 
-/** How many messages each transform changed, and why the others were left. */
+/** Number of messages that each transform changed, and the reasons for leaving others unchanged. */
 function optimizerFact(work: unknown): Fact[] {
   if (!isObject(work)) return [];
   const { changed, left } = work;
@@ -182,13 +183,13 @@ function part(tokens: number, what: string): string {
   return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
 }
 
-/** What the provider's cache could have served. */
+/** Tokens that the provider's cache could have served. */
 function missFact(miss: unknown): Fact[] {
   const text = missText(miss);
   return text === undefined ? [] : [['cache miss', text]];
 }
 
-/** The output limit that gw lowered to fit a budget. */
+/** The output limit, if gw lowered it to fit a budget. */
 function limitFact(lowered: unknown): Fact[] {
   if (!isObject(lowered)) return [];
   const { asked, sent } = lowered;
@@ -196,12 +197,12 @@ function limitFact(lowered: unknown): Fact[] {
   return [['limit', `${plural(Number(sent), 'token')} of output, to fit a budget; ${own}`]];
 }
 
-/** The fields of the request that the provider's API has no equivalent of. */
+/** Request fields without an equivalent in the provider's API. */
 function leftOutFact(fields: unknown): Fact[] {
   return Array.isArray(fields) ? [['left out', `${fields.join(', ')}, which the provider's API lacks`]] : [];
 }
 
-/** Other recorded details, such as attempts and prices: a line for each item of a list, fields as `name value`. */
+/** Other recorded details, such as attempts and prices: one line per list item, fields as `name value`. */
 function detailFacts(name: string, value: unknown): Fact[] {
   if (!Array.isArray(value)) return [[name, textOfDetail(name, value)]];
   const textOf = name === 'attempts' ? attemptText : wordsOf;
@@ -223,7 +224,7 @@ const BOUND_WORDS: Readonly<Record<string, string>> = {
   provider_count: "by the provider's count",
 };
 
-/** What the request could have cost at most, and how its input was bounded. */
+/** The request's maximum cost, and the method that bounded its input. */
 export function needText(need: Record<string, unknown>): string {
   const usd = (value: unknown) => formatUsd(Math.round(Number(value) * NANO_PER_USD));
   const bound = BOUND_WORDS[String(need.input_bound)] ?? String(need.input_bound);
@@ -251,7 +252,7 @@ function wordsOf(value: unknown): string {
     .join(', ');
 }
 
-/** Records are kept for months, so their fields are as an older daemon may have written them. */
+/** Untyped, because an older daemon may have written the record. */
 type Recorded = Record<string, unknown>;
 
 const DECIDERS: Record<string, string> = {
@@ -265,7 +266,7 @@ const DECIDERS: Record<string, string> = {
   sticky: 'the tier that the conversation already has',
 };
 
-/** The tier of a request, and why it was chosen. */
+/** The tier of a request and the reason for it. */
 function tierText(tier: Recorded): string {
   const { chosen, applied, by, lacks, saved_usd: saved } = tier;
   const decided = `decided by ${DECIDERS[String(by)] ?? by}${lacks === undefined ? '' : ` (${lacks})`}`;
@@ -290,7 +291,7 @@ function scoreText({ score, threshold, why, basis }: Recorded): string {
   return `score ${decimal(score)}${side}${reasons}, by ${source}`;
 }
 
-/** What a shadow request on an old record was for: earlier versions sent them to the other tier to learn from it. */
+/** Purpose of a shadow request, with which earlier versions compared the answers of the two tiers. */
 function shadowText({ of, tier, agrees }: Recorded): string {
   const outcome =
     agrees === null || agrees === undefined

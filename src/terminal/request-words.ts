@@ -6,13 +6,13 @@ import type { MissCause } from '../store/ledger/record.ts';
 import { percent, plural } from './numbers.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
-/** The mark of a request in a list: `X` if it was blocked, `!` for any other outcome but ok. */
+/** Mark of a request in a list: `X` if a budget blocked it, `!` for other failures. */
 export function mark({ outcome }: { outcome: string }): string {
   if (outcome === 'ok') return ' ';
   return outcome === 'blocked' ? 'X' : '!';
 }
 
-/** The cost, `unpriced` if the price is unknown, `not billed` under a subscription, with `~` if it is estimated. */
+/** The cost; `unpriced` if the price is unknown, `not billed` under a subscription, `~` if estimated. */
 export function costOf({ costNanoUsd, flags }: { costNanoUsd: NanoUsd; flags: readonly string[] }): string {
   if (flags.includes('unpriced')) return 'unpriced';
   if (flags.includes('not_billed')) return 'not billed';
@@ -24,18 +24,18 @@ export function originText({ process, repo }: Record<'process' | 'repo', string 
   return `${process || 'unknown'}${repo ? ` in ${repo}` : ''}`;
 }
 
-/** The name of a repository: the last part of its path. */
+/** Last part of a repository's path. */
 export function shortRepo(repo: string): string {
   return repo.replace(/^.*\/(?=.)/, '');
 }
 
-/** `provider/model`. The names of sandbox models already start with `sandbox/`. */
+/** `provider/model`. Names of sandbox models already start with `sandbox/`. */
 export function servedBy({ provider, model }: Record<'provider' | 'model', string>): string {
   if (provider === '') return 'nobody';
   return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }
 
-/** Fewer failures than this share of at least this many calls are no outage. */
+/** Failure rate from which a provider is in trouble. */
 const TROUBLE_SHARE = 0.1;
 
 export function isTroubled({
@@ -60,7 +60,7 @@ const BLOCK_WORDS: Readonly<Record<string, string>> = {
   overload: 'overloaded',
 };
 
-/** How a provider stands, most important first: what keeps requests from it, what failed, where requests went, how fast. */
+/** Health of a provider, most important first: blocks, failures, failovers, latency. */
 export function healthText(health: ProviderHealth, times: TimeFormat, now: number): string {
   const { attempts, failedAttempts, lastSuccessAt, firstByteMs, failovers, blocks } = health;
   const parts = [
@@ -78,7 +78,7 @@ export function healthText(health: ProviderHealth, times: TimeFormat, now: numbe
   return parts.filter(Boolean).join(', ');
 }
 
-/** The last failure, with whose 401 it was: gw's own refusals of a client's key never reach a provider. */
+/** The last failure. A 401 or 403 comes from the provider here: gw's own refusals are no attempts. */
 function failureText(
   { provider, lastFailureAt, lastFailureStatus: status, lastFailure }: ProviderHealth,
   times: TimeFormat,
@@ -106,16 +106,16 @@ const CAUSES: Record<MissCause, string> = {
 
 export const missCause = (cause: MissCause): string => CAUSES[cause];
 
-/** The first place that differs; '' where there is none. */
+/** First difference from the cached prompt; '' if there is none. */
 export function missPlace({ field, offset }: Pick<Miss, 'field' | 'offset'>): string {
   if (field === null || field === 'model') return '';
   return offset === null ? field : `${field} at ${offset}`;
 }
 
-/** What a request missed, as its record's detail has it. */
+/** The cache miss in a record's detail. */
 export function missText(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
-  // A recorded miss has the fields of the report's rows.
+  // A recorded miss has the same fields as a row of the report.
   const miss = value as unknown as Miss;
   const place = missPlace(miss);
   const usd = formatUsd(Math.round(miss.missed_usd * NANO_PER_USD));

@@ -2,7 +2,6 @@ import { percent } from './numbers.ts';
 import type { Terminal } from './terminal.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
-/** One part of a whole. */
 interface Part {
   name: string;
   value: number;
@@ -12,8 +11,8 @@ const GAP = '   ';
 const MAX_CELLS = 72;
 
 /**
- * A bar of the parts of a whole, largest first, with a legend below. Parts for which no shade is left are merged. Empty
- * if there are fewer than two parts.
+ * A stacked bar of the parts, largest first, with a legend below. The smallest parts are merged if there are more parts
+ * than shades. Empty if there are fewer than two parts.
  */
 export function stackedBar(parts: readonly Part[], { columns, palette, symbols }: Terminal): string[] {
   const merged = mergeSmallest(parts, symbols.shades.length);
@@ -27,12 +26,12 @@ export function stackedBar(parts: readonly Part[], { columns, palette, symbols }
   return [palette.accent(bar), ...legend(entries, columns, symbols.ellipsis).map(palette.dim)];
 }
 
-/** A part that has a shade never shows as 0%. */
+/** Parts below 0.5% show as `<1%`, never as 0%. */
 function shareText(share: number): string {
   return share < 0.005 ? '<1%' : percent(share);
 }
 
-/** At most `limit` parts above zero, largest first. The smallest ones are merged. */
+/** At most `limit` parts above zero, largest first. Merges the smallest ones. */
 function mergeSmallest(parts: readonly Part[], limit: number): Part[] {
   const sorted = parts.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
   if (sorted.length <= limit) return sorted;
@@ -41,7 +40,7 @@ function mergeSmallest(parts: readonly Part[], limit: number): Part[] {
   return [...sorted.slice(0, limit - 1), { name: `${rest.length} others`, value }];
 }
 
-/** Number of cells of each part. They fill the width, and each part gets at least one. */
+/** Cells per part. The parts fill the width; each gets at least one cell. */
 function cellsOf(parts: readonly Part[], total: number, width: number): number[] {
   let left = width;
   let rest = total;
@@ -54,7 +53,7 @@ function cellsOf(parts: readonly Part[], total: number, width: number): number[]
   });
 }
 
-/** The legend on one line if it fits, otherwise in aligned columns. */
+/** The legend: on one line if it fits, otherwise in aligned columns. */
 function legend(entries: readonly string[], columns: number, ellipsis: string): string[] {
   const line = entries.join(GAP);
   if (widthOf(line) <= columns) return [line];

@@ -2,7 +2,7 @@ import type { Look } from './look.ts';
 import { plain } from './palette.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
-/** A part of a line. Its text may be untrusted: the functions below clean it. */
+/** A part of a line. The functions below clean its text, which may be untrusted. */
 export interface Cell {
   text: string;
   width: number;
@@ -19,12 +19,11 @@ export function lineOf(cells: readonly Cell[], look: Look): string {
     .join(' ');
 }
 
-/** Styled text, cut to a width. */
 export function textLine(text: string, width: number, look: Look, style = plain): string {
   return style(shorten(clean(text), width, look.symbols.ellipsis));
 }
 
-/** A heading on a rule: the title, and the labels of the columns below. */
+/** A heading on a rule: the title, and the labels of the columns below it. */
 export function heading(
   { title, labels = '', focused = false }: { title: string; labels?: string; focused?: boolean },
   width: number,

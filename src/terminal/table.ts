@@ -4,12 +4,12 @@ import { clean, pad, shorten, widthOf } from './text.ts';
 
 export interface Column<Row> {
   header: string;
-  /** The text of the cell. `width` is the width of a column with `fills`, 0 for others. */
+  /** Text of a cell. `width` is the width of a column with `fills`, 0 for others. */
   value(row: Row, width: number): string;
   align?: 'left' | 'right';
-  /** Whether the column is cut if the table is wider than the terminal. */
+  /** Whether the column may be cut if the table is wider than the terminal. */
   shrinks?: boolean;
-  /** Makes the column as wide as the others leave room for, up to this many cells. Dropped if that is too little. */
+  /** Gives the column the remaining width, up to this many cells. Dropped if that is less than MIN_FILLED. */
   fills?: number;
   style?: keyof Palette | ((text: string, row: Row) => string);
 }
@@ -30,7 +30,7 @@ interface SizedColumn<Row> {
   texts: string[];
 }
 
-/** A table as lines, at most as wide as the terminal. Control characters in values are removed. */
+/** Formats a table as lines, at most as wide as the terminal. Removes control characters from values. */
 export function table<Row>(
   rows: Row[],
   columns: Column<Row>[],

@@ -2,7 +2,7 @@ import { ASCII, BLOCKS, type Symbols } from './bars.ts';
 import { COLOURED, type Palette, PLAIN } from './palette.ts';
 import type { Output } from './streams.ts';
 
-/** How to print to a stream. */
+/** Print settings of a stream. */
 export interface Terminal {
   columns: number;
   palette: Palette;
@@ -14,7 +14,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 const DEFAULT_COLUMNS = 80;
 const MIN_COLUMNS = 40;
 
-/** The capabilities of a stream: colour on terminals, block characters unless the locale cannot show them. */
+/** Detects a stream's capabilities: colour on terminals, block characters unless the locale can't show them. */
 export function terminalOf(
   stream: Output,
   env: Env,
@@ -36,8 +36,8 @@ function wantsColour(stream: Output, env: Env): boolean {
 }
 
 /**
- * True unless the locale says otherwise: containers set none and show blocks well. False for terminals that are set to
- * draw ambiguous characters two cells wide, as some in East Asia are: blocks would break every line.
+ * True unless the locale isn't UTF-8; containers set no locale and display blocks correctly. False for terminals that
+ * draw ambiguous characters two cells wide, as some in East Asia do: blocks would break every line.
  */
 function showsUnicode(env: Env): boolean {
   if (env.VTE_CJK_WIDTH === 'wide' || env.RUNEWIDTH_EASTASIAN === '1') return false;

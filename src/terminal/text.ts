@@ -3,33 +3,33 @@ import { createRequire } from 'node:module';
 /** Control characters, and invisible characters that reorder or hide text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Makes untrusted text safe to print: one line, with escape sequences disarmed. */
+/** Makes untrusted text safe to print: a single line without control characters. */
 export function clean(text: string): string {
   return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
 }
 
-/** Characters of JSON that a terminal may act on, besides those that JSON always escapes: C1 controls and \p{Cf}. */
+/** Characters that a terminal may interpret and JSON.stringify leaves unescaped: C1 controls and \p{Cf}. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** JSON whose strings are safe to print: control characters, and those that reorder or hide text, are escaped. */
+/** JSON that is safe to print: escapes control characters, and characters that reorder or hide text. */
 export function safeJson(value: unknown, indent?: number): string {
   return escapeJson(JSON.stringify(value, null, indent));
 }
 
-/** The same for text that is JSON already. */
+/** Like safeJson(), for text that already is JSON. */
 export function escapeJson(json: string): string {
   return json.replace(UNSAFE_IN_JSON, (match) =>
-    // By code unit: what lies beyond U+FFFF is escaped as its two surrogates.
+    // Per UTF-16 code unit: a character above U+FFFF becomes two escaped surrogates.
     Array.from({ length: match.length }, (_, i) => unitEscape(match.charCodeAt(i))).join(''),
   );
 }
 
 const unitEscape = (unit: number) => `\\u${unit.toString(16).padStart(4, '0')}`;
 
-/** Characters that gw prints itself, each one cell wide. */
+/** Characters in gw's own output, each one cell wide. */
 const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026]*$/;
 
-/** Width in terminal cells. string-width takes 40 ms to load, so it is loaded for the first text that needs it. */
+/** Width in terminal cells. string-width takes 40 ms to load, so it is loaded only for text with other characters. */
 export function widthOf(text: string): number {
   return NARROW.test(text) ? text.length : stringWidth()(text);
 }
@@ -37,13 +37,13 @@ export function widthOf(text: string): number {
 let loaded: ((text: string) => number) | undefined;
 
 function stringWidth(): (text: string) => number {
-  // Node's require loads ES modules since 20.19. A lazy import() would make this function async.
+  // Since 20.19, Node's require() loads ES modules. A lazy import() would make this function async.
   loaded ??= (createRequire(import.meta.url)('string-width') as { default: (text: string) => number })
     .default;
   return loaded;
 }
 
-/** Cuts text to `width` cells. The ellipsis marks the cut. */
+/** Cuts text to `width` cells, including the ellipsis that marks the cut. */
 export function shorten(text: string, width: number, ellipsis = '…'): string {
   if (widthOf(text) <= width) return text;
   let cut = '';
@@ -62,7 +62,7 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
   return align === 'left' ? text + space : space + text;
 }
 
-/** Wraps text between words, or within a word that is wider than a line. */
+/** Wraps text between words. Splits a word that is wider than a line. */
 export function wrap(text: string, width: number): string[] {
   const whole = clean(text);
   if (widthOf(whole) <= width) return [whole];

@@ -12,7 +12,6 @@ export interface TimeFormat {
   moment(timeMs: number, now: number): string;
 }
 
-/** Formats times in a time zone. */
 export function createTimeFormat(timezone: string): TimeFormat {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
@@ -48,7 +47,7 @@ export function createTimeFormat(timezone: string): TimeFormat {
   };
 }
 
-/** Formats the times of a column: without the date if all are of today (`14:02:09`, else `11-20 14:02`). */
+/** Formats the times of a column: `14:02:09` if all are today's, otherwise `11-20 14:02`. */
 export function timeColumn(
   timesMs: readonly number[],
   times: TimeFormat,
@@ -59,7 +58,7 @@ export function timeColumn(
   return isToday ? times.time : (timeMs) => times.dateTime(timeMs).slice(5, 16);
 }
 
-/** A span of time in its two largest units: `2h14m`, `1h`, `45s`. */
+/** A duration in its two largest units: `2h14m`, `1h`, `45s`. */
 export function duration(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)}ms`;
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`;
@@ -100,7 +99,7 @@ export function tookText(ms: number): string {
   return ms >= 1_000 && ms < 10_000 ? `${(ms / 1_000).toFixed(1)}s` : duration(ms);
 }
 
-/** `42s`: the whole seconds until a time, not below 0. */
+/** `42s`: whole seconds until a time, at least 0. */
 export function secondsLeft(time: string, now: number): string {
   return `${Math.max(0, Math.ceil((Date.parse(time) - now) / SECOND))}s`;
 }

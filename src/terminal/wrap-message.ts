@@ -1,18 +1,18 @@
 import { commandStart } from './command-names.ts';
 import { widthOf } from './text.ts';
 
-/** The end of a command within a sentence: punctuation, two or more spaces, or a parenthesis. */
+/** Ends a command within a sentence: punctuation, two or more spaces, or a parenthesis. */
 const COMMAND_END = /[.,;:)](?=\s|$)| {2,}| \(/;
-/** Quoted parts of a command, in which it cannot end. */
+/** Quoted parts of a command; the command can't end inside. */
 const QUOTED = /(?<=^|\s)(?:"[^"]*"|'[^']*')/g;
-/** Belongs to the command that follows it. */
+/** A prefix that stays with the command after it. */
 const EVAL = 'eval "$(';
-/** Replaces the spaces of a command while lines are wrapped. */
+/** Placeholder for a command's spaces during wrapping. */
 const GLUE = '\ue000';
 
 /**
- * Wraps the long lines of a message between words. Commands stay on one line, so that they can be pasted, even if they
- * are wider than the terminal. Indented lines are not wrapped.
+ * Wraps long lines between words. Each command stays on one line for copy and paste, even if it is wider than the
+ * terminal. Indented lines are not wrapped.
  */
 export function wrapMessage(text: string, width: number, gw: string): string {
   const wrapLong = (line: string) =>
