@@ -2,7 +2,7 @@ import { formatUsd } from '../money.ts';
 import type { Admin } from '../reading/admin.ts';
 import type { Command, CommandResult } from './state/command.ts';
 
-/** Executes confirmed commands, as the commands of gw do. */
+/** Executes confirmed commands with the same operations as the CLI. */
 export function createActions(admin: () => Promise<Admin>) {
   return async (command: Command): Promise<CommandResult> => perform(await admin(), command);
 }

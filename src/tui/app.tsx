@@ -12,12 +12,12 @@ import { reduce } from './state/reduce.ts';
 import { type Action, initialState, type State } from './state/state.ts';
 import { repeat, useDetail, usePolling } from './use-polling.ts';
 
-/** The part of a terminal that the dashboard uses. */
+/** The terminal functions that the dashboard uses. */
 interface Surface {
   size(): Size;
-  /** Returns the function that removes the listener. */
+  /** Returns a function that removes the listener. */
   onResize(listener: () => void): () => void;
-  /** Puts text on the clipboard, if the terminal supports it. */
+  /** Copies text to the clipboard, if the terminal supports it. */
   copy(text: string): void;
 }
 
@@ -31,7 +31,7 @@ export interface AppProps {
   readonly: boolean;
 }
 
-/** The running dashboard: state in a reducer, effects in hooks. Exits with the exit code. */
+/** The running dashboard: state in a reducer, effects in hooks. Exits with an exit code. */
 export function App({ source, surface, clock, look, version, baseUrl, readonly }: AppProps) {
   const [state, dispatch] = useReducer(reduce, undefined, () =>
     initialState({ size: surface.size(), readonly, now: clock.now() }),
@@ -46,7 +46,6 @@ export function App({ source, surface, clock, look, version, baseUrl, readonly }
   return <Dashboard state={state} version={version} baseUrl={baseUrl} look={look} />;
 }
 
-/** Executes a confirmed command. */
 function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Source): void {
   useEffect(() => {
     if (dialog?.kind !== 'working') return;
@@ -57,7 +56,7 @@ function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Sour
   }, [dialog, dispatch, source]);
 }
 
-/** Follows the terminal's size, copies to the clipboard, and quits. */
+/** Effects on the terminal: tracks its size, copies to the clipboard, quits. */
 function useSurface({ copy, quit }: State, dispatch: Dispatch<Action>, surface: Surface): void {
   const { exit } = useApp();
   useEffect(
@@ -72,7 +71,7 @@ function useSurface({ copy, quit }: State, dispatch: Dispatch<Action>, surface: 
   }, [quit, exit]);
 }
 
-/** Reads the sessions of the budget that is drilled into, and the requests of the chosen one. */
+/** Reads the sessions of the opened budget, or the requests of the opened session. */
 function useDrill({ drill }: State, dispatch: Dispatch<Action>, source: Source): void {
   const budget = drill?.budget;
   const session = drill ? chosenSession(drill) : undefined;
@@ -95,7 +94,7 @@ function useDrill({ drill }: State, dispatch: Dispatch<Action>, source: Source):
   }, [budget, session, needsSessions, needsRequests, dispatch, source]);
 }
 
-/** Sends each key press to the reducer, by the name of the key. */
+/** Dispatches key presses by the key's name. */
 function useKeys(dispatch: Dispatch<Action>): void {
   useInput((input, key) => {
     for (const name of namesOf(input, key)) dispatch({ type: 'press', key: name });
@@ -112,11 +111,11 @@ const KEY_NAMES = [
   ['return', 'enter'],
   ['escape', 'escape'],
   ['backspace', 'backspace'],
-  // Ink calls delete what many terminals send for backspace.
+  // Many terminals send DEL for backspace; Ink reports it as delete.
   ['delete', 'backspace'],
 ] as const satisfies readonly (readonly [keyof Key, string])[];
 
-/** Keys that arrive as a control character when several keys arrive in one chunk. */
+/** Keys that arrive as control characters if one chunk contains several keys. */
 const CONTROLS: Readonly<Record<string, string>> = {
   '\r': 'enter',
   '\t': 'tab',
@@ -124,7 +123,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
   '\u0003': 'ctrl-c',
 };
 
-/** The names of the keys in one chunk of input. A paste, or typing while gw is busy, arrives as one chunk. */
+/** Names of the keys in a chunk of input. A paste, or typing while gw is busy, arrives as one chunk. */
 function namesOf(input: string, key: Key): string[] {
   if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
@@ -134,12 +133,12 @@ function namesOf(input: string, key: Key): string[] {
   return [...input].flatMap((character) => CONTROLS[character] ?? (character >= ' ' ? character : []));
 }
 
-/** What this gateway has heard of its team is here already. */
+/** Reads this gateway's local copy of the team's state, so it can be frequent. */
 const TEAM_POLL_MS = 5_000;
-/** The team's database is asked while its figures are shown, and no oftener. */
+/** Queries the team's database, only while the team view is open. */
 const USAGE_POLL_MS = 30_000;
 
-/** Follows the team, if there is one, and today's usage of its gateways while the view is open. */
+/** Polls the team's state, and today's usage while the team view is open. */
 function useTeam(
   { team: { team, isOpen }, paused }: State,
   dispatch: Dispatch<Action>,
@@ -148,7 +147,7 @@ function useTeam(
 ): void {
   useEffect(() => {
     if (paused) return;
-    // A gw of an older version has no team.
+    // The request fails on an older gw, which has no teams.
     return repeat(
       clock,
       TEAM_POLL_MS,

@@ -4,7 +4,7 @@ import type { BudgetView, RequestView, UsageViewRow } from '../reading/schemas.t
 
 const REQUESTS = 200;
 
-/** Reads what is behind a budget: the sessions that have spent it in its period, and their requests. */
+/** Reads the sessions that spent a budget in its period, and their requests. */
 export function budgetDrill(reader: Reader, now: () => number) {
   async function daysOf({ period, window_seconds: seconds }: BudgetView) {
     const calendar = await reader.calendar();
@@ -25,7 +25,10 @@ export function budgetDrill(reader: Reader, now: () => number) {
   };
 }
 
-/** The requests that a budget counts here. A run's have its key, which is labelled with its id. */
+/**
+ * Selects a budget's requests at this gateway. A run's requests are found by its key, which is labelled with the run's
+ * id.
+ */
 function conditionsOf({ project_id: project, scope, team }: BudgetView): RequestConditions {
   if (team) return project === '' ? {} : { project };
   if (scope === null || scope.value === null) return { project };

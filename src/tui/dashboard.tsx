@@ -27,12 +27,11 @@ import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state/s
 export interface DashboardProps {
   state: State;
   version: string;
-  /** Where clients send requests. */
+  /** URL for clients. */
   baseUrl: string;
   look: Look;
 }
 
-/** Renders a state as the whole screen. */
 export function Dashboard(props: DashboardProps) {
   const { state, look } = props;
   const { size, data } = state;
@@ -65,7 +64,7 @@ interface MiddleProps extends DashboardProps {
   height: number;
 }
 
-/** The panels, or what replaces them: a dialog, the help, the detail of a request. */
+/** The panels, or the dialog, help or view that replaces them. */
 function Middle(props: MiddleProps) {
   const { state, look, columns, gap, width, height } = props;
   const { data, dialog } = state;
@@ -162,7 +161,7 @@ function callerSpender({ process, repo, ...figures }: DashboardReading['callers'
   return { name: originText({ process, repo: shortRepo(repo) }), ...figures };
 }
 
-/** When a daemon last ran: when it was last seen, or else the time of the newest request. */
+/** When a daemon was last seen, else the time of the newest request. */
 function seenAt({ seenAt, data }: State): number | null {
   return seenAt ?? data?.requests[0]?.timeMs ?? null;
 }
@@ -184,7 +183,7 @@ function pausedProjects(data: DashboardReading | null): string[] {
 }
 
 interface AsksProps {
-  /** The oldest first. */
+  /** Oldest first. */
   asks: readonly AskView[];
   readonly: boolean;
   width: number;
@@ -192,7 +191,7 @@ interface AsksProps {
   look: Look;
 }
 
-/** Requests that wait for an answer, with the time at which they are refused. */
+/** Requests that wait for approval, with their deadlines. */
 function Asks({ asks, readonly, width, height, look }: AsksProps) {
   const name = Math.min(24, Math.floor(width * 0.3));
   const lines = asks.slice(0, height - 1).map(({ budget_id, needed_nano_usd, expires_at, agent, model }) =>
@@ -221,7 +220,7 @@ interface BlockedProps {
   look: Look;
 }
 
-/** Refused requests, by the budget that refused them. */
+/** Refused requests by budget. */
 function Blocked({ blocked, width, height, look }: BlockedProps) {
   const { times } = look;
   const name = Math.min(22, Math.floor(width / 3));
@@ -244,7 +243,7 @@ function Blocked({ blocked, width, height, look }: BlockedProps) {
 }
 
 interface MissesProps {
-  /** The dearest cause first. */
+  /** Most expensive cause first. */
   misses: DashboardReading['misses'];
   width: number;
   height: number;
@@ -253,7 +252,7 @@ interface MissesProps {
 
 const WIDTHS = { requests: 5, tokens: 6, cost: 9 };
 
-/** What the providers' caches could have served and didn't, by cause. */
+/** Tokens that the providers' caches could have served but didn't, by cause. */
 function Misses({ misses, width, height, look }: MissesProps) {
   const lines = misses.slice(0, height - 1).map(({ cause, requests, missedTokens, missedNanoUsd }) =>
     lineOf(

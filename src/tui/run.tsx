@@ -11,14 +11,14 @@ export interface RunOptions extends Omit<AppProps, 'surface'> {
 const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**
- * Runs the dashboard until the user quits and returns the exit code. Every way out restores the terminal: a key, a
- * signal, an exception in a component or elsewhere, the exit of the process.
+ * Runs the dashboard until the user quits and returns the exit code. Every exit restores the terminal: a key, a signal,
+ * an exception in a component or elsewhere, the exit of the process.
  */
 export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Promise<number> {
   const screen = enterScreen(stdout);
   let restored = false;
   const restore = () => {
-    // On a terminal that is gone, setRawMode emits an 'error' event, which leads back here.
+    // If the terminal is gone, setRawMode emits an 'error' event, which calls restore() again.
     if (restored) return;
     restored = true;
     screen.leave();
@@ -29,7 +29,7 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   on(process, 'exit', restore, signal);
   for (const [name, code] of Object.entries(SIGNALS)) on(process, name, () => leaveWith(code), signal);
   on(process, 'SIGHUP', hangUp, signal);
-  // A terminal that is gone may also end its input, or do only that.
+  // A terminal that disappears may end its input instead of sending SIGHUP, or do both.
   for (const event of ['end', 'close', 'error']) on(stdin, event, hangUp, signal);
   const fault = new Promise<never>((_resolve, reject) => {
     on(process, 'uncaughtException', reject, signal);
@@ -42,8 +42,8 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   }
 
   /**
-   * Ends the process by the signal itself: Node's own exit resets the terminal, and dumps core if that is gone.
-   * With no listener left, Ink's included, the signal has its default effect.
+   * Exits by the signal itself: Node's own exit resets the terminal and dumps core if the terminal is gone. With all
+   * listeners removed, including Ink's, the signal has its default effect.
    */
   function hangUp(): void {
     restore();
@@ -54,7 +54,7 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   let unmount = () => {};
   try {
     const app = render(<App {...props} surface={screen} />, {
-      // Ink uses only what `frames` has.
+      // Ink uses only the members that `frames` has.
       stdout: screen.frames as unknown as Tty,
       stdin,
       debug: true,
@@ -71,7 +71,7 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   }
 }
 
-/** Listens until the signal aborts. */
+/** Adds a listener, which the signal's abort removes. */
 function on(
   emitter: NodeJS.EventEmitter,
   event: string,
@@ -82,21 +82,21 @@ function on(
   signal.addEventListener('abort', () => emitter.off(event, listener as (...values: unknown[]) => void));
 }
 
-/** A terminal that frames are painted on. */
 export type Tty = NodeJS.WriteStream;
 
-// Without line wrap, a character that the terminal draws wider than gw expects spoils its own line only.
+// Without line wrap, a character that is wider than gw expects spoils only its own line.
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
-/** Restores a terminal: colours, line wrap, cursor, main screen. */
+/** Restores the terminal: colours, line wrap, cursor, main screen. */
 export const LEAVE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const CLEAR = '\u001b[2J';
-// Synchronized output: terminals that support it show the frame at once; others ignore it. https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036
+// Synchronized output: terminals that support it show the whole frame at once; others ignore it.
+// https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036
 const BEGIN_UPDATE = '\u001b[?2026h';
 const END_UPDATE = '\u001b[?2026l';
 
 /** The alternate screen of a terminal. */
 interface Screen {
-  /** Stands in for Ink's stdout. In Ink's debug mode each write is a whole frame. */
+  /** Replaces Ink's stdout. In Ink's debug mode each write is a whole frame. */
   readonly frames: EventEmitter & { columns: number; write(frame: string): boolean };
   size(): Size;
   onResize(listener: () => void): () => void;
@@ -106,8 +106,8 @@ interface Screen {
 }
 
 /**
- * Enters the alternate screen. Ink's own output counts lines back from the cursor, which a resize moves. Here each
- * line is addressed absolutely, only changed lines are written, and a resize repaints all of them.
+ * Enters the alternate screen. Ink's own output counts lines back from the cursor, which a resize moves. Here each line
+ * has an absolute address, only changed lines are written, and a resize repaints all of them.
  */
 export function enterScreen(tty: Tty): Screen {
   let painted: string[] = [];
@@ -154,6 +154,6 @@ export function enterScreen(tty: Tty): Screen {
   };
 }
 
-// Before the line, not after it: after a line that fills its row, the cursor is on its last character.
+// Erases before the line, not after it: once a line fills its row, the cursor is on its last character.
 const ERASE = '\u001b[0m\u001b[K';
 const at = (line: number) => `\u001b[${line + 1};1H`;

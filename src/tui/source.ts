@@ -6,19 +6,19 @@ import type { AgentView } from './state/agent-view.ts';
 import type { Command, CommandResult } from './state/command.ts';
 import type { DaemonView } from './state/daemon-view.ts';
 
-/** Where the dashboard reads its data and sends its commands. */
+/** The dashboard's data source, which also executes its commands. */
 export interface Source extends DashboardFeed {
   request(id: RequestId): Promise<RequestView | undefined>;
-  /** The sessions that have spent a budget in its period, highest cost first. */
+  /** Sessions that spent a budget in its period, highest cost first. */
   sessionsOf(budget: BudgetView): Promise<UsageViewRow[]>;
-  /** The newest requests of a session that the budget counts. */
+  /** Newest requests of a session that count toward the budget. */
   requestsOf(budget: BudgetView, session: string): Promise<RequestView[]>;
-  /** What this gateway has heard of its team; its `name` is null if it belongs to none. */
+  /** This gateway's copy of its team's state; `name` is null without a team. */
   team(): Promise<TeamView>;
-  /** From the team's database. */
+  /** Queries the team's database. */
   teamUsage(query: TeamUsageQuery): Promise<TeamUsageView>;
   daemon(): Promise<DaemonView>;
-  /** The connected agents. Reads their logs. */
+  /** Connected agents. Reads their logs. */
   agents(): Promise<readonly AgentView[]>;
   /** Executes a command. Rejects with an error whose message is for the user. */
   perform(command: Command): Promise<CommandResult>;

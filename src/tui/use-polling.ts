@@ -11,14 +11,14 @@ const DAEMON_POLL_MS = 3_000;
 const AGENTS_POLL_MS = 60_000;
 const MINUTE_MS = 60_000;
 
-/** Keeps the state up to date. Reads only after a write, and at the start of each minute. */
+/** Polls for changes. Reads only after a write and at the start of each minute. */
 export function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, clock: Clock): void {
   const { window, filter, paused } = state;
   const readMinute = useRef(-1);
 
   useEffect(() => {
     if (paused) return;
-    // A new window or filter, or the end of a pause, takes effect at once.
+    // A new window or filter, and the end of a pause, take effect at once.
     readMinute.current = -1;
     let isCurrent = true;
     let isPending = false;
@@ -63,17 +63,17 @@ export function usePolling(state: State, dispatch: Dispatch<Action>, source: Sou
 
   useEffect(() => {
     const show = (agents: readonly AgentView[]) => dispatch({ type: 'agents', agents });
-    // Reading the logs takes less than a second; a failure leaves what was shown.
+    // Reading the logs takes less than a second. After a failure the old figures stay.
     return repeat(clock, AGENTS_POLL_MS, () => void source.agents().then(show, () => {}));
   }, [dispatch, source, clock]);
 }
 
-/** The errors of gw are sentences for the user already. */
+/** Messages of gw's errors are ready for the user. */
 function problemOf(error: unknown): string {
   return error instanceof GwError ? error.message : `cannot read the database: ${messageOf(error)}`;
 }
 
-/** Fetches the request that the detail shows. */
+/** Fetches the request of the detail panel. */
 export function useDetail(state: State, dispatch: Dispatch<Action>, source: Source): void {
   const id = detailId(state);
   useEffect(() => {

@@ -25,7 +25,7 @@ export interface BudgetsProps {
   look: Look;
 }
 
-/** The budgets: what is spent, what is left, and how long that will last. */
+/** The budgets: spent and remaining amounts, and a forecast. */
 export function Budgets(props: BudgetsProps) {
   const { budgets, selected, width, height, look, focused } = props;
   const shape = shapeFor(props);
@@ -49,13 +49,15 @@ export function Budgets(props: BudgetsProps) {
   );
 }
 
-/** In a narrow column a budget gets two lines if all budgets fit that way. */
+/** A narrow column shows two lines per budget if all budgets fit. */
 function shapeFor({ budgets, width, height }: BudgetsProps): Shape {
   if (width >= WIDE_BUDGET_FROM) return 'wide';
   return height - 1 >= budgets.length * 2 ? 'pair' : 'narrow';
 }
 
-/** The layout of a budget: everything on one line, the essentials on one line, or everything on two lines. */
+/**
+ * Layout of a budget. wide: everything on one line. narrow: the essentials on one line. pair: everything on two lines.
+ */
 type Shape = 'wide' | 'narrow' | 'pair';
 
 interface BudgetLineOptions {
@@ -68,21 +70,21 @@ interface BudgetLineOptions {
   look: Look;
 }
 
-/** The least width at which one line holds everything. */
+/** Minimum width for the wide shape. */
 const WIDE_BUDGET_FROM = 76;
 const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 14, shortForecast: 11 };
 const NAME_CELLS = 20;
 const PAIR_GAUGE_CELLS = 16;
 const LABEL_LEFT_FROM = 44;
 
-/** The column labels of the wide shape. */
+/** Column labels of the wide shape. */
 const BUDGET_LABELS = [
   'spent/cap'.padStart(WIDTHS.spent),
   'left'.padStart(WIDTHS.left),
   ' forecast'.padEnd(WIDTHS.forecast),
 ].join(' ');
 
-/** Renders a budget as lines of exactly the width. */
+/** Renders a budget as lines that are exactly `width` wide. */
 function budgetLines(budget: BudgetView, options: BudgetLineOptions): string[] {
   const { shape, width, look } = options;
   switch (shape) {
@@ -129,7 +131,7 @@ function narrowCells(budget: BudgetView, options: BudgetLineOptions): Cell[] {
   return [mark, nameCell(budget, options, name), percent, left, forecast];
 }
 
-/** The cells that all shapes share, and the style that shows the state. */
+/** Cells that several shapes share, and the style of the budget's state. */
 function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
   const sign = mark(budget);
   const style = styleOf(sign, look);
@@ -142,7 +144,7 @@ function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
   };
 }
 
-/** The name; of a team's budget with what was granted here, if there is room. */
+/** The name. For a team's budget also the amount granted here, if there is room. */
 function nameCell(budget: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
   const { id, team, granted_usd: granted = 0 } = budget;
   const name = budgetLabel(id);

@@ -14,7 +14,6 @@ export interface DetailProps {
 
 const LABEL_CELLS = 9;
 
-/** Everything on record about one request. */
 export function Detail({ request, width, height, look }: DetailProps) {
   const facts = request === null ? [] : factsOf(request, look.times);
   const lines = facts.map(([label, text]) => textLine(` ${pad(label, LABEL_CELLS)}${text}`, width, look));

@@ -17,7 +17,7 @@ export interface DrilledProps {
   look: Look;
 }
 
-/** The sessions that have spent a budget, the requests of one, or one request. */
+/** The sessions that spent a budget, the requests of a session, or a request. */
 export function Drilled({ drill, width, height, look }: DrilledProps) {
   const { budget, sessions, requests, problem } = drill;
   const selected = requests?.[drill.request];

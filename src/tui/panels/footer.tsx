@@ -4,11 +4,11 @@ import { textLine } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 
 export interface FooterProps {
-  /** The search being typed; null when there is none. */
+  /** The search being typed; null if none. */
   search: string | null;
   notice: string | null;
   readonly: boolean;
-  /** This gateway belongs to a team. */
+  /** Whether this gateway belongs to a team. */
   isMember: boolean;
   width: number;
   look: Look;
@@ -63,7 +63,7 @@ const ACTIONS = [
 ];
 const LAST = '? help  q quit';
 
-/** As many keys as fit, and always the key for the help. */
+/** As many keys as fit; the last ones always. */
 function keysFor(width: number, readonly: boolean, isMember: boolean): string {
   let line = '';
   const keys = isMember ? ['t team', ...KEYS] : KEYS;

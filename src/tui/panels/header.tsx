@@ -15,7 +15,7 @@ export interface HeaderProps {
   daemon: DaemonView;
   agents: readonly AgentView[];
   providers: readonly ProviderHealth[];
-  /** When it was last seen; null if never. */
+  /** When the daemon was last seen; null if never. */
   seenAt: number | null;
   now: number;
   paused: boolean;
@@ -39,7 +39,7 @@ export function Header(props: HeaderProps) {
   const text = parts.reduce((shown, part) =>
     widthOf(`${shown}  ${part}`) <= room ? `${shown}  ${part}` : shown,
   );
-  // The path to gw is shown whole or not at all.
+  // The path to gw is shown in full or not at all.
   const message = pasteable(text, look.gw);
   const cells: Cell[] = [
     { text: '', width: 0 },
@@ -51,7 +51,7 @@ export function Header(props: HeaderProps) {
   return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;
 }
 
-/** What is to be said of the daemon, the most important part first. */
+/** State of the daemon, most important part first. */
 function stateOf({ daemon, agents, providers, seenAt, now, look, width }: HeaderProps): {
   mark: string;
   parts: string[];
@@ -78,7 +78,7 @@ function stateOf({ daemon, agents, providers, seenAt, now, look, width }: Header
   }
 }
 
-/** What went around gw; empty if nothing did. */
+/** Warning about requests that bypassed gw; empty if none did. */
 function bypassText(agents: readonly AgentView[]): string {
   const bypassing = agents.filter(({ bypassed }) => bypassed > 0);
   if (bypassing.length === 0) return '';
@@ -86,7 +86,7 @@ function bypassText(agents: readonly AgentView[]): string {
   return `${plural(requests, 'request')} of ${bypassing.map(({ name }) => name).join(', ')} went around gw: gw coverage`;
 }
 
-/** The worst provider; empty if all are well. */
+/** The provider with the most failures; empty if all are healthy. */
 function outageText(providers: readonly ProviderHealth[], { times }: Look, now: number): string {
   const troubled = providers.filter(isTroubled).sort((a, b) => b.failedAttempts - a.failedAttempts);
   const [worst] = troubled;
@@ -98,7 +98,7 @@ function pausedText({ pausedProjects }: HeaderProps): string {
 }
 
 function rightOf({ daemon, paused, readonly, now, look, width }: HeaderProps, pauses: string): string {
-  // The left side says when the daemon is down; nothing is live then.
+  // The left side reports a stopped daemon; nothing is live then.
   const live = daemon.kind === 'running' || daemon.kind === 'unknown' ? 'live  ' : '';
   const state = `${readonly && width >= 60 ? 'read-only  ' : ''}${paused ? 'PAUSED  ' : live}`;
   return `${pauses}${pauses === '' ? '' : '  '}${state}${look.times.time(now).slice(0, 5)}`;

@@ -35,7 +35,6 @@ const ACTIONS: readonly [string, string][] = [
   ['a', 'approve or deny a request that waits for an answer'],
 ];
 
-/** Explains the keys and the marks. */
 export function Help({ readonly, width, height, look }: HelpProps) {
   const keys = readonly ? KEYS : [...KEYS.slice(0, -1), ...ACTIONS, ...KEYS.slice(-1)];
   const lines = [

@@ -7,8 +7,8 @@ export interface LinesProps {
 }
 
 /**
- * Renders lines of the right width as one text node: a node for each line would cost Yoga and Ink several times as
- * much at every frame. Extra lines are cut off at the bottom; missing lines stay blank.
+ * Renders lines, already padded to the width, as one text node. A node per line would cost Yoga and Ink several times
+ * as much on every frame. Extra lines are cut off at the bottom; missing lines stay blank.
  */
 export function Lines({ lines, width, height }: LinesProps) {
   if (height <= 0) return null;

@@ -12,7 +12,7 @@ export interface QuestionProps {
   look: Look;
 }
 
-/** A dialog. It replaces the panels, so that nothing that moves distracts from it. */
+/** A dialog. It replaces the panels, so that no moving content distracts from it. */
 export function Question({ dialog, width, height, look }: QuestionProps) {
   const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
     wrap(line, width - 2).map((part) => ` ${part}`),

@@ -13,10 +13,10 @@ export interface RequestsProps {
   entries: readonly FeedEntry[];
   selected: RequestId | null;
   filter: FeedFilter;
-  /** How many requests came in since the feed was held; undefined while it follows. */
+  /** Number of requests since the feed was held; undefined while it follows. */
   newer: number | undefined;
   focused: boolean;
-  /** Where clients send requests; shown while there are none. */
+  /** URL for clients; shown while there are no requests. */
   baseUrl: string;
   width: number;
   height: number;

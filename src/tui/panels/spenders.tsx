@@ -6,7 +6,7 @@ import { heading, lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { Lines } from './lines.tsx';
 
-/** A model, or a program in a repository, and what it cost. */
+/** A model or a program in a repository, with its cost. */
 export interface Spender {
   name: string;
   requests: number;
@@ -25,7 +25,6 @@ export interface SpendersProps {
 const WIDTHS = { requests: 7, cost: 10 };
 const MIN_BAR = 3;
 
-/** A bar chart of costs. */
 export function Spenders({ title, spenders, width, height, look }: SpendersProps) {
   const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;

@@ -14,12 +14,12 @@ export interface TeamProps extends TeamState {
   look: Look;
 }
 
-/** From this width, gateways and models are side by side. */
+/** Minimum width for gateways and models side by side. */
 const TWO_COLUMNS_FROM = 100;
 const GAP = 2;
 const AMOUNT_CELLS = 9;
 
-/** The team: whether its database can be reached, its budgets, and who spent today. */
+/** The team: reachability of its database, its budgets, and today's spend. */
 export function Team({ team, usage, failure, now, width, height, look }: TeamProps) {
   if (!team) return <Lines lines={[]} width={width} height={height} />;
   const title = `TEAM ${team.name}: gateway ${team.gateway_id}, ${team.gateway}`;

@@ -18,10 +18,10 @@ export interface TodayProps {
 
 const TITLES = { hour: 'THIS HOUR', day: 'TODAY', month: 'THIS MONTH' } as const;
 const UNITS = { hour: '$/min', day: '$/h', month: '$/day' } as const;
-/** The least height of a chart with several lines. */
+/** Minimum height of a chart with several lines. */
 const CHART_FROM = 5;
 
-/** The totals of the window, and a chart of its spend. */
+/** Totals of the window and a chart of its spend. */
 export function Today({ data, width, height, look }: TodayProps) {
   const providers = height > CHART_FROM ? providerLines(data, width, look) : [];
   const lines = [titleOf(data, width, look), totalsLine(data, width, look), ...providers];
@@ -63,7 +63,7 @@ function totalsLine({ totals, p95Ms }: DashboardReading, width: number, look: Lo
   return line;
 }
 
-/** The health of the providers, as far as it fits on a line; the header has the worst one in full. */
+/** Health of the providers on one line. The header shows the worst one in full. */
 function providerLines({ providers }: DashboardReading, width: number, look: Look): string[] {
   if (providers.length === 0) return [];
   const parts = providers.map((each) => {

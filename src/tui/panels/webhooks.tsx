@@ -17,7 +17,7 @@ export interface WebhooksProps {
   look: Look;
 }
 
-/** The webhooks, and whether their deliveries arrive. */
+/** The webhooks and the state of their deliveries. */
 export function Webhooks({ webhooks, selected, focused, now, width, height, look }: WebhooksProps) {
   const rows = height - 1;
   const top = topFor(

@@ -1,6 +1,6 @@
 /** An agent whose settings point at gw. */
 export interface AgentView {
   name: string;
-  /** Requests in its log that did not come through gw. */
+  /** Requests in the agent's log that bypassed gw. */
   bypassed: number;
 }

@@ -1,7 +1,7 @@
-/** The state of the daemon, as the header shows it. */
+/** State of the daemon in the header. */
 export type DaemonView =
   | { kind: 'unknown' }
   | { kind: 'running'; address: string; pid: number; startedAt: number }
-  /** Its process is alive but does not answer. */
+  /** The process is alive but doesn't answer. */
   | { kind: 'silent'; pid: number }
   | { kind: 'stopped' };

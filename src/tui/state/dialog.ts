@@ -6,7 +6,7 @@ import type { BudgetView } from '../../reading/schemas.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import type { Command, CommandResult } from './command.ts';
 
-/** An open dialog. Nothing changes before the user confirms with `y`. */
+/** An open dialog. A command runs only after the user confirms with `y`. */
 export type Dialog =
   | { kind: 'choose'; title: string; options: Choice[]; index: number }
   | { kind: 'amount'; budget: BudgetView; text: string; problem?: string }
@@ -20,7 +20,7 @@ interface Choice {
   next: Dialog;
 }
 
-/** Asks what a request that waits is answered. */
+/** Dialog to approve or deny a waiting request. */
 export function askForAnswer({ asks, budgets }: DashboardReading): Dialog {
   return choose(
     'Answer which request?',
@@ -53,14 +53,14 @@ function askApproval({ id, model, budget_id, needed_nano_usd }: AskView, budgets
   };
 }
 
-/** Asks for a new cap and proposes twice the old one. */
+/** Dialog for a new cap. Proposes twice the old one. */
 export function askAmount(budget: BudgetView): Dialog {
   const { cap_nano_usd: capNanoUsd } = budget;
   const proposed = Math.max(capNanoUsd * 2, capNanoUsd === 0 ? NANO_PER_USD : 0);
   return { kind: 'amount', budget, text: String(usdNumber(proposed)) };
 }
 
-/** Parses the amount as typed. Returns the dialog to confirm it, or the same dialog with the problem. */
+/** Parses the typed amount. Returns the confirmation dialog, or the same dialog with the problem. */
 export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dialog {
   const { budget, text } = dialog;
   const capNanoUsd = parseUsd(text);
@@ -128,7 +128,7 @@ export function askForPause({ projects }: DashboardReading): Dialog {
   );
 }
 
-/** The panic stop; once all projects are paused, its end. */
+/** Dialog to pause all projects, or to resume them if all are paused. */
 export function askToStopAll({ projects }: DashboardReading): Dialog {
   const isStopped = projects.every(({ paused }) => paused);
   return {
@@ -150,7 +150,7 @@ export function askForReplay({ id, host, failed }: WebhookHealth): Dialog {
   };
 }
 
-/** A single option is chosen right away. */
+/** Skips the dialog if there is only one option. */
 function choose(title: string, options: Choice[]): Dialog {
   const [first, second] = options;
   if (!first) return { kind: 'failed', message: 'Nothing to choose from.' };

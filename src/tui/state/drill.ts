@@ -1,20 +1,20 @@
 import type { BudgetView, RequestView, UsageViewRow } from '../../reading/schemas.ts';
 import { listMove, type Move } from './move.ts';
 
-/** The way from a budget to the sessions that have spent it, to the requests of one, to one request. */
+/** Navigation from a budget to its sessions, to a session's requests, to one request. */
 export interface Drill {
   budget: BudgetView;
-  /** Highest cost first; null while they are read. */
+  /** Highest cost first; null while loading. */
   sessions: UsageViewRow[] | null;
   session: number;
-  /** Of the chosen session; undefined while none is chosen, null while they are read. */
+  /** Requests of the opened session; undefined = none opened, null = loading. */
   requests: RequestView[] | null | undefined;
   request: number;
   detailOpen: boolean;
   problem: string | null;
 }
 
-/** What usage without a session is listed under. Its requests can't be told from others. */
+/** Row of the usage without a session. Its requests can't be listed separately. */
 const NO_SESSION = 'unknown';
 
 export function drillInto(budget: BudgetView): Drill {
@@ -29,7 +29,7 @@ export function drillInto(budget: BudgetView): Drill {
   };
 }
 
-/** The session whose requests are shown or to be read; undefined while sessions are chosen from. */
+/** The opened session; undefined in the list of sessions. */
 export function chosenSession({ sessions, session, requests }: Drill): string | undefined {
   return requests === undefined ? undefined : sessions?.[session]?.session;
 }
@@ -41,7 +41,7 @@ export function moveInDrill(drill: Drill, move: Move): Drill {
   return { ...drill, request: listMove(drill.requests?.length ?? 0, drill.request, move) };
 }
 
-/** One step down: from a session to its requests, from a request to its detail. */
+/** Opens the selected row: a session's requests, or a request's detail. */
 export function enterDrill(drill: Drill): Drill {
   if (drill.requests) return { ...drill, detailOpen: drill.requests.length > 0 };
   const session = drill.sessions?.[drill.session]?.session ?? NO_SESSION;
@@ -49,7 +49,7 @@ export function enterDrill(drill: Drill): Drill {
   return { ...drill, requests: null, request: 0 };
 }
 
-/** One step up; null leaves to the panels. */
+/** Goes back one level; null returns to the panels. */
 export function leaveDrill(drill: Drill): Drill | null {
   if (drill.detailOpen) return { ...drill, detailOpen: false };
   return drill.requests === undefined ? null : { ...drill, requests: undefined };

@@ -2,16 +2,16 @@ import type { DashboardReading } from '../../reading/reader.ts';
 
 type Row = DashboardReading['requests'][number];
 
-/** A line of the feed: one request, or a run of equal refusals. */
+/** A line of the feed: one request, or consecutive equal refusals. */
 export interface FeedEntry {
-  /** The newest of the run. */
+  /** The newest request. */
   row: Row;
   count: number;
-  /** When the oldest of the run came in; UTC milliseconds. */
+  /** Time of the oldest request, UTC milliseconds. */
   since: number;
 }
 
-/** Collapses consecutive refusals by the same budget into one line: an agent in a loop causes hundreds. */
+/** Collapses consecutive refusals by the same budget into one entry: an agent in a loop causes hundreds. */
 export function collapseFeed(rows: readonly Row[]): FeedEntry[] {
   const entries: FeedEntry[] = [];
   for (const row of rows) {

@@ -3,9 +3,9 @@ export interface Size {
   rows: number;
 }
 
-/** How many rows each panel has to show. */
+/** Number of rows of each panel. */
 export interface Counts {
-  /** Requests that wait for an answer. */
+  /** Requests that wait for approval. */
   asks: number;
   budgets: number;
   models: number;
@@ -49,8 +49,8 @@ const GAP = 2;
 const HEADER_AND_FOOTER = 2;
 
 /**
- * Decides which panels fit. The frame is one line shorter than the terminal: a frame of its full height would scroll
- * it and wipe the scrollback.
+ * Computes the panels that fit. The frame is one line shorter than the terminal: a frame of full height would scroll
+ * the terminal and wipe the scrollback.
  */
 export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
   if (columns < MIN_COLUMNS || rows < MIN_ROWS) return { kind: 'too_small' };
@@ -72,7 +72,7 @@ export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
   };
 }
 
-/** Questions have a panel while there are any, above all others that can move. */
+/** Requests that wait for approval get the top panel while there are any. */
 function asksBox(width: number, height: number, { asks }: Counts): PanelBox[] {
   if (asks === 0) return [];
   return [{ panel: 'asks', width, height: 1 + clamp(asks, 1, Math.max(1, Math.floor(height / 8))) }];
@@ -120,7 +120,7 @@ function leftColumn(width: number, height: number): PanelBox[] {
   ];
 }
 
-/** Each panel gets the lines it needs, up to its share, and a blank line; the last one gets the rest. */
+/** Each panel gets the lines that it needs, up to its share, and a blank line; the last panel gets the rest. */
 function rightColumn(width: number, whole: number, counts: Counts): PanelBox[] {
   const asks = asksBox(width, whole, counts);
   const height = whole - heightOf(asks);
@@ -139,7 +139,7 @@ function rightColumn(width: number, whole: number, counts: Counts): PanelBox[] {
   return [...asks, ...boxes, ...misses, { panel: 'webhooks', width, height: room - heightOf(misses) }];
 }
 
-/** Cache misses have a panel where there are any, and room beside the webhooks. */
+/** Cache misses get a panel if there are any and the webhooks leave room. */
 function missesBox(width: number, room: number, { misses, webhooks }: Counts): PanelBox[] {
   const height = 2 + Math.min(misses, 4);
   const left = room - height;

@@ -1,4 +1,4 @@
-/** A number of rows, or an end of the list. */
+/** Number of rows to move, or an end of the list. */
 export type Move = number | 'first' | 'last';
 
 /** The index after a move in a list. */

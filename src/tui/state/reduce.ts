@@ -19,7 +19,7 @@ import type { Move } from './move.ts';
 import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
 import { type Action, detailId, focusOf, PANELS, receive, type State } from './state.ts';
 
-/** The state after an action. Pure: effects are fields of the returned state, for hooks to perform. */
+/** The state after an action. Pure: effects are fields of the state, which hooks carry out. */
 export function reduce(state: State, action: Action): State {
   return action.type === 'press' ? press(state, action.key) : receive(state, action);
 }
@@ -40,7 +40,7 @@ const MOVES: Readonly<Record<string, Move>> = {
   end: 'last',
 };
 
-/** The state after a key press. A dialog, the search and the help take keys before the panels do. */
+/** The state after a key press. A dialog, the search, the help and the views take keys before the panels do. */
 function press(previous: State, key: string): State {
   const state = previous.notice === null ? previous : { ...previous, notice: null };
   if (key === 'ctrl-c') return { ...state, quit: INTERRUPTED };
@@ -133,7 +133,7 @@ function pressInPanels(state: State, key: string): State {
   }
 }
 
-/** Handles the keys that change something. Each opens a dialog that asks for confirmation. */
+/** Handles the keys that change something. Each opens a confirmation dialog. */
 function pressAction(state: State, key: string): State {
   const { data } = state;
   if (!data) return state;
@@ -169,7 +169,7 @@ function pressAction(state: State, key: string): State {
   }
 }
 
-/** Enter performs the main action on the selected row. */
+/** Performs the main action on the selected row. */
 function enter(state: State): State {
   switch (focusOf(state)) {
     case 'requests':
@@ -236,7 +236,7 @@ function pressInDialog(state: State, dialog: Dialog, key: string): State {
     : state;
 }
 
-/** The dialog after a key: null when the key closes it, undefined when the key does nothing here. */
+/** The dialog after a key press: null if the key closes it, undefined if the key has no effect. */
 function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): Dialog | null | undefined {
   switch (dialog.kind) {
     case 'choose':
@@ -249,7 +249,7 @@ function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): 
       if (key === 'y') return { kind: 'working', command: dialog.command };
       return key === 'n' || key === 'q' ? null : undefined;
     case 'done':
-      // A secret is shown only once, so a stray key press must not close it.
+      // A secret is shown only once: a stray key press must not close the dialog.
       return key === 'enter' || (key === 'q' && dialog.result.secret === undefined) ? null : undefined;
     case 'failed':
       return null;

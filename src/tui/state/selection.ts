@@ -26,7 +26,7 @@ export function moveTo(state: State, move: Move): State {
   }
 }
 
-/** Selecting a request holds the feed, so that the row does not scroll away. */
+/** Selecting a request holds the feed, so that the row doesn't scroll away. */
 function moveInFeed(state: State, move: Move): State {
   const heldFeed = feedOf(state);
   const request = moveFrom(
@@ -49,10 +49,10 @@ export function selectedWebhook({ data, selected }: State): WebhookHealth | unde
   return all.find(({ id }) => id === selected.webhook) ?? all.find(({ failed }) => failed > 0) ?? all[0];
 }
 
-/** The index of the first of `count` visible rows out of `length`, such that the selected row is visible. */
+/** Scroll position: the index of the first of `count` visible rows that keeps the selected row visible. */
 export function topFor(selected: number, count: number, length: number): number {
   if (selected < 0) return 0;
-  // The previous scroll position is not kept, so the selected row is centred.
+  // The selected row is centred, because the previous scroll position isn't kept.
   const centred = selected - Math.floor(count / 2);
   return Math.max(0, Math.min(centred, length - count));
 }

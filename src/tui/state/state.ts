@@ -17,34 +17,33 @@ export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
 /** A panel whose rows can be selected. */
 export type PanelId = (typeof PANELS)[number];
 
-/** Everything that the screen depends on. */
 export interface State {
   size: Size;
   readonly: boolean;
   daemon: DaemonView;
   agents: readonly AgentView[];
-  /** When a running daemon was found to be gone. */
+  /** When a running daemon disappeared. */
   seenAt: number | null;
   now: number;
   data: DashboardReading | null;
-  /** Why the database can't be read. */
+  /** Error if the database can't be read. */
   problem: string | null;
   window: Window;
   filter: FeedFilter;
-  /** The display does not update. */
+  /** Whether the display is frozen. */
   paused: boolean;
   focus: PanelId;
   /** The selected row of each panel, by name or id. */
   selected: { budget: string | null; request: RequestId | null; webhook: number | null };
-  /** The feed as it was when a request was selected; null while it follows new requests. */
+  /** Snapshot of the feed when a request was selected; null while it follows new requests. */
   heldFeed: FeedEntry[] | null;
   detail: RequestView | null;
   detailOpen: boolean;
-  /** What is shown instead of the panels, on the way from a budget to a request. */
+  /** The view from a budget down to a request, which replaces the panels. */
   drill: Drill | null;
   team: TeamState;
   help: boolean;
-  /** The search being typed. */
+  /** Text of the search being typed; null if none. */
   search: string | null;
   dialog: Dialog | null;
   notice: string | null;
@@ -96,7 +95,7 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
   };
 }
 
-/** The panel that receives keys. If the terminal is too small to show the chosen one, it is one that is shown. */
+/** The panel that receives keys: the chosen one, or a visible one if the terminal is too small to show it. */
 export function focusOf({ size, focus }: State): PanelId {
   const layout = layoutOf(size, NO_ROWS);
   if (layout.kind === 'too_small') return focus;
@@ -106,28 +105,28 @@ export function focusOf({ size, focus }: State): PanelId {
 
 const NO_ROWS = { asks: 0, budgets: 0, models: 0, callers: 0, blocked: 0, misses: 0, webhooks: 0 };
 
-/** The rows of the feed: the held ones, else the newest. */
+/** Entries of the feed: the held ones, else the newest. */
 export function feedOf(state: State): FeedEntry[] {
   return state.heldFeed ?? collapseFeed(state.data?.requests ?? []);
 }
 
-/** How many requests came in since the feed was held. */
+/** Number of requests since the feed was held. */
 export function newerThanHeld({ heldFeed, data }: State): number {
   const newest = heldFeed?.[0]?.row.id;
   return newest === undefined ? 0 : (data?.requests ?? []).filter(({ id }) => id > newest).length;
 }
 
-/** The budgets in the order of the panel. */
+/** Budgets in the panel's order. */
 export function budgetsOf({ data }: State): BudgetView[] {
   return byUrgency(data?.budgets ?? []);
 }
 
-/** The request that the detail shows: the selected one, else the newest. */
+/** Id of the request in the detail panel: the selected one, else the newest. */
 export function detailId(state: State): RequestId | null {
   return state.selected.request ?? feedOf(state)[0]?.row.id ?? null;
 }
 
-/** The state after anything but a key press; reduce.ts has those. */
+/** The state after an action other than a key press, which reduce.ts handles. */
 export function receive(state: State, action: Exclude<Action, { type: 'press' }>): State {
   switch (action.type) {
     case 'data':

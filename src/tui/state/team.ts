@@ -1,13 +1,13 @@
 import type { TeamUsageView, TeamView } from '../../reading/schemas.ts';
 
-/** What the dashboard knows of the team that this gateway belongs to. */
+/** The dashboard's state of this gateway's team. */
 export interface TeamState {
-  /** As this gateway has heard of it; null: it belongs to none. */
+  /** This gateway's copy of the team's state; null without a team. */
   team: TeamView | null;
   isOpen: boolean;
-  /** Today's, from the team's database; null: not read yet. */
+  /** Today's usage from the team's database; null until it is read. */
   usage: { gateways: TeamUsageView; models: TeamUsageView; at: number } | null;
-  /** Why the database can't be asked, and since when. */
+  /** Why and since when queries of the team's database fail. */
   failure: { message: string; since: number } | null;
 }
 
