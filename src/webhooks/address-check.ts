@@ -5,34 +5,34 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { buildConnector } from 'undici';
 import { isLoopback } from '../loopback.ts';
 
-/** The addresses that webhooks may connect to. */
+/** Addresses that webhooks may connect to. */
 export interface AddressPolicy {
-  /** Allows loopback and private addresses. True only while gw itself is reachable from this machine only. */
+  /** Allows loopback and private addresses. True only while gw itself is reachable only from this machine. */
   allowLocal: boolean;
-  /** gw's own port, which is refused: events sent to gw itself could cause further events. */
+  /** gw's own port, which is refused: an event sent to gw itself could cause another event. */
   ownPort: number;
 }
 
-/** Where gw listens, and the names under which others reach it. */
+/** gw's listening address, and the host names by which clients may reach it. */
 export interface OwnAddress {
   host: string;
   port: number;
   allowedHosts: readonly string[];
 }
 
-/** The policy for a gw at this address. */
+/** Policy for a gw at this address. */
 export function addressPolicy({ host, port, allowedHosts }: OwnAddress): AddressPolicy {
   const bare = host.replace(/^\[|\]$/g, '');
   const isLocal = bare === 'localhost' || (isIP(bare) !== 0 && classOfAddress(bare) === 'loopback');
   return { allowLocal: isLocal && allowedHosts.every(isLoopback), ownPort: port };
 }
 
-/** The policy forbids the connection. It was not opened. */
+/** The policy forbids the connection, which was not opened. */
 class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
-/** Why the policy refuses an IP address (not a host name); undefined if it is allowed. */
+/** Reason why the policy refuses an IP address (not a host name); undefined if it is allowed. */
 export function refusalOf(address: string, port: number, policy: AddressPolicy): string | undefined {
   const kind = classOfAddress(address);
   if (kind === 'forbidden') {
@@ -62,8 +62,8 @@ type Lookup = (
 
 /**
  * An undici connector that checks each address before it connects: IP addresses in the URL, for which Node skips the
- * lookup, and all addresses that a name resolves to. It connects to the checked addresses themselves, which prevents
- * DNS rebinding.
+ * lookup, and all addresses that a name resolves to. It connects only to the checked addresses, which prevents DNS
+ * rebinding.
  */
 export function createCheckedConnector(
   build: typeof buildConnector,
@@ -85,8 +85,8 @@ export function createCheckedConnector(
 }
 
 /**
- * Checks a delivery through a proxy, which resolves names by itself: an IP address in the URL, and what this machine
- * finds for a name. Rejects if the policy refuses it. A name that only the proxy can resolve passes.
+ * Checks a delivery through a proxy, which resolves names itself: an IP address in the URL, or the addresses to which
+ * this machine resolves the name. Rejects if the policy refuses one. A name that only the proxy can resolve passes.
  */
 export function checkBehindProxy(url: URL, policy: AddressPolicy, lookup: Lookup = dnsLookup): Promise<void> {
   const refusal = refusalOfUrl(url, policy);
@@ -125,12 +125,12 @@ function isOwnAddress(address: string): boolean {
     .some((entry) => entry.address === inner);
 }
 
-/** The class of an IP address. `forbidden`: link-local, metadata services, and addresses of no host; never allowed. */
+/** Class of an IP address. `forbidden` (never allowed): link-local, metadata services, and addresses of no host. */
 export type AddressClass = 'public' | 'private' | 'loopback' | 'forbidden';
 
 const subnets = (text: string) => text.split(' ').map(ipaddr.parseCIDR);
 
-// Ranges of gw's own: an update of the library, which knows some, must not change what gw connects to.
+// gw lists its own ranges, so that an update of ipaddr.js can't change what gw connects to.
 const RANGES: Record<Exclude<AddressClass, 'public'>, [IPv4 | IPv6, number][]> = {
   forbidden: [
     ...subnets(
@@ -146,19 +146,21 @@ const RANGES: Record<Exclude<AddressClass, 'public'>, [IPv4 | IPv6, number][]> =
   private: subnets('10.0.0.0/8 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16 198.18.0.0/15 fc00::/7 fec0::/10'),
 };
 
-/** Addresses that embed an IPv4 address: mapped, translated (RFC 2765), NAT64 and compatible ones in their last bytes. */
+/**
+ * Ranges that embed an IPv4 address in the last bytes: mapped, translated (RFC 2765), NAT64 and compatible addresses.
+ */
 const EMBEDDING = subnets('::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96 ::/96');
 const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR('2002::/16');
 
-/** The class of an IP address (not a host name). An IPv4 address embedded in IPv6 has the class of the IPv4 address. */
+/** Classifies an IP address (not a host name). An IPv4 address embedded in IPv6 has the class of the IPv4 address. */
 export function classOfAddress(address: string): AddressClass {
   return ipaddr.subnetMatch(innerAddress(address), RANGES, 'public') as AddressClass;
 }
 
-/** The address without its zone, or the IPv4 address that an IPv6 address embeds. */
+/** Parses an address without its zone; for an IPv6 address that embeds an IPv4 address, returns the latter. */
 function innerAddress(address: string): IPv4 | IPv6 {
   const bare = address.split('%', 1)[0] ?? '';
-  // ipaddr.js takes ::a.b.c.d for a mapped address, which ::0.0.0.1 is not.
+  // ipaddr.js parses ::a.b.c.d as a mapped address, which ::0.0.0.1 is not.
   const outer = ipaddr.parse(bare.replace(/^::(?=\d+\.)/, '0::'));
   if (outer.kind() === 'ipv4') return outer;
   const bytes = outer.toByteArray();

@@ -12,22 +12,22 @@ export interface DispatcherOptions {
   clock: Clock;
   random: Random;
   calendar: () => Calendar;
-  /** Called with warnings for the user: an endpoint was disabled, the database can't be written. */
+  /** Called with warnings for the user: an endpoint was disabled, or the database can't be written. */
   warn: (message: string) => void;
-  /** The maximum time between two polls of the outbox, which other processes write to as well. */
+  /** Maximum interval between polls of the outbox, which other processes also write to. */
   pollMs?: number;
 }
 
-/** Delivers what is due in the outbox. */
+/** Delivers due events from the outbox. */
 export interface Dispatcher {
   start(): void;
   /** Stops claiming, waits `graceMs` for the attempts in flight, and aborts the rest. */
   stop(graceMs?: number): Promise<void>;
-  /** Polls the outbox soon, because something may be due. Cheap to call. */
+  /** Triggers a poll of the outbox, because a delivery may be due. Cheap to call. */
   wake(): void;
 }
 
-/** A margin for event-loop delays: an attempt that ends in time must be recorded before another daemon can claim it. */
+/** With a margin for event-loop delays: an attempt must be recorded before another daemon can claim it. */
 const LEASE_MS = SEND_TIMEOUT_MS + 5_000;
 const POLL_MS = 1_000;
 const STOP_GRACE_MS = 2_000;
@@ -40,7 +40,9 @@ interface RunningAttempt {
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one loop
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, send, clock, random, calendar, warn, pollMs = POLL_MS } = options;
-  /** By delivery. At most an alert and a summary per endpoint: a claim takes only the heads of its queues. */
+  /**
+   * By delivery id. At most an alert and a summary per endpoint, because a claim takes only the heads of its queues.
+   */
   const attempts = new Map<number, RunningAttempt>();
   let running = false;
   let polling: Promise<void> | undefined;
@@ -53,7 +55,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     pollAgain = true;
     polling ??= pollUntilQuiet().finally(() => {
       polling = undefined;
-      // A call of wake() after the last poll and before this callback.
+      // wake() was called after the last poll and before this callback.
       if (pollAgain) wake();
     });
   }
@@ -70,7 +72,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (running) cancelTimer = clock.after(waitMs, wake);
   }
 
-  /** Starts the attempts that are due. Returns the time until the next poll. */
+  /** Starts due attempts. Returns the time until the next poll. */
   async function poll(): Promise<number> {
     try {
       const dueAt = await outbox.nextDueAt();
@@ -91,7 +93,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function launch(claim: Claim): void {
-    // There is one only if this daemon was suspended for longer than its own lease.
+    // Happens only if this daemon was suspended for longer than its own lease.
     attempts.get(claim.id)?.controller.abort();
     const controller = new AbortController();
     const done = deliver(claim, controller.signal)
@@ -107,7 +109,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     // After a suspension there may be too little time left to send before another daemon can claim the delivery.
     const late = clock.now() > claim.lapsesAt - SEND_TIMEOUT_MS;
     const result = late ? undefined : await attempt(claim, signal);
-    // An attempt that was not made, or was aborted, says nothing about the receiver and doesn't count.
+    // An attempt that was skipped or aborted says nothing about the receiver and doesn't count.
     if (result === undefined || (signal.aborted && !result.ok)) await outbox.release(claim, clock.now());
     else await record(claim, result);
   }
@@ -167,8 +169,8 @@ const RETRY_DELAYS_MS = [1_000, 5_000, 30_000] as const;
 const MAX_JITTER = 0.1;
 
 /**
- * The delay after failed attempt number `attempt`, counted from 1; undefined if it was the last. A receiver's `retry-after`
- * doesn't count: it would hold back the alerts behind.
+ * Delay after failed attempt number `attempt`, counted from 1; undefined after the last. Ignores a receiver's
+ * `retry-after`, which would hold back the alerts behind it.
  */
 export function retryDelayMs(attempt: number, random: Random): number | undefined {
   const delay = RETRY_DELAYS_MS[attempt - 1];

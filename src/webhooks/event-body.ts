@@ -4,7 +4,7 @@ export interface WebhookEvent {
   type: string;
   /** UTC milliseconds. */
   createdAt: number;
-  /** '': of the whole team. */
+  /** '' for the whole team. */
   project: string;
   /** JSON. */
   data: string;
@@ -18,6 +18,6 @@ export function eventBody(event: WebhookEvent): string {
     timestamp: new Date(event.createdAt).toISOString(),
     project_id: event.project || null,
   });
-  // The data is stored as JSON. Parsing and serialising it again could only change it.
+  // The data is stored as JSON; parsing and serializing it again could change it.
   return `${head.slice(0, -1)},"data":${event.data}}`;
 }

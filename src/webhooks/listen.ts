@@ -5,12 +5,12 @@ import { followEvents, type StoredEvent } from '../store/webhooks/follow.ts';
 import { buildPost } from './request.ts';
 import type { Send, SendResult } from './send.ts';
 
-/** What `gw webhooks listen` reports: an event when it happens, and the result of forwarding it. */
+/** Output of `gw webhooks listen`: an event, and the result of forwarding it. */
 export type ListenOutput =
   | { kind: 'event'; event: StoredEvent }
   | { kind: 'forwarded'; event: StoredEvent; result: SendResult };
 
-/** Also sends each event to a URL: signed with `secret`, in order, without retries. */
+/** Forwards each event to a URL: signed with `secret`, in order, without retries. */
 export interface Forward {
   url: string;
   secret: string;
@@ -23,7 +23,7 @@ export interface ListenOptions {
   calendar: Calendar;
   /** Only this project's events. Default: all. */
   projectId?: number;
-  /** Only events after this sequence number. Default: those from the first poll on. */
+  /** Only events after this sequence number. Default: events after the first poll. */
   after?: number;
   forward?: Forward;
   signal: AbortSignal;
@@ -31,7 +31,7 @@ export interface ListenOptions {
 
 const POLL_MS = 200;
 
-/** Yields events as they are committed, by any process, until the signal aborts. */
+/** Yields events when any process commits them, until the signal aborts. */
 export async function* listen(options: ListenOptions): AsyncGenerator<ListenOutput> {
   const { db, clock, projectId, after, signal } = options;
   // The clock's timers don't keep the process alive between two events.

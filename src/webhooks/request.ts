@@ -22,7 +22,7 @@ export type Outgoing = Pick<
 > &
   Partial<Pick<Claim, 'eventCount' | 'since'>>;
 
-/** Builds the POST of an attempt: the body in the endpoint's format, signed with the time of the attempt. */
+/** Builds the POST of an attempt: the body in the endpoint's format, signed with the attempt's time. */
 export function buildPost(outgoing: Outgoing, { calendar, now }: { calendar: Calendar; now: number }): Post {
   const { secret, oldSecret, oldSecretUntil } = outgoing;
   const url = outgoing.format === 'ntfy' ? ntfyAddress(outgoing.url).url : outgoing.url;
@@ -53,7 +53,7 @@ function bodyOf(outgoing: Outgoing, calendar: Calendar): string {
   return JSON.stringify({ topic: ntfyAddress(outgoing.url).topic, ...message });
 }
 
-/** The event's data; that of blocked requests is the last one's, with the summary of all. */
+/** The event's data. For blocked requests: the last event's data with a summary of all. */
 function dataOf({ type, data, eventCount = 1, eventAt, since = eventAt }: Outgoing): string {
   if (type !== 'request.blocked') return data;
   const summary = {
@@ -64,7 +64,7 @@ function dataOf({ type, data, eventCount = 1, eventAt, since = eventAt }: Outgoi
   return JSON.stringify({ ...JSON.parse(data), ...summary });
 }
 
-/** The secrets in a URL: for chats the path and its last segment; for programs the query, which may hold a token. */
+/** Secrets in a URL: a chat's path and its last segment; otherwise the query, which may contain a token. */
 function secretsOfUrl({ url: text, format }: Outgoing): string[] {
   const url = new URL(text);
   const path = format === 'json' ? [] : [text, url.pathname, url.pathname.split('/').at(-1) ?? ''];

@@ -16,7 +16,6 @@ export interface Post {
   body: Buffer;
   /** Texts to redact from the stored response. */
   secrets: readonly string[];
-  /** Aborts the attempt. */
   signal?: AbortSignal;
 }
 
@@ -47,7 +46,7 @@ export function createSend({
     const at = clock.now();
     const started = clock.monotonic();
     const answer: Answer = { status: null, error: null, response: null };
-    // The timer starts before undici is loaded, because the lease of the claim is running.
+    // The timer starts before undici is loaded, because the claim's lease is already running.
     const timer = new AbortController();
     const cancelTimer = clock.after(timeoutMs, () => timer.abort());
     const signals = post.signal ? [timer.signal, post.signal] : [timer.signal];
@@ -71,8 +70,8 @@ export function createSend({
     const url = new URL(post.url);
     if (ways.wayTo(url).proxy) await checkBehindProxy(url, policy(), lookup);
     signal.throwIfAborted();
-    // Each attempt has its own connection: none outlives the check of its address, and destroying it aborts the attempt
-    // at any stage.
+    // Each attempt has its own connection, so that none outlives the check of its address, and destroying it aborts the
+    // attempt at any stage.
     const client = ways.open(url, {
       connectTimeoutMs: timeoutMs,
       direct: (build) => createCheckedConnector(build, policy, { ...(lookup && { lookup }), timeoutMs }),
@@ -109,7 +108,7 @@ export function createSend({
 
 type Answer = Pick<SendResult, 'status' | 'error' | 'response'>;
 
-/** Reads the beginning of a body. A body that stalls or breaks off is not an error: the status decides. */
+/** Reads the beginning of a body. A body that stalls or breaks off is no error: the status decides. */
 async function readStart(
   body: Dispatcher.ResponseData['body'],
 ): Promise<{ bytes: Buffer; complete: boolean }> {
@@ -141,7 +140,7 @@ function textOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** If a host has several addresses and all refuse, Node throws an AggregateError without a message. */
+/** Node throws an AggregateError without a message if all addresses of a host refuse. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return messageOf(error) || String((error as { code?: unknown }).code ?? error);
@@ -161,16 +160,16 @@ const PATTERNS = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: taking them out is the point; they could steer a terminal.
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Removes these secrets, whatever looks like a key, and control characters from external text. */
+/** Removes the secrets, anything that looks like a key, and control characters from external text. */
 export function redact(text: string, secrets: readonly string[]): string {
   const masked = createRedactor(secrets).redact(text);
   return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, MASK), masked).replace(CONTROLS, '');
 }
 
-/** The beginning of a response, redacted for storage. `complete` is false if `text` is cut off at its end. */
+/** The beginning of a response, redacted for storage. `complete` is false if `text` is truncated. */
 export function storableResponse(text: string, secrets: readonly string[], complete: boolean): string {
   const clean = redact(text, secrets);
-  // The text may end with part of a secret, which would not be recognised. So the end is dropped.
+  // The text may end with part of a secret, which redaction misses, so the end is dropped.
   const longest = Math.max(256, ...secrets.map((secret) => 3 * secret.length));
   const safe = complete ? clean : clean.slice(0, Math.max(0, clean.length - longest));
   return cutToBytes(safe, MAX_STORED_BYTES);
@@ -179,7 +178,7 @@ export function storableResponse(text: string, secrets: readonly string[], compl
 function cutToBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= limit) return text;
-  // A character that is cut in half decodes to the replacement character, which is dropped.
+  // A truncated character decodes to the replacement character, which is dropped.
   return bytes
     .subarray(0, limit)
     .toString()

@@ -22,7 +22,7 @@ import type { Send } from './send.ts';
 import { newWebhookSecret, ROTATION_MS } from './sign.ts';
 import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
 
-/** With the secret, which is shown only when it is created. */
+/** Includes the secret, which is shown only on creation. */
 export type RegisteredView = EndpointView & { secret: string };
 
 export interface TestView {
@@ -44,7 +44,7 @@ export interface DeliveryQuery {
   limit?: number;
 }
 
-/** The webhook operations behind both the HTTP routes and the command line. They throw GwError 400, 403 or 404. */
+/** Webhook operations behind the HTTP routes and the CLI. They throw GwError 400, 403 or 404. */
 export interface WebhookService {
   register(caller: WebhookCaller, input: unknown): Promise<RegisteredView>;
   list(caller: WebhookCaller, project?: string): Promise<EndpointView[]>;
@@ -53,12 +53,12 @@ export interface WebhookService {
   remove(caller: WebhookCaller, id: string): Promise<void>;
   /** Replaces a webhook's secret. For 24 hours deliveries are signed with both secrets. */
   rotate(caller: WebhookCaller, id: string): Promise<RegisteredView>;
-  /** Sends a sample event immediately and once, without the outbox. */
+  /** Sends a sample event once and immediately, bypassing the outbox. */
   test(caller: WebhookCaller, id: string): Promise<TestView>;
   deliveries(caller: WebhookCaller, query?: DeliveryQuery): Promise<DeliveryView[]>;
-  /** Sends a finished delivery again. */
+  /** Resends a finished delivery. */
   replay(caller: WebhookCaller, id: string): Promise<DeliveryView>;
-  /** Sends failed deliveries again that have not been replayed. Returns their number. */
+  /** Resends failed deliveries that haven't been replayed. Returns their number. */
   replayFailed(caller: WebhookCaller, query?: Omit<DeliveryQuery, 'status' | 'limit'>): Promise<number>;
 }
 
@@ -70,7 +70,7 @@ export interface WebhookServiceOptions {
   send: Send;
   policy: () => AddressPolicy;
   random?: Random;
-  /** Called when something may be due: the dispatcher's `wake`, if one is running. */
+  /** Called when a delivery may be due: the dispatcher's `wake`, if one is running. */
   wake?: () => void;
 }
 
@@ -195,7 +195,7 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** A sample event to test an endpoint, of a type that it subscribes to. `data.test` marks it as a test. */
+/** A sample event of a type that the endpoint subscribes to. `data.test` marks it as a test. */
 function sampleOutgoing(endpoint: Endpoint, clock: Clock, random: Random): Outgoing {
   const [type = 'budget.threshold_reached'] = endpoint.events;
   const { url, format, secret, oldSecret, oldSecretUntil, project } = endpoint;
@@ -238,15 +238,14 @@ function sampleData(type: EventType, project: string, now: number): Record<strin
   }
 }
 
-/** The caller of an operation. Without an admin key, it sees its own project's webhooks only. */
+/** Caller of an operation. Without an admin key, it sees only its own project's webhooks. */
 export interface WebhookCaller extends ProjectAccess {
   projectId: number;
 }
 
-/** Whether the caller may see a project's webhooks. */
 const maySee = (caller: WebhookCaller, projectId: number) => caller.admin || caller.projectId === projectId;
 
-/** The project id to filter by: that of `name`, or without one the caller's own; undefined (all) for an admin. */
+/** Project id to filter by: the project `name`, else the caller's project; undefined (all) for an admin. */
 async function projectScope(
   db: Db,
   caller: WebhookCaller,
@@ -256,7 +255,7 @@ async function projectScope(
   return (await targetProject(db, caller, name)).id;
 }
 
-/** The project `name`, by default the caller's. 403 for another project without an admin key, 404 if unknown. */
+/** The project `name`, by default the caller's. Throws 403 for another project without an admin key, 404 if unknown. */
 async function targetProject(db: Db, caller: WebhookCaller, name = caller.project): Promise<Project> {
   mustBeOwn(caller, name, 'project_id');
   return getProject(db, name);

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type Random, systemRandom } from '../ids.ts';
 
-/** How long the old secret keeps signing after a rotation. */
+/** How long the old secret stays valid after a rotation. */
 export const ROTATION_MS = 24 * 3_600_000;
 
 const PREFIX = 'whsec_';
@@ -16,14 +16,14 @@ export interface Signable {
   id: string;
   /** Unix seconds of this attempt. */
   timestamp: number;
-  /** The bytes of the body as they are sent. */
+  /** The body's bytes on the wire. */
   body: Buffer;
-  /** The secret, and during a rotation also the old one. */
+  /** The secret, plus the old one during a rotation. */
   secrets: readonly string[];
 }
 
 /**
- * The headers by which a receiver verifies a delivery, in two schemes: `x-service-signature` in Stripe's
+ * Headers with which a receiver verifies a delivery, in two schemes: `x-service-signature` in Stripe's
  * (https://docs.stripe.com/webhooks#verify-manually), and Standard Webhooks (https://www.standardwebhooks.com).
  */
 export function signatureHeaders({ id, timestamp, body, secrets }: Signable): Record<string, string> {

@@ -8,7 +8,7 @@ import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
 
 const MAX_URL_LENGTH = 2048;
 
-/** Unknown fields are refused, because a misspelt one would silently do nothing. */
+/** Strict: a misspelt field would silently have no effect. */
 export const REGISTRATION = z.strictObject({
   url: z.string(),
   events: z.array(z.enum(EVENT_TYPES)).min(1).optional(),
@@ -29,7 +29,9 @@ export interface Registration {
 
 export type EndpointChange = Partial<Pick<Registration, 'url' | 'format' | 'events'>> & { enabled?: boolean };
 
-/** Parses a registration. `events` defaults to all but questions, `format` to the one recognised from the URL. Throws 400. */
+/**
+ * Parses a registration. `events` defaults to DEFAULT_EVENTS, `format` to the one recognised from the URL. Throws 400.
+ */
 export function parseRegistration(input: unknown, policy: AddressPolicy): Registration {
   const { url, events, project_id, format } = parse(REGISTRATION, input);
   const parsed = checkUrl(url, policy);
@@ -42,7 +44,7 @@ export function parseRegistration(input: unknown, policy: AddressPolicy): Regist
   };
 }
 
-/** Parses a change of a webhook with format `current`. A new URL changes the format, unless one is set. Throws 400. */
+/** Parses a change of a webhook with format `current`. A new URL changes the format, unless it is set. Throws 400. */
 export function parseChange(input: unknown, policy: AddressPolicy, current: WebhookFormat): EndpointChange {
   const { url, events, format, enabled } = parse(CHANGE, input);
   const parsed = url === undefined ? undefined : checkUrl(url, policy);
@@ -62,7 +64,7 @@ function checkTopic(url: URL, format: WebhookFormat | undefined): void {
   throw badRequest(`the URL of an ntfy webhook ends with its topic, such as ${url.origin}/my-alerts`, 'url');
 }
 
-/** URLs of Mattermost and of one's own ntfy server can't be recognised, so a webhook of these formats keeps them. */
+/** URLs of Mattermost and self-hosted ntfy can't be recognised, so webhooks with these formats keep them. */
 function formatOfNewUrl(url: URL, current: WebhookFormat): WebhookFormat {
   const recognised = recogniseFormat(url);
   return recognised === 'json' && (current === 'mattermost' || current === 'ntfy') ? current : recognised;
@@ -134,12 +136,12 @@ function checkUrl(text: string, policy: AddressPolicy): URL {
   return url;
 }
 
-/** Keeps a URL as written, unless it has characters that only the parser tolerates, such as spaces. */
+/** Keeps a URL as written, unless it contains characters that only the parser tolerates, such as spaces. */
 function asWritten(text: string, url: URL): string {
   return /^[\x21-\x7e]+$/.test(text) ? text : url.href;
 }
 
-/** The types in the order of EVENT_TYPES, without duplicates. */
+/** Event types in the order of EVENT_TYPES, without duplicates. */
 function uniqueEvents(events: readonly EventType[]): EventType[] {
   return EVENT_TYPES.filter((type) => events.includes(type));
 }

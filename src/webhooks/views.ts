@@ -2,7 +2,7 @@ import type { Delivery } from '../store/webhooks/delivery-log.ts';
 import type { Endpoint } from '../store/webhooks/endpoints.ts';
 import { maskUrl } from './format/recognise.ts';
 
-/** A webhook in HTTP responses and `--json`: without its secret, and with a chat's URL masked. */
+/** A webhook in HTTP responses and `--json`, without its secret and with a masked chat URL. */
 export interface EndpointView {
   id: string;
   url: string;
@@ -10,11 +10,11 @@ export interface EndpointView {
   project_id: string;
   format: string;
   status: 'enabled' | 'disabled' | 'paused';
-  /** Why nothing is delivered; null if enabled. */
+  /** Reason why nothing is delivered; null if enabled. */
   status_reason: string | null;
   consecutive_failures: number;
   created_at: string;
-  /** When the old secret stops signing; null outside of a rotation. */
+  /** End of the old secret's validity; null if there is no rotation. */
   previous_secret_expires_at: string | null;
 }
 

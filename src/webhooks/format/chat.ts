@@ -87,7 +87,7 @@ function escapeSlack(text: string): string {
 }
 
 const PRIORITIES = { good: 3, warning: 4, danger: 5 };
-/** Short codes of emoji that stand before the title. */
+/** Short codes of the emoji before the title. */
 const TAGS = { good: 'white_check_mark', warning: 'warning', danger: 'rotating_light' };
 
 /** ntfy (https://docs.ntfy.sh/publish/#publish-as-json), as plain text. Its topic is in the URL. */
@@ -101,7 +101,7 @@ function formatNtfy({ tone, title, facts, command }: ChatMessage): object {
   };
 }
 
-/** Where a message to a topic's URL is published as JSON: at the server, with the topic in the body. */
+/** URL and topic to publish JSON: the server's URL, with the topic in the body. */
 export function ntfyAddress(topicUrl: string): { url: string; topic: string } {
   const url = new URL(topicUrl);
   const segments = url.pathname.replace(/\/$/, '').split('/');
@@ -169,12 +169,11 @@ function line(inlines: object[]): object {
   return { type: 'RichTextBlock', inlines };
 }
 
-/** A value in Markdown. External text is put into a code span, in which neither markup nor mentions work. */
+/** A value in Markdown. External text goes into a code span, where neither markup nor mentions work. */
 function factInMarkdown({ value, external }: Fact): string {
   return external ? `\`${withoutBackticks(value)}\`` : value;
 }
 
-/** A command in a Markdown code block. */
 function commandInMarkdown(command: string): string {
   return `\`\`\`\n${withoutBackticks(command)}\n\`\`\``;
 }

@@ -8,7 +8,7 @@ export interface ChatMessage {
   /** Contains no external text, so that every format can use it as a heading. */
   title: string;
   facts: Fact[];
-  /** A gw command that addresses the event. */
+  /** A gw command that deals with the event. */
   command?: string;
 }
 
@@ -23,11 +23,11 @@ export interface DescribeOptions {
   calendar: Calendar;
   /** Number of blocked requests in a summary. */
   eventCount?: number;
-  /** Time of the first one, UTC milliseconds. */
+  /** Time of the first blocked request, UTC milliseconds. */
   since?: number;
 }
 
-/** The fields of events' data that messages show. */
+/** Fields of event data that messages use. */
 interface EventData {
   budget_id?: string;
   period?: string;
@@ -42,11 +42,11 @@ interface EventData {
   needed_usd?: number;
   expires_at?: string;
   test?: boolean;
-  /** It is a budget of the team. */
+  /** Whether it is a team budget. */
   team?: boolean;
 }
 
-/** Describes an event in words. */
+/** Describes an event as a chat message. */
 export function describe(event: WebhookEvent, options: DescribeOptions): ChatMessage {
   const data = JSON.parse(event.data) as EventData;
   const message = describeType(event, data, options);
@@ -143,15 +143,15 @@ function timeFact(label: string, text: string | undefined, calendar: Calendar): 
   return [{ label, value: `${calendar.dateOf(time)} ${calendar.timeOfDay(time)} (${calendar.timezone})` }];
 }
 
-/** The id is gw's own, but the data is not trusted to be: it becomes part of a command. */
+/** Validated although gw creates the id, because it becomes part of a command. */
 function approveCommand({ ask_id: id = '' }: EventData): string {
   return /^ask_[0-9a-z]{11}$/.test(id) ? `gw approve ${id}` : 'gw asks';
 }
 
-/** The periods whose budgets can be named by these words alone. */
+/** Periods that identify a project's budget without further options. */
 const RAISABLE = new Set(['daily', 'weekly', 'monthly']);
 
-/** The command that doubles the cap, as a suggestion. */
+/** Suggested command, which doubles the cap. */
 function raiseCommand(project: string, data: EventData): string {
   const period = data.period ?? data.budget_id?.split('/').at(-1) ?? '';
   const name = plainText(project);
@@ -174,7 +174,7 @@ function external(label: string, value: string): Fact {
 export function plainText(text: string): string {
   const visible = text
     .slice(0, 4 * MAX_EXTERNAL_LENGTH)
-    // Joiners are kept: emoji and Persian need them.
+    // Keeps joiners, which emoji and Persian need.
     .replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(/\s+/g, ' ')
     .trim();

@@ -8,10 +8,7 @@ const TEAMS_PATH = /\/workflows\/[^/]+\/triggers\/manual\/paths\/invoke$/;
 const NTFY_PATH = /^\/[\w-]{1,64}\/?$/;
 const GOOGLE_PATH = /^\/v1\/spaces\/[^/]+\/messages$/;
 
-/**
- * Recognises a chat's incoming webhook by its exact host and path; `json` for any other URL. Mattermost and ntfy
- * servers of one's own can't be recognised.
- */
+/** Recognises a chat's incoming webhook by exact host and path; else `json`, as for self-hosted Mattermost and ntfy. */
 export function recogniseFormat(url: URL): WebhookFormat {
   if (url.protocol !== 'https:') return 'json';
   const { hostname, pathname, searchParams } = url;
@@ -38,7 +35,7 @@ function isOldOutlook({ hostname, pathname }: URL): boolean {
 const BEARER_HOSTS =
   /^(hooks\.slack\.com|ntfy\.sh|(ptb\.|canary\.)?discord(app)?\.com|chat\.googleapis\.com)$/;
 
-/** The URL for display. A chat's URL is a secret and is masked, except for its host and last four characters. */
+/** The URL for display. A chat's URL is secret: everything except its origin and last four characters is masked. */
 export function maskUrl(text: string, format: WebhookFormat): string {
   const url = new URL(text);
   const secret = format !== 'json' || BEARER_HOSTS.test(url.hostname) || TEAMS_HOST.test(url.hostname);
