@@ -19,7 +19,7 @@ import { createDispatcher } from '../webhooks/dispatcher.ts';
 import type { Send } from '../webhooks/send.ts';
 import type { BootOptions, Core } from './open-core.ts';
 
-/** What a daemon does for its team. Nothing of it is loaded without a membership. */
+/** The daemon's team functions, not loaded without a membership. */
 export interface TeamPart {
   start(): void;
   /** Stops syncing. `isLeaving` returns all money to the team. */
@@ -33,30 +33,30 @@ export interface TeamPartOptions extends Core, Pick<BootOptions, 'openTeam'> {
   send: Send;
 }
 
-/** What a member does while it is one. */
+/** The running parts of a member. */
 interface Member {
   stop(options: { isLeaving: boolean }): Promise<void>;
-  /** Returns all money as requests end, and leaves. Throws if the team can't be told. */
+  /** Returns all money as requests end, then leaves. Throws if the team can't be reached. */
   leave(): Promise<void>;
 }
 
 const LOCK_EVERY_MS = 250;
 const OPEN_EVERY_MS = 5_000;
 
-/** Starts the sync agent when this gateway joins a team, and ends it when it leaves. */
+/** Starts the sync agent when this gateway joins a team, and stops it when it leaves. */
 export function createTeamPart(options: TeamPartOptions): TeamPart {
   const { db, clock, ledger, paths, log, configuration, openTeam = openPostgres } = options;
   const usage = createTeamUsage({ ...options, openTeam });
   let leaving: Promise<void> | undefined;
   let agent: Promise<Member | undefined> | undefined;
-  /** Whom the agent speaks for, and whether it delivers events. */
+  /** The agent's gateway id and whether it delivers events. */
   let identity: string | undefined;
   let ending: Promise<void> | undefined;
   let lock: FileLock | undefined;
   let cancelTry = () => {};
   let isStopped = true;
 
-  /** One daemon of a state directory syncs; the others spend from the same limits. */
+  /** Only one daemon per state directory syncs; the others spend from the same limits. */
   function begin(): void {
     cancelTry();
     if (isStopped || agent) return;
@@ -71,7 +71,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     agent = open(options, membership).catch(tryAgain);
   }
 
-  /** The URL or a file that it names can't be read, or the directory is a copy: somebody may put that right. */
+  /** Retries later: the cause, such as an unreadable file or a copied state directory, may be fixed by then. */
   async function tryAgain(error: unknown): Promise<undefined> {
     const reason = messageOf(error);
     if (readMembership(db)?.failure !== reason) log.error({}, `can't sync with the team: ${reason}`);
@@ -104,7 +104,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
       await leaver.leave();
       log.info({}, 'left the team');
     } catch (error) {
-      // `gw team status` says so, and it goes on as a member.
+      // `gw team status` reports the failure; the gateway stays a member.
       log.warn({ error: messageOf(error) }, 'could not leave the team');
       await ledger.writeBudgets(() => stopLeaving(db, messageOf(error), clock.now()));
     }
@@ -116,7 +116,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   configuration.onChange(() => {
     const membership = readMembership(db);
     if (membership?.leaving) leaving ??= leave();
-    // It left, or joined anew as a gateway of its own.
+    // It left, or joined again as a new gateway.
     else if (agent && identityOf(membership) !== identity) void end(false).then(begin);
     else begin();
   });
@@ -127,7 +127,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     },
     async stop({ isLeaving }) {
       isStopped = true;
-      // No request holds money of the team any more: a leave that has begun can be completed.
+      // No request holds the team's money any more, so a pending leave can complete.
       if (isLeaving) await leaving;
       await Promise.all([end(isLeaving), usage.close()]);
       await leaving;
@@ -158,14 +158,14 @@ async function open(options: TeamPartOptions, membership: Membership): Promise<M
   const common = { db, ledger, clock, random, authority, identity, log };
   const pushOptions = { ...common, onRefused: () => agent.syncNow() };
   const pushLast = async () => {
-    // Requests whose callers are still searched for too: nobody waits for that here.
+    // Includes requests whose caller is still unknown: nothing here waits for that search.
     while (await ledger.writeApart(() => options.archive.takeOver(clock.now() + SEARCH_MS)));
     await pushLastUsage(pushOptions);
   };
   const agent = createSyncAgent({
     ...common,
     onAnswer,
-    onKeysVersion: (version, sentAt) => keys.heard(version, sentAt),
+    onKeysVersion: (version, sentAt) => keys.noteVersion(version, sentAt),
     onLeaving: pushLast,
     teamClock: team.clock,
     demands: team.demands,
@@ -174,7 +174,7 @@ async function open(options: TeamPartOptions, membership: Membership): Promise<M
     ...common,
     cacheMs: () => configuration.current().settings['team.key_cache_ms'],
     onChange: () => void configuration.reload(),
-    onConfig: agent.heardConfig,
+    onConfig: agent.noteConfig,
   });
   const usage = createUsagePush(pushOptions);
   const courier = membership.courier === 1 ? await openCourier(options, membership, common) : undefined;
@@ -201,7 +201,7 @@ async function open(options: TeamPartOptions, membership: Membership): Promise<M
   };
 }
 
-/** Delivers the team's events as the local dispatcher does those of this machine. */
+/** Delivers the team's events with a dispatcher like the local one. */
 async function openCourier(
   { clock, random, log, send }: TeamPartOptions,
   { timezone }: Membership,
@@ -229,7 +229,7 @@ async function openPostgres(url: string): Promise<TeamAuthority> {
 const COPIED =
   'this state directory is a copy: the gateway that it was copied from may spend its money. To make this one a gateway of its own: gw team join URL';
 
-/** Reports of the team's usage, for whoever asks the daemon. Over a connection of its own: no sync waits for a report. */
+/** Reports of the team's usage, over a separate connection: no sync waits for a report. */
 interface TeamUsageReports {
   ask: AskTeamUsage;
   close(): Promise<void>;
@@ -240,7 +240,7 @@ interface Answer {
   answer: ReturnType<AskTeamUsage>;
 }
 
-/** Dashboards that poll get the same answer for so long; after a failure, the database is left alone for less. */
+/** How long answers and failures are cached. Dashboards poll, and each query reaches PostgreSQL. */
 const CACHE_MS = 15_000;
 const FAILURE_CACHE_MS = 3_000;
 

@@ -2,39 +2,39 @@ import type { NanoUsd } from '../money.ts';
 import { type Demand, SLICE_POLICY, type SlicePolicy } from './policy.ts';
 import type { Standing, SyncAnswer, SyncRow } from './protocol.ts';
 
-/** A team budget in one period, as this gateway has it. posted + pending never passes the limit. */
+/** This gateway's account of a team budget in one period. posted + pending never exceeds the limit. */
 export interface TeamAccount {
   budgetId: number;
-  /** The start of the period, UTC ms. */
+  /** Start of the period, UTC ms. */
   start: number;
-  /** What this gateway may spend in the period, in all: at most its allowance at the authority. */
+  /** Total that this gateway may spend in the period; at most its allowance at the authority. */
   limit: NanoUsd;
   posted: NanoUsd;
   pending: NanoUsd;
-  /** What the authority has heard last; undefined where it may know more or less than that. */
+  /** The values that the authority last acknowledged; undefined if unsure. */
   heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
 }
 
 export interface MessageOptions {
-  /** All accounts, those of past periods included. */
+  /** All accounts, including past periods. */
   accounts: readonly TeamAccount[];
-  /** The start of the running period of each budget, by the authority's clock. */
+  /** Start of each budget's current period, by the authority's clock. */
   running: ReadonlyMap<number, number>;
-  /** What was heard of each budget. */
+  /** Last known standing of each budget. */
   standings: ReadonlyMap<number, Standing>;
   demand: Demand;
   policy?: SlicePolicy;
-  /** What the request at the head of the line needs; 0: none waits. */
+  /** Amount that the first waiting request needs; 0 if none waits. */
   need?: NanoUsd;
-  /** This gateway's time, ms. */
+  /** This gateway's monotonic time, ms. */
   nowMs: number;
-  /** It stops, and returns everything. */
+  /** The gateway is stopping and returns all money. */
   isLeaving?: boolean;
 }
 
 /**
- * The rows of the next message. `d` is the account's new limit, which is at most its present one: make it durable, with
- * `heard` undefined, before the message is sent. The authority counts what it grants even if its answer is lost.
+ * Rows of the next message. `d` is the account's new limit, at most the current one. Make it durable, with `heard`
+ * undefined, before the message is sent: the authority counts its grants even if its answer is lost.
  */
 export function messageRows(options: MessageOptions): SyncRow[] {
   const rows: SyncRow[] = [];
@@ -53,7 +53,7 @@ function runningRow(account: TeamAccount, options: MessageOptions): SyncRow {
   const { demand, nowMs, standings, need = 0, isLeaving = false, policy = SLICE_POLICY } = options;
   const { budgetId, start, limit, posted, pending } = account;
   const { tight: isTight = false, starved: isStarved = false } = standings.get(budgetId) ?? {};
-  // A request of another gateway waits for what this one would only like to have.
+  // This gateway builds no reserve while another gateway's request waits for money.
   const desired = isStarved ? 0 : demand.desired(nowMs, isTight);
   const used = posted + pending;
   const room = limit - used;
@@ -81,7 +81,7 @@ function runningRow(account: TeamAccount, options: MessageOptions): SyncRow {
   };
 }
 
-/** A past period returns what no request holds. A later one, which a clock that was put back left, stays as it is. */
+/** A past period returns its free money. A future one, left over after the clock was set back, stays unchanged. */
 function otherRow(account: TeamAccount, running: number | undefined): SyncRow {
   const { budgetId, start, limit, posted, pending } = account;
   const isPast = running === undefined || start < running;
@@ -95,12 +95,14 @@ function otherRow(account: TeamAccount, running: number | undefined): SyncRow {
   };
 }
 
-/** A limit is never below what is posted and held, nor above the present one. An overrun may have passed that. */
+/**
+ * Clamps a limit to [posted + pending, current limit]. After an overrun the current limit is the lower one, and wins.
+ */
 function lowered({ limit, posted, pending }: TeamAccount, to: NanoUsd): NanoUsd {
   return Math.min(limit, Math.max(posted + pending, to));
 }
 
-/** Changes of an account that an answer brings. */
+/** Changes of an account from an answer. */
 export interface AccountUpdate {
   budgetId: number;
   start: number;
@@ -109,8 +111,8 @@ export interface AccountUpdate {
 }
 
 /**
- * What the answer to the latest message changes. Pass no other answer: an older one tells of limits that the latest
- * message may have lowered since. A row without an answer is of a period that the authority never opened.
+ * Account changes from the answer to the latest message. Don't pass an older answer: its limits may have been lowered
+ * by the latest message. A row without an answer belongs to a period that the authority never opened.
  */
 export function accountUpdates(sent: readonly SyncRow[], answer: SyncAnswer): AccountUpdate[] {
   return sent.map(({ b, p, d, s }) => {

@@ -1,7 +1,7 @@
 import type { AskTeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
 import type { TeamAuthority } from './authority.ts';
 
-/** Sums of the team's usage, with whose they are. Throws GwError. */
+/** Sums of the team's usage, with the team's name and time zone. Throws GwError. */
 export async function askTeamUsage(
   authority: Pick<TeamAuthority, 'budgets' | 'usage'>,
   query: TeamUsageQuery,

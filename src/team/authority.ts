@@ -4,7 +4,7 @@ import type { TeamUsageBatch } from '../store/team/usage.ts';
 import type { TeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
 
-/** The budget of a team, as an admin set it. */
+/** A team's budget, as set by an admin. */
 interface TeamBudget {
   id: number;
   /** '': the whole team. */
@@ -14,52 +14,52 @@ interface TeamBudget {
   capVersion: number;
   /** Ascending. */
   alertPercents: number[];
-  /** What each gateway may spend on top of its limit while the authority is unreachable; null: nothing. */
+  /** Amount that each gateway may spend above its limit while the authority is unreachable; null: nothing. */
   offlineNanoUsd: NanoUsd | null;
 }
 
-/** A budget and how its running period stands. Times are UTC ms by the authority's clock. */
+/** A budget with the figures of its current period. Times are UTC ms by the authority's clock. */
 export interface TeamBudgetStanding extends TeamBudget {
   start: number;
   ends: number;
-  /** Sum of all limits and reserves. */
+  /** Sum of all gateways' limits and reserves. */
   allocatedNanoUsd: NanoUsd;
   spentNanoUsd: NanoUsd;
-  /** The number of gateways that hold money which they have not spent. */
+  /** Number of gateways with granted but unspent money. */
   holders: number;
-  /** A request lately lacked money that other gateways hold. */
+  /** A request recently lacked money that other gateways hold. */
   isStarved: boolean;
 }
 
-/** What members are told of their team. */
+/** The team's configuration for its members. */
 export interface TeamConfig {
   name: string;
-  /** IANA name; days and months of all budgets are its. */
+  /** IANA name; defines the days and months of all budgets. */
   timezone: string;
-  /** Rises with each change of a budget; `SyncAnswer.config` has the same number. */
+  /** Increases with each change of a budget; the same number as `SyncAnswer.config`. */
   version: number;
   budgets: TeamBudgetStanding[];
 }
 
-/** A gateway's identity, made at the join and kept on its disk. */
+/** A gateway's identity, created when it joins and stored on its disk. */
 export interface GatewayIdentity {
   gateway: number;
   /** 256 random bits; the authority stores its SHA-256. */
   token: string;
 }
 
-/** How the authority took usage; the others are as for a sync. */
+/** Result of pushing usage; errors as for a sync. */
 export type PushAnswer = 'ok' | 'stale' | 'fenced' | 'left' | 'forgotten';
 
-/** One event for one webhook: the right to one attempt. */
+/** A claim on one attempt to deliver one event to one webhook. */
 export interface ClaimedDelivery {
   delivery: number;
-  /** Number of this claim; the outcome of an older one changes nothing. */
+  /** Number of this claim. The outcome of an older claim is ignored. */
   claim: number;
-  /** Attempts that ended before this one. */
+  /** Number of earlier attempts. */
   attempts: number;
   event: {
-    /** evt_...: the same in each attempt. */
+    /** evt_..., the same in each attempt. */
     id: string;
     type: string;
     createdAt: number;
@@ -74,82 +74,82 @@ export interface ClaimedDelivery {
   format: string;
 }
 
-/** What a courier is told. */
+/** Result of claiming events. */
 export interface ClaimedEvents {
-  /** False: another gateway has the lease. */
+  /** False if another gateway has the courier's lease. */
   isCourier: boolean;
-  /** When the lease ends that this gateway or the other one has, ms from now. */
+  /** Time until the lease expires, this gateway's or the other one's, ms. */
   leaseMs: number;
-  /** When to ask again at the latest, ms from now; null: nothing waits. */
+  /** Time until the next claim should be made, ms; null if no event is pending. */
   dueMs: number | null;
   deliveries: ClaimedDelivery[];
 }
 
-/** How an attempt to deliver ended; `release`: none was made. */
+/** Outcome of a delivery attempt; `release`: no attempt was made. */
 export type DeliveryOutcome =
   | { outcome: 'delivered' | 'release' }
   | { outcome: 'failed'; reason: string }
   | { outcome: 'retry'; reason: string; afterMs: number };
 
-/** A key of the team, valid on each of its gateways. A gateway caches these by version. */
+/** A team key, valid on every gateway of the team. Gateways cache keys by version. */
 export type TeamKey = TeamKeyTerms;
 
-/** Keys that changed after a version, revoked ones included. Read again at least each 60 s while keys are in use. */
+/** Keys changed after a version, including revoked ones. Read again at least every 60 s while keys are in use. */
 export interface TeamKeys {
   version: number;
-  /** As `TeamConfig.version`. */
+  /** Equals `TeamConfig.version`. */
   config: number;
   keys: TeamKey[];
 }
 
 /**
- * What a gateway asks of its team's authority. Every call may reject with a GwError: `team_unreachable` (503: can't be
- * asked now; try again later) or another code whose message says what to do.
+ * A gateway's interface to its team's authority. Every call may reject with a GwError: `team_unreachable` (503; try
+ * again later), or another code whose message says what to do.
  */
 export interface TeamAuthority {
-  /** A daemon starts, and fences the one before. Revives a gateway that was forgotten or left. */
+  /** Announces a new daemon and fences the previous one. Reactivates a gateway that was forgotten or had left. */
   hello(identity: GatewayIdentity, nonces: { old: string; next: string }): Promise<'ok' | 'identity_in_use'>;
-  /** Registers a gateway; its id. Joining again with the same token returns the same id. */
+  /** Registers a gateway and returns its id. Joining again with the same token returns the same id. */
   join(gateway: { name: string; token: string; nonce: string }): Promise<number>;
-  /** Frees all that the gateway still holds. Make its local limits 0 durably before. */
+  /** Frees all money that the gateway still holds. First make its local limits 0 durably. */
   leave(identity: GatewayIdentity, nonce: string): Promise<'ok' | 'fenced'>;
   sync(token: string, message: SyncMessage): Promise<SyncAnswer | SyncRefusal>;
-  /** Replaces this gateway's usage of the buckets that the batch names. */
+  /** Replaces this gateway's usage in the batch's buckets. */
   pushUsage(identity: GatewayIdentity, nonce: string, batch: TeamUsageBatch): Promise<PushAnswer>;
   budgets(): Promise<TeamConfig>;
   keys(sinceVersion: number): Promise<TeamKeys>;
   /**
-   * Takes or renews the courier's lease, and claims for `claimMs` what is due. A lease of 0 ms is given back. Needs the
-   * courier's right.
+   * Takes or renews the courier's lease, and claims due events for `claimMs`. A `leaseMs` of 0 releases the lease.
+   * Requires the courier right.
    */
   claimEvents(identity: GatewayIdentity, times: { leaseMs: number; claimMs: number }): Promise<ClaimedEvents>;
-  /** Throws GwError `team_forbidden` without the courier's right. */
+  /** Throws GwError `team_forbidden` without the courier right. */
   mayDeliver(): Promise<void>;
-  /** False: another courier has claimed it since. */
+  /** Returns false if another courier has claimed the delivery since. */
   finishDelivery(
     identity: GatewayIdentity,
     claimed: Pick<ClaimedDelivery, 'delivery' | 'claim'>,
     outcome: DeliveryOutcome,
   ): Promise<boolean>;
-  /** By member, gateway or key: of the whole team where the role is an admin's, else of its own gateways. */
+  /** Usage by member, gateway or key: of the whole team for an admin's role, else of the role's own gateways. */
   usage(query: TeamUsageQuery): Promise<TeamUsage>;
   close(): Promise<void>;
 }
 
-/** A gateway, as an admin sees it. */
+/** A gateway in an admin's view. */
 export interface TeamMember {
   id: number;
   name: string;
-  /** The login role that joined it. */
+  /** The PostgreSQL role that joined it. */
   member: string;
   state: 'active' | 'left' | 'forgotten';
   joinedAt: number;
   syncedAt: number;
-  /** Granted and not reported as spent, in all periods. */
+  /** Granted but not yet reported as spent, in all periods. */
   outNanoUsd: NanoUsd;
-  /** Counted as spent because the gateway was forgotten. */
+  /** Amount counted as spent because the gateway was forgotten. */
   assumedNanoUsd: NanoUsd;
-  /** False while the team is frozen and this gateway has not synced since. */
+  /** False if the team is frozen and this gateway hasn't synced since. */
   hasReported: boolean;
 }
 
@@ -162,7 +162,7 @@ export interface TeamWebhook {
   deliveredAt: number | null;
   failedDeliveries: number;
   pendingDeliveries: number;
-  /** Of the last delivery that was tried; null: it succeeded, or none was. */
+  /** Error of the last attempt; null if it succeeded or there was none. */
   lastError: string | null;
 }
 
@@ -170,43 +170,43 @@ interface NewTeamBudget {
   project: string;
   period: TeamBudget['period'];
   capNanoUsd: NanoUsd;
-  /** Left out: as it is, or 80. */
+  /** Undefined: unchanged; 80 for a new budget. */
   alertPercents?: readonly number[] | undefined;
-  /** Left out: as it is, or null. */
+  /** Undefined: unchanged; null for a new budget. */
   offlineNanoUsd?: NanoUsd | null | undefined;
 }
 
 export interface TeamStatus {
   name: string;
   timezone: string;
-  /** UTC ms; null: grants are made. */
+  /** UTC ms; null if not frozen. */
   frozenSince: number | null;
-  /** False: this PostgreSQL does not tell of failovers; an admin has to freeze the team by hand. */
+  /** False if this PostgreSQL doesn't report failovers; an admin then has to freeze the team manually. */
   detectsFailover: boolean;
-  /** The name of the gateway that delivers events; null: none does. */
+  /** Name of the gateway that delivers events; null if none does. */
   courier: string | null;
 }
 
-/** What an admin does. All of it is written into the audit table. */
+/** Admin operations. Each is recorded in the audit table. */
 export interface TeamAdmin {
   status(): Promise<TeamStatus>;
   budgets(): Promise<TeamConfig>;
   setBudget(budget: NewTeamBudget): Promise<TeamBudgetStanding>;
-  /** False: there is no such budget. */
+  /** Returns false if there is no such budget. */
   removeBudget(budget: Pick<TeamBudget, 'project' | 'period'>): Promise<boolean>;
   members(): Promise<TeamMember[]>;
   /**
-   * What the gateway held counts as spent until it comes back. With `release`, that is granted to others: the one call by
-   * which a cap can be passed. The amount, nano-USD.
+   * Counts the gateway's granted money as spent until the gateway returns. With `release`, grants it to others instead:
+   * the only operation that can exceed a cap. Returns the amount in nano-USD.
    */
   forget(gateway: number, options?: { release?: boolean }): Promise<NanoUsd>;
-  /** Ends the freeze after a failover; `freeze` begins one. */
+  /** Ends the freeze after a failover; with `freeze`, begins one. */
   recover(options?: { freeze?: boolean }): Promise<void>;
   createKey(
     key: Pick<TeamKey, 'hash' | 'hint' | 'label' | 'project' | 'expiresAt' | 'models' | 'rpm'>,
   ): Promise<number>;
   keys(): Promise<TeamKey[]>;
-  /** False: there is no such key, or it was revoked before. */
+  /** Returns false if there is no such key, or it was already revoked. */
   revokeKey(id: number): Promise<boolean>;
   addWebhook(webhook: {
     url: string;

@@ -17,24 +17,24 @@ export interface CourierOutboxOptions {
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
-/** The team's deliveries, as the queue of a dispatcher. Empty while another gateway has the courier's lease. */
+/** The team's deliveries as a dispatcher's outbox. Empty while another gateway has the courier's lease. */
 export interface CourierOutbox extends Outbox {
-  /** Gives the lease back, so that another gateway need not wait for its end. */
+  /** Releases the lease, so that another gateway needn't wait until it expires. */
   end(): Promise<void>;
 }
 
-/** How long the team's events wait for another courier when this one dies. */
+/** Maximum delay until another gateway takes over from a courier that died. */
 const LEASE_MS = 30_000;
-/** How late a courier hears of an event. */
+/** Maximum delay until a courier finds a new event. */
 const POLL_MS = 2_000;
-/** How often a gateway asks that may deliver while another does. */
+/** Poll interval of a gateway on standby. */
 const STAND_BY_MS = 10_000;
-/** Without the right to deliver, or without an answer. */
+/** Retry interval if claiming events fails. */
 const RETRY_MS = 5_000;
 
 export function createCourierOutbox(options: CourierOutboxOptions): CourierOutbox {
   const { db, ledger, clock, authority, identity, log } = options;
-  /** UTC milliseconds, by this machine. */
+  /** UTC milliseconds, by this machine's clock. */
   let askAt = 0;
   let isCourier = false;
   let failure: string | undefined;
@@ -48,7 +48,7 @@ export function createCourierOutbox(options: CourierOutboxOptions): CourierOutbo
           : "this gateway no longer delivers the team's events",
       );
     isCourier = until > 0;
-    // What `gw team status` and the metrics show; deliveries go by the team's own record of the lease.
+    // Only for `gw team status` and the metrics; deliveries depend on the lease in the team's database.
     await ledger.writeApart(() => noteCourier(db, until));
   }
 
@@ -72,7 +72,7 @@ export function createCourierOutbox(options: CourierOutboxOptions): CourierOutbo
 
   async function finish({ id, claims }: Claim, outcome: DeliveryOutcome): Promise<boolean> {
     const changed = await authority.finishDelivery(identity, { delivery: id, claim: claims }, outcome);
-    // The next event of that webhook may be due.
+    // The webhook's next event may be due.
     askAt = 0;
     return changed;
   }
@@ -122,7 +122,7 @@ function claimOf({ delivery, claim, event, ...rest }: ClaimedDelivery, lapsesAt:
     claims: claim,
     lapsesAt,
     endpointId: rest.webhook,
-    // An admin's gw has checked both.
+    // An admin's gw has validated both.
     format: rest.format as WebhookFormat,
     type: event.type as EventType,
     oldSecret: null,

@@ -4,19 +4,19 @@ import type { TeamHooks } from '../store/ledger/team-terms.ts';
 import { createDemand, type Demand, type SyncReason } from './policy.ts';
 import type { TeamClock } from './team-clock.ts';
 
-/** What the ledger says of team budgets, kept until the next message. By the local id of a budget. */
+/** Demand that the ledger reports for team budgets, until the next message. Keyed by local budget id. */
 export interface Demands extends TeamHooks {
   demandOf(budgetId: number): Demand;
-  /** What waiting requests need of a budget, and forgets it: those that still wait will ask again. */
+  /** Returns and clears the amount that waiting requests need; requests that still wait report it again. */
   takeNeed(budgetId: number): NanoUsd;
   hasNeed(): boolean;
-  /** An answer has come: requests that still wait will ask again, and those that it served won't. */
+  /** Clears all needs after an answer; requests that still wait report them again. */
   forgetNeeds(): void;
-  /** What a small request would have needed, if one was refused since the last message. */
+  /** Amount that a small request would have needed, if one was refused since the last message. */
   takeRefusal(budgetId: number): NanoUsd | undefined;
-  /** Whether money of a budget is short: then nothing is asked for ahead of need. */
+  /** Sets whether a budget is short of money. If so, nothing is requested ahead of need. */
   setTight(budgetId: number, isTight: boolean): void;
-  /** Called when it is time to sync. */
+  /** Sets the listener for reasons to sync early. */
   onReason(listener: ((reason: SyncReason) => void) | undefined): void;
 }
 
@@ -46,7 +46,7 @@ export function createDemands(clock: Pick<Clock, 'monotonic'>, teamClock: TeamCl
     },
     short(budgetId, amount) {
       demandOf(budgetId).asked(amount, clock.monotonic());
-      // The request at the head of the line asks first.
+      // Only the first waiting request counts.
       if (!needs.has(budgetId)) needs.set(budgetId, amount);
       listener?.('short');
     },

@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /**
- * Tells a state directory from a copy of it: by the machine and the database file's inode. The device number is left
- * out, as it may change when a machine starts.
+ * Fingerprint that distinguishes a state directory from a copy: the machine id and the database file's inode. Excludes
+ * the device number, which may change at boot.
  */
 export function fingerprintOf(database: string): string {
   const { ino } = statSync(database, { bigint: true });
@@ -17,7 +17,7 @@ function machineId(): string {
       const id = readFileSync(file, 'utf8').trim();
       if (id !== '') return id;
     } catch {
-      // Not on this system.
+      // The file doesn't exist on this system.
     }
   }
   return hostname();

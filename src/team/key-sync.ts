@@ -12,31 +12,31 @@ export interface KeySyncOptions {
   clock: Clock;
   random: Random;
   authority: Pick<TeamAuthority, 'keys'>;
-  /** How long a copy of a key is good without the team's word on it, ms. */
+  /** How long a cached key is valid without confirmation by the team, ms. */
   cacheMs: () => number;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** Copies have changed: what is cached of callers is out of date. */
+  /** Called after cached keys have changed: cached callers are out of date. */
   onChange: () => void;
-  /** The version of the team's configuration: a gateway that has no budget yet syncs nothing. */
+  /** Called with the configuration's version, which a gateway without budgets gets only here: it doesn't sync. */
   onConfig: (version: number) => Promise<void>;
 }
 
-/** Keeps local copies of the team's keys, so that no request asks the team about its key. */
+/** Keeps local copies of the team's keys, so that no request waits for the team's database. */
 export interface KeySync {
   start(): void;
   stop(): Promise<void>;
-  /** An answer to a message that was sent at `sentAt` named this version of the team's keys. */
-  heard(version: number, sentAt: number): void;
+  /** Notes the key version in the answer to a message that was sent at `sentAt`. */
+  noteVersion(version: number, sentAt: number): void;
 }
 
-/** A revoked key is refused within a minute: this, its jitter, and the time of a query. */
+/** A revoked key is refused within a minute: this interval, plus the duration of a query. */
 const CHECK_EVERY_MS = 45_000;
 const JITTER = 0.1;
 const RETRY_MS = 1_000;
 
 /**
- * Asks what changed every 45 s, keys and budgets, and at once when the answer to a sync names another version. The first
- * time it reads the whole list: a server that was restored from a backup may have forgotten a key, or that one was revoked.
+ * Checks every 45 s for changed keys and budgets, and at once if the answer to a sync has another version. The first
+ * check reads the whole list: a server restored from a backup may lack a key or a revocation.
  */
 export function createKeySync(options: KeySyncOptions): KeySync {
   const { db, ledger, clock, random, authority, cacheMs, log, onChange, onConfig } = options;
@@ -66,7 +66,7 @@ export function createKeySync(options: KeySyncOptions): KeySync {
 
   async function read(): Promise<void> {
     try {
-      // The time before the question: a key that is revoked while the answer is under way counts as not checked.
+      // The time before the query: a key revoked during the query counts as unchecked.
       const sentAt = clock.now();
       let answer = await authority.keys(known);
       if (answer.version < known) {
@@ -99,10 +99,10 @@ export function createKeySync(options: KeySyncOptions): KeySync {
       cancel();
       await running;
     },
-    heard(version, sentAt) {
+    noteVersion(version, sentAt) {
       if (isStopped) return;
       if (version !== known) {
-        // Another server may have taken over, with another history of its keys.
+        // A lower version: another server may have taken over, with a different history of keys.
         if (version < known) known = 0;
         schedule(0);
       } else if (!running) {

@@ -1,14 +1,14 @@
 import type { NanoUsd } from '../money.ts';
 
-/** How much of a team's money a gateway keeps at hand. */
+/** How much of a team's money a gateway keeps in reserve. */
 export interface SlicePolicy {
-  /** It wants so many times its largest recent hold ... */
+  /** The reserve is this multiple of the largest recent hold ... */
   holds: number;
-  /** ... or what it spends in this time, whichever is more. */
+  /** ... or the spend of this period, whichever is more. */
   horizonMs: number;
-  /** While money is short, it wants what it spends in this time. */
+  /** While money is short, the reserve is the spend of this period. */
   tightHorizonMs: number;
-  /** After so long without a request it returns everything. */
+  /** After this long without a request, the gateway returns everything. */
   idleMs: number;
 }
 
@@ -23,22 +23,22 @@ export const SLICE_POLICY: SlicePolicy = {
 const BURN_DECAY_MS = 60_000;
 const HOLD_DECAY_MS = 4 * BURN_DECAY_MS;
 
-/** What a gateway's requests have lately needed. Times are its own, in ms. */
+/** Recent demand of a gateway's requests. Times are the gateway's monotonic time, ms. */
 export interface Demand {
-  /** A request asked for a hold. */
+  /** Records a request's hold. */
   asked(amount: NanoUsd, nowMs: number): void;
-  /** A request cost this much. */
+  /** Records a request's cost. */
   spent(cost: NanoUsd, nowMs: number): void;
-  /** How long ago the last request asked; Infinity: never. */
+  /** Time since the last hold; Infinity if there was none. */
   quietMs(nowMs: number): number;
-  /** What the policy wants to have at hand. */
+  /** Reserve by the policy. */
   desired(nowMs: number, isTight: boolean): NanoUsd;
 }
 
 export function createDemand(policy: SlicePolicy = SLICE_POLICY): Demand {
   let largestHold = 0;
   let holdAt = 0;
-  /** Nano-USD a millisecond. */
+  /** Nano-USD per millisecond. */
   let burn = 0;
   let burnAt = 0;
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -64,30 +64,30 @@ export function createDemand(policy: SlicePolicy = SLICE_POLICY): Demand {
   };
 }
 
-/** What a pause before the next sync depends on. */
+/** State that determines the pause before the next sync. */
 interface PaceState {
   /** Requests wait for money. */
   hasNeed: boolean;
-  /** The authority knows all that is spent and held here, and nothing is left to return. */
+  /** The authority knows all spend and holds of this gateway, and there is nothing to return. */
   isSettled: boolean;
 }
 
-/** When a gateway syncs. All times are ms. */
+/** Schedule of a gateway's syncs. All times are ms. */
 export interface Pace {
   answered(answer: { syncAfterMs: number; wasNeedMet: boolean }): void;
   failed(): void;
   /** Whether the last sync failed. */
   isFailing(): boolean;
-  /** How long to wait for a reason that came up; `sinceLastMs`: since the last sync began. */
+  /** Pause before a sync for `reason`; `sinceLastMs`: time since the last sync began. */
   pauseFor(reason: SyncReason, sinceLastMs: number): number;
-  /** How long to wait after a sync; undefined: a gateway without room, holds and news does not sync. */
+  /** Pause after a sync; undefined if there is nothing to sync. */
   next(state: PaceState): number | undefined;
 }
 
-/** Why the gateway should sync before its time. */
+/** Reason to sync early. */
 export type SyncReason = 'short' | 'low';
 
-/** Pauses between syncs for the same need, and after failures. */
+/** First pause between syncs for the same need, and after a failure. It doubles each time. */
 const FIRST_PAUSE_MS = 250;
 const MAX_FAILURE_PAUSE_MS = 15_000;
 /** The longest pause after a failure while requests wait. */

@@ -1,55 +1,57 @@
 import type { NanoUsd } from '../money.ts';
 
 /**
- * The one message between a gateway and the authority. It states totals, never differences, so that it can be lost,
- * repeated and late. The names are short, as there is one row a budget in each message.
+ * The only message from a gateway to the authority. It states totals, never differences, so it may be lost, repeated or
+ * late. Names are short, because each message has a row per budget.
  */
 export interface SyncRow {
-  /** The budget. */
+  /** Budget id. */
   b: number;
-  /** The start of the period, UTC ms. */
+  /** Start of the period, UTC ms. */
   p: number;
-  /** The declared limit: what the gateway will not pass until it hears otherwise. */
+  /** Declared limit, which the gateway won't exceed until it gets an answer. */
   d: NanoUsd;
-  /** What it has spent in the period, in all. */
+  /** Total spend in the period. */
   s: NanoUsd;
-  /** The least that a waiting request lacks; 0: none waits. */
+  /** Minimum that a waiting request lacks; 0 if none waits. */
   n: NanoUsd;
-  /** What it would like on top of the declared limit. */
+  /** Desired amount above the declared limit. */
   w: NanoUsd;
-  /** The offline reserve that it keeps, at most what it was granted; undefined: all that is left of it. */
+  /** Offline reserve that it keeps, at most the granted reserve; undefined: all that is left. */
   o?: NanoUsd;
-  /** What a small request would have needed, where one was refused since the last message: for `budget.exceeded`. */
+  /**
+   * Amount that a small request would have needed, if one was refused since the last message; for `budget.exceeded`.
+   */
   f?: NanoUsd;
 }
 
 export interface SyncMessage {
   gateway: number;
-  /** Of the running daemon: the authority refuses messages of an older one. */
+  /** Nonce of the current daemon; the authority refuses messages of an earlier one. */
   nonce: string;
   seq: number;
   rows: SyncRow[];
 }
 
-/** How a budget stands at the authority, as one gateway hears it. */
+/** A budget's state at the authority, for one gateway. */
 export interface Standing {
   b: number;
   p: number;
   /** The gateway's new limit for the period. */
   l: NanoUsd;
-  /** The offline reserve: what it may spend above the limit while the authority is unreachable. */
+  /** Offline reserve: amount that the gateway may spend above the limit while the authority is unreachable. */
   o: NanoUsd;
-  /** The cap, less all that is granted. */
+  /** The cap minus all grants. */
   left: NanoUsd;
-  /** The cap, less all that is reported as spent. */
+  /** The cap minus all reported spend. */
   unspent: NanoUsd;
-  /** Money is short: gateways return what no request holds. */
+  /** Money is short: gateways return money that no request holds. */
   tight: boolean;
-  /** A request has lately lacked what others hold. */
+  /** A request recently lacked money that other gateways hold. */
   starved: boolean;
-  /** How many gateways have lately synced. */
+  /** Number of gateways that synced recently. */
   active: number;
-  /** The period that runs by the authority's clock, and its end, UTC ms. */
+  /** Start and end of the current period by the authority's clock, UTC ms. */
   running: number;
   ends: number;
 }
@@ -59,18 +61,18 @@ export interface SyncAnswer {
   /** The authority's time, UTC ms. */
   now: number;
   rows: Standing[];
-  /** Rises when an admin changes a budget. */
+  /** Increases when an admin changes a budget. */
   config: number;
-  /** Changes when another server took over, which may have lost commits. */
+  /** Changes after a failover; the new server may have lost commits. */
   incarnation: string;
-  /** It took over, and grants nothing until an admin says that all have reported. */
+  /** After a failover, nothing is granted until an admin confirms that all gateways have reported. */
   frozen: boolean;
-  /** Rises when a key of the team is created or revoked. */
+  /** Increases when a team key is created or revoked. */
   keys: number;
   sync_after_ms: number;
 }
 
-/** Why the authority did not look at a message. */
+/** Reason why the authority rejected a message. */
 export interface SyncRefusal {
   error: 'stale' | 'fenced' | 'left' | 'forgotten';
 }

@@ -31,31 +31,31 @@ export interface SyncAgentOptions {
   identity: GatewayIdentity;
   demands: Demands;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** Room may have come: those who wait try again. */
+  /** Called after each sync: waiting requests try again, since there may be room. */
   onAnswer: () => void;
-  /** This gateway leaves: the last moment at which the authority listens. */
+  /** Called before this gateway leaves, while the authority still accepts its messages. */
   onLeaving?: () => Promise<void>;
-  /** An answer named the version of the team's keys; the message was sent at `sentAt`, UTC ms. */
+  /** Called with the team's key version in an answer; `sentAt` is when the message was sent, UTC ms. */
   onKeysVersion: (version: number, sentAt: number) => void;
 }
 
-/** Asks the authority for what requests will need, ahead of it where that can be foreseen. */
+/** Requests money from the authority for this gateway's requests, ahead of need if possible. */
 export interface SyncAgent {
   start(): void;
-  /** The team's configuration has this version: budgets may have come or gone. */
-  heardConfig(version: number): Promise<void>;
-  /** Stops after the sync that runs, and returns all money if this gateway leaves. */
+  /** Notes the version of the team's configuration, and reads the budgets if it changed. */
+  noteConfig(version: number): Promise<void>;
+  /** Stops after the current sync. `isLeaving` returns all money. */
   stop(options?: { isLeaving?: boolean }): Promise<void>;
   syncNow(): void;
-  /** Returns all money as requests end, and leaves the team. Throws if the authority can't be told. */
+  /** Returns all money as requests end, then leaves the team. Throws if the authority can't be reached. */
   leave(): Promise<void>;
 }
 
-/** How often a gateway that leaves looks whether its requests have ended. */
+/** Poll interval of a leaving gateway, until its requests have ended. */
 const LEAVE_EVERY_MS = 250;
 const LEAVE_TRIES = 120;
 
-/** One gateway's conversation with the authority: one message at a time, each with the totals of its own time. */
+/** Syncs one gateway with the authority: one message at a time, each with current totals. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one conversation
 export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer, onKeysVersion } =
@@ -63,7 +63,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   const { onLeaving = async () => {} } = options;
   const books = createSyncBooks({ db, clock, teamClock, demands });
   let seq = 0;
-  /** The nonce that the authority knows; undefined: not introduced yet. */
+  /** This daemon's nonce at the authority; undefined before `introduce`. */
   let nonce: string | undefined;
   let running: Promise<void> | undefined;
   let due: { at: number; cancel: () => void } | undefined;
@@ -112,26 +112,28 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     onAnswer();
   }
 
-  /** Tells the authority of this daemon. The nonce is kept before it is sent: this daemon may die in between. */
+  /**
+   * Registers this daemon at the authority. Saves the nonce before sending it, because this daemon may die in between.
+   */
   async function introduce(): Promise<string> {
     const next = newId('nonce', random);
     const old = await ledger.writeBudgets(() => {
       const known = readMembership(db);
       if (!known) throw new StoppedError('this gateway left its team');
-      // The authority may have heard of a daemon that died before it knew so.
+      // The authority may know a daemon that died before it got the answer.
       setNextNonce(db, known.nextNonce ?? next);
       return known;
     });
-    const said = old.nextNonce ?? next;
-    if ((await authority.hello(identity, { old: old.nonce, next: said })) !== 'ok') {
+    const sentNonce = old.nextNonce ?? next;
+    if ((await authority.hello(identity, { old: old.nonce, next: sentNonce })) !== 'ok') {
       await stopFor(COPIED, markCopy);
     }
     await ledger.writeBudgets(() => confirmNonce(db));
     seq = 0;
-    // A nonce that was kept may have been used: it fences nobody.
-    if (said !== next) return introduce();
+    // A saved nonce may have been used already, so it fences nobody.
+    if (sentNonce !== next) return introduce();
     await refreshConfig();
-    return said;
+    return sentNonce;
   }
 
   async function refreshConfig(): Promise<void> {
@@ -141,7 +143,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
 
   async function apply(answer: SyncAnswer, rows: readonly SyncRow[]): Promise<void> {
     if (answer.seq !== seq) return;
-    teamClock.heard(answer.now);
+    teamClock.set(answer.now);
     const offsetMs = teamClock.offsetMs() ?? 0;
     const { incarnation, frozen } = answer;
     const before = readMembership(db);
@@ -168,14 +170,14 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   async function handleRefusal({ error }: SyncRefusal): Promise<void> {
     if (error === 'fenced') return stopFor(COPIED, markCopy);
     if (error === 'left') return stopFor('this gateway left its team. To join again: gw team join URL');
-    // It comes back, or the server knows a later message: both begin anew.
+    // A forgotten gateway comes back, or the server has a later message: in both cases, register again.
     nonce = undefined;
     throw new Error(
       error === 'forgotten' ? 'the team had forgotten this gateway' : `the team refused a message: ${error}`,
     );
   }
 
-  /** No money of the team may be used here any more. */
+  /** Stops for good and voids all of the team's money here. */
   async function stopFor(reason: string, mark?: (db: Db) => void): Promise<never> {
     isStopped = true;
     await ledger.writeBudgets(() => {
@@ -221,7 +223,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
       demands.onReason((reason) => schedule(pace.pauseFor(reason, clock.monotonic() - lastAt)));
       schedule(0);
     },
-    async heardConfig(version) {
+    async noteConfig(version) {
       if (!isStopped && nonce !== undefined && version !== readMembership(db)?.configVersion)
         await refreshConfig();
     },
@@ -251,7 +253,6 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
 const COPIED =
   'another copy of this state directory speaks for this gateway. To make this one a gateway of its own: gw team join URL';
 
-/** The agent does not go on. */
 class StoppedError extends Error {}
 
 const fraction = (random: Random): number => random(4).readUInt32BE() / 2 ** 32;

@@ -10,17 +10,17 @@ import type { Demand } from './policy.ts';
 import type { Standing, SyncAnswer, SyncRow } from './protocol.ts';
 import type { TeamClock } from './team-clock.ts';
 
-/** What messages are made of and answers change. Each function runs within a transaction of the ledger. */
+/** Composes messages from the local limits and applies answers to them. Call within a ledger transaction. */
 export interface SyncBooks {
-  /** Lowers the local limits to what the message declares, and returns its rows. */
+  /** Composes a message: lowers the local limits to the declared ones and returns the rows. */
   compose(options: { isLeaving: boolean }): SyncRow[];
   apply(rows: readonly SyncRow[], answer: SyncAnswer): void;
   forgetHeard(): void;
-  /** Nothing granted may be used any more. */
+  /** Voids all grants. */
   voidAll(): void;
-  /** Whether the last answer gave waiting requests what they asked for. */
+  /** Whether the last answer granted all that waiting requests need. */
   wasNeedMet(): boolean;
-  /** Whether the authority knows all, and nothing is held or left to return here. */
+  /** Whether the authority's figures are up to date, and nothing is held or left to return here. */
   isSettled(): boolean;
 }
 
@@ -37,7 +37,7 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
   const selectLive = db.prepare<[], BudgetTerms>(
     `${SELECT_TERMS} WHERE b.team_budget_id IS NOT NULL AND b.removed_at IS NULL`,
   );
-  /** By the team's id of a budget. */
+  /** By the team's budget id. */
   const standings = new Map<number, Standing>();
   let localIds = new Map<number, number>();
   let isNeedMet = true;
@@ -83,7 +83,7 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
       for (const row of answer.rows) {
         const sent = rows.find(({ b, p }) => b === row.b && p === row.p);
         if (sent && row.l - sent.d < sent.n) isNeedMet = false;
-        // A slice of the next period, or what is left of an old one.
+        // A slice of the next period, or the remainder of a past one.
         if (row.p !== row.running || row.running > answer.now || !sent) continue;
         standings.set(row.b, row);
         const local = localIds.get(row.b);
@@ -105,36 +105,36 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
   };
 }
 
-/** A budget of the team that counts requests. */
+/** An active team budget. */
 interface LiveBudget {
   /** The team's id. */
   id: number;
-  /** The running period by the team's clock, and its end by it; UTC ms. */
+  /** Start and end of the current period by the team's clock, UTC ms. */
   start: number;
   ends: number;
   demand: Demand;
-  /** What a waiting request needs; 0: none waits. */
+  /** Amount that a waiting request needs; 0 if none waits. */
   need: number;
-  /** What a small request would have needed, if one was refused. */
+  /** Amount that a small request would have needed, if one was refused. */
   refused?: number | undefined;
 }
 
 interface ComposeOptions {
   accounts: readonly LimitedAccount[];
   budgets: readonly LiveBudget[];
-  /** By the team's id of a budget. */
+  /** By the team's budget id. */
   standings: ReadonlyMap<number, Standing>;
   /** By the team's clock, UTC ms. */
   teamNow: number;
-  /** By this machine's monotonic clock. */
+  /** By this machine's monotonic clock, ms. */
   nowMs: number;
   isLeaving?: boolean;
 }
 
-/** The next period's slice is asked for so long before it starts. */
+/** The next period's slice is requested this long before the period starts. */
 const EARLY_MS = 55_000;
 
-/** The rows of a message: each budget by what its own requests have needed. */
+/** Rows of a message, from each budget's own demand. */
 export function composeMessage(options: ComposeOptions): SyncRow[] {
   const { accounts, budgets, standings, teamNow, nowMs, isLeaving = false } = options;
   const live = new Map(budgets.map((budget) => [budget.id, budget]));
@@ -143,7 +143,7 @@ export function composeMessage(options: ComposeOptions): SyncRow[] {
     const own = accounts.filter(({ budgetId }) => budgetId === id);
     const budget = live.get(id);
     if (!budget) {
-      // Removed from the team: what it has is returned, and what it spends yet is reported.
+      // Removed from the team: return its money and report its remaining spend.
       rows.push(
         ...messageRows({ accounts: own, running: new Map(), standings, demand: IDLE, nowMs, isLeaving }),
       );
@@ -161,7 +161,7 @@ export function composeMessage(options: ComposeOptions): SyncRow[] {
     }
     if (next)
       rows.push(
-        // What is short in this period is not in the next.
+        // A shortage in this period doesn't affect the next.
         ...messageRows({
           ...common,
           accounts: [next],

@@ -1,19 +1,18 @@
 import type { Clock } from '../clock.ts';
 
-/** The authority's time, by what was last heard of it. Between two answers it never moves back. */
+/** The authority's time, from its last answer. Never moves back between answers. */
 export interface TeamClock {
   /** UTC ms. */
   now(): number;
-  /** The authority's time in an answer that has just come. */
-  heard(authorityMs: number): void;
-  /** How far this machine's wall clock is behind the authority's, ms; undefined: nothing heard yet. */
+  /** Sets the authority's time from an answer just received. */
+  set(authorityMs: number): void;
+  /** How far this machine's wall clock is behind the authority's, ms; undefined before the first answer. */
   offsetMs(): number | undefined;
 }
 
 /**
- * Goes by the wall clock and by the monotonic one, whichever is later: a wall clock that is put back does not bring a
- * past period again, and a machine that slept has the time that passed. `lastOffsetMs`: what a daemon before this one
- * had heard.
+ * Uses the later of the wall clock and the monotonic clock: setting the wall clock back doesn't reopen a past period,
+ * and time asleep counts. `lastOffsetMs`: the offset that an earlier daemon saved.
  */
 export function createTeamClock(clock: Pick<Clock, 'now' | 'monotonic'>, lastOffsetMs?: number): TeamClock {
   let wallOffset = lastOffsetMs;
@@ -24,10 +23,10 @@ export function createTeamClock(clock: Pick<Clock, 'now' | 'monotonic'>, lastOff
       latest = Math.max(latest, clock.now() + (wallOffset ?? 0), clock.monotonic() + monotonicOffset);
       return latest;
     },
-    heard(authorityMs) {
+    set(authorityMs) {
       wallOffset = authorityMs - clock.now();
       monotonicOffset = authorityMs - clock.monotonic();
-      // The authority is right: a wall clock that was years ahead must not be believed for years.
+      // The authority wins: a wall clock that was years ahead must not determine the time for years.
       latest = authorityMs;
     },
     offsetMs: () => wallOffset,

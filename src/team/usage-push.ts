@@ -13,24 +13,24 @@ export interface UsagePushOptions {
   authority: Pick<TeamAuthority, 'pushUsage'>;
   identity: GatewayIdentity;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** The authority refused: the next sync finds out why, and what to do. */
+  /** Called if the authority refuses the usage; the next sync finds the reason. */
   onRefused: () => void;
 }
 
-/** Tells the team what was used, by the hour. */
+/** Reports hourly usage to the team. */
 export interface UsagePush {
   start(): void;
-  /** Waits for the message under way. */
+  /** Waits for the current message. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 60_000;
-/** Between two messages of one that has much to tell, so that a sync gets through. */
+/** Pause between messages if there is a backlog, so that syncs get through. */
 const PAUSE_MS = 250;
-/** A gateway that leaves or stops waits for no more messages than these: hours are sent after the next start. */
+/** Limit of messages when a gateway leaves or stops. The rest is sent after the next start. */
 const LAST_BATCHES = 20;
 
-/** Sends a minute's changes each minute; after a time offline, what has gathered, a bounded message at a time. */
+/** Sends the changes once a minute; after time offline, sends the backlog in messages of bounded size. */
 export function createUsagePush(options: UsagePushOptions): UsagePush {
   const { clock, log } = options;
   let isStopped = true;
@@ -72,7 +72,7 @@ export function createUsagePush(options: UsagePushOptions): UsagePush {
   };
 }
 
-/** Sends what the team has not heard yet, before this gateway is away. Failures are left to the next start. */
+/** Sends unreported usage before this gateway goes away. After a failure, the next start sends it. */
 export async function pushLastUsage(options: UsagePushOptions): Promise<void> {
   try {
     for (let i = 0; i < LAST_BATCHES && (await pushUsageOnce(options)); i++);
@@ -81,11 +81,11 @@ export async function pushLastUsage(options: UsagePushOptions): Promise<void> {
   }
 }
 
-/** Sends one message. Returns whether there may be more to tell. Throws if the team can't be told. */
+/** Sends one message. Returns whether there may be more. Throws if the team can't be reached. */
 export async function pushUsageOnce(options: UsagePushOptions): Promise<boolean> {
   const { db, ledger, authority, identity, onRefused } = options;
   const membership = readMembership(db);
-  // Until the authority knows this daemon, it would take it for another one.
+  // Before this daemon is registered, the authority would take its messages for another daemon's.
   if (!membership || membership.nextNonce !== null || membership.gatewayId !== identity.gateway) return false;
   if (!hasTeamUsage(db)) return false;
   const batch = await ledger.writeApart(() => takeTeamUsage(db, membership));
@@ -95,7 +95,7 @@ export async function pushUsageOnce(options: UsagePushOptions): Promise<boolean>
     onRefused();
     throw new Error(`the team refused this gateway's usage: ${answer}`);
   }
-  // Only now: a daemon that dies before sends the same hours again.
+  // Noted only after success: a daemon that dies before this sends the same hours again.
   await ledger.writeApart(() => noteTeamUsage(db, batch));
   return true;
 }

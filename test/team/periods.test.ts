@@ -45,7 +45,7 @@ test('a period that has ended returns what no request holds, and what its reques
 test("the team's time goes on when this machine sleeps, and never back when its clock is set back", () => {
   const machine = { wall: 1_000_000, monotonic: 500 };
   const clock = createTeamClock({ now: () => machine.wall, monotonic: () => machine.monotonic });
-  clock.heard(2_000_000);
+  clock.set(2_000_000);
   expect([clock.now(), clock.offsetMs()]).toEqual([2_000_000, 1_000_000]);
   // It sleeps: the monotonic clock of some systems stands.
   machine.wall += 60_000;
@@ -57,6 +57,6 @@ test("the team's time goes on when this machine sleeps, and never back when its 
   // It was set years ahead: the next answer puts that right.
   machine.wall += 10 * 365 * DAY_MS;
   clock.now();
-  clock.heard(2_070_000);
+  clock.set(2_070_000);
   expect(clock.now()).toBe(2_070_000);
 });

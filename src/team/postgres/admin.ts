@@ -2,7 +2,7 @@ import type { TeamAdmin, TeamConfig, TeamKeys, TeamMember, TeamStatus, TeamWebho
 import { callsOf } from './authority.ts';
 import { createConnection, parseTeamUrl } from './connect.ts';
 
-/** What an admin's role may do. Throws GwError 400 for a bad URL. */
+/** Admin operations over PostgreSQL. Throws GwError 400 for a bad URL. */
 export function createPostgresAdmin(url: string): TeamAdmin {
   const connection = createConnection(parseTeamUrl(url));
   const call = callsOf(connection);

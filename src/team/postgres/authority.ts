@@ -18,7 +18,7 @@ import type { SyncAnswer, SyncRefusal } from '../protocol.ts';
 import { createConnection, parseTeamUrl, type TeamConnection } from './connect.ts';
 import { lacksRight } from './failures.ts';
 
-/** Calls a function of the schema and returns its value. */
+/** Calls a function in the team's schema and returns its value. */
 export type Call = <T>(name: string, ...values: readonly unknown[]) => Promise<T>;
 
 export function callsOf({ place, query }: TeamConnection): Call {
@@ -29,7 +29,7 @@ export function callsOf({ place, query }: TeamConnection): Call {
   };
 }
 
-/** The authority over PostgreSQL. Connects with the first call. Throws GwError 400 for a bad URL. */
+/** The authority in PostgreSQL. Connects on the first call. Throws GwError 400 for a bad URL. */
 export function createPostgresAuthority(url: string): TeamAuthority {
   const connection = createConnection(parseTeamUrl(url));
   const call = callsOf(connection);
@@ -73,7 +73,7 @@ export function createPostgresAuthority(url: string): TeamAuthority {
   };
 }
 
-/** Where the columns there have other names. */
+/** Columns with other names in PostgreSQL. */
 const COLUMNS: Record<string, string> = { key: 'key_label', cost_nano_usd: 'cost', saved_nano_usd: 'saved' };
 
 function usageRow(row: TeamUsageRow) {

@@ -6,7 +6,7 @@ import { isLoopback } from '../../loopback.ts';
 import { otherVersion, type Place, teamError, unreachable } from './failures.ts';
 import { SCHEMA_VERSION } from './migrations.ts';
 
-/** Below it, functions that the schema uses are missing. */
+/** Earlier versions lack functions that the schema uses. */
 const MIN_SERVER = 140_000;
 const TIMEOUT_MS = 5_000;
 const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,40}$/;
@@ -20,7 +20,7 @@ export interface TeamUrl {
 
 /**
  * Parses `postgres://user:password@host:port/database?sslmode=...&sslrootcert=FILE&schema=NAME`. Without sslmode, any
- * host but this machine has to show a certificate that verifies. Throws GwError 400.
+ * host except this machine needs a certificate that verifies. Throws GwError 400.
  */
 export function parseTeamUrl(text: string): TeamUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -93,14 +93,14 @@ function readCertificate(file: string): string {
   }
 }
 
-/** A URL as it may be shown. */
+/** The URL for display. */
 function withoutPassword(text: string): string {
   return text.replace(/^(\w+:\/\/[^/@:]*):.*@/, '$1:***@');
 }
 
-/** Opens a connection, and checks nothing but that PostgreSQL is new enough. Throws GwError. */
+/** Opens a connection and checks only PostgreSQL's version. Throws GwError. */
 export async function openClient({ place, config }: TeamUrl): Promise<Client> {
-  // Loaded by the first connection: a gw without a team never loads it.
+  // Loaded on the first connection, so never without a team.
   const { default: pg } = await import('pg');
   const types = {
     getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -108,7 +108,7 @@ export async function openClient({ place, config }: TeamUrl): Promise<Client> {
       oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
   };
   const client = new pg.Client({ ...config, types: types as typeof pg.types });
-  // Without a listener, a lost connection ends the process. The next query reports it.
+  // Without a listener, a lost connection ends the process. The next query reports the loss.
   client.on('error', () => {});
   try {
     await client.connect();
@@ -128,20 +128,20 @@ export async function openClient({ place, config }: TeamUrl): Promise<Client> {
   }
 }
 
-/** Runs statements against one PostgreSQL, over one connection at a time. */
+/** Runs statements on one PostgreSQL server, over one connection at a time. */
 export interface TeamConnection {
   place: Place;
-  /** The rows. Throws GwError. */
+  /** Returns the rows. Throws GwError. */
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 interface IdleOptions {
-  /** Closes the connection after so long without a query; the next one opens another. */
+  /** Closes the connection after this long without a query; the next query opens a new one. */
   idleMs?: number;
 }
 
-/** Connects with the first query. Checks the schema's version for each connection. */
+/** Connects on the first query. Checks the schema's version on each connection. */
 export function createConnection(url: TeamUrl, { idleMs = 30_000 }: IdleOptions = {}): TeamConnection {
   const { place } = url;
   let opening: Promise<Client> | undefined;
@@ -166,7 +166,7 @@ export function createConnection(url: TeamUrl, { idleMs = 30_000 }: IdleOptions 
       () => {},
     );
   };
-  /** A server that restarts ends idle connections: then the next query opens another. */
+  /** A restarting server closes idle connections; the next query then opens a new one. */
   const openAnew = () => {
     const mine = open();
     const forget = () => {
@@ -187,7 +187,7 @@ export function createConnection(url: TeamUrl, { idleMs = 30_000 }: IdleOptions 
       return rows;
     } catch (error) {
       const failure = teamError(error, place);
-      // The state of the connection is unknown, or it leads to a server that has become a standby.
+      // The connection's state is unknown, or its server has become a standby.
       if (opening === mine && mayBeBroken(error, failure.code)) drop();
       throw failure;
     } finally {
@@ -199,7 +199,7 @@ export function createConnection(url: TeamUrl, { idleMs = 30_000 }: IdleOptions 
     query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
       clearTimeout(timer);
       running++;
-      // One at a time: the driver's own queue is deprecated, and its timeout would count the wait.
+      // One query at a time: the driver's own queue is deprecated, and its timeout would include the wait.
       const result = previous.then(() => run<Row>(text, values));
       previous = result.then(
         () => {},

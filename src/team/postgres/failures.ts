@@ -1,6 +1,6 @@
 import { GwError } from '../../errors.ts';
 
-/** Where a connection goes, for messages: never the password. */
+/** Target of a connection, for messages; excludes the password. */
 export interface Place {
   host: string;
   port: number;
@@ -9,7 +9,7 @@ export interface Place {
   schema: string;
 }
 
-/** The authority can't be asked now; another try may succeed. */
+/** Temporary failure: a later attempt may succeed. */
 export function unreachable(place: Place, why: string, cause?: unknown): GwError {
   return new GwError(
     `The team's PostgreSQL at ${place.host}:${place.port} can't be reached: ${why}. Check that it runs and that this machine can reach it, then try again`,
@@ -22,7 +22,7 @@ const forbidden = (message: string, cause?: unknown) =>
 const misfit = (message: string, code: string, cause?: unknown) =>
   new GwError(message, { status: 500, type: 'api_error', code, cause });
 
-/** The server's schema is of another version than this gw. */
+/** The server's schema version differs from this gw's. */
 export function otherVersion(found: number, known: number): GwError {
   return found > known
     ? misfit(
@@ -56,7 +56,7 @@ export function lacksRight(
   );
 }
 
-/** What PostgreSQL or the driver reported, as an error that says what to do. */
+/** Converts an error of PostgreSQL or the driver to one that says what to do. */
 export function teamError(error: unknown, place: Place): GwError {
   if (error instanceof GwError) return error;
   const { code = '', message } = error as { code?: string; message: string };
@@ -110,7 +110,7 @@ export function teamError(error: unknown, place: Place): GwError {
   }
 }
 
-/** A role that may use the schema is a member; what it lacks then is another kind's. */
+/** The group to grant: `member` if the role can't use the schema, else the group that may call the function. */
 function kindFor(message: string): 'member' | 'courier' | 'admin' {
   const [, name] = /for function (\w+)/.exec(message) ?? [];
   if (name === undefined) return 'member';
@@ -136,7 +136,7 @@ function tlsError(code: string, message: string, place: Place, cause: unknown): 
 function networkError(code: string, message: string, place: Place, cause: unknown): GwError {
   const network = PLAIN_NETWORK[code];
   if (network) return unreachable(place, network, cause);
-  // Class 08: connection; 53: resources; 57: the server is going down or coming up.
+  // Class 08: connection; 53: resources; 57: the server is shutting down or starting.
   if (/^(08|53|57)/.test(code) || code.length !== 5) return unreachable(place, message, cause);
   return misfit(`The team's PostgreSQL answered: ${message} (${code})`, 'team_failed', cause);
 }

@@ -12,17 +12,16 @@ export interface NewTeam {
 
 export type InstallResult =
   | { outcome: 'created' | 'upgraded' | 'current'; schema: string; detectsFailover: boolean }
-  /** The role may not create roles or schemas: somebody who may runs this. */
+  /** The role may not create roles or schemas; a privileged role has to run `sql`. */
   | { outcome: 'needs_rights'; user: string; sql: string };
 
 /**
- * Creates the schema and the roles, or brings them to this version. Two of these at once run one after the other. Throws
- * GwError.
+ * Creates the schema and the roles, or upgrades them to this version. Concurrent runs are serialized. Throws GwError.
  */
 export async function installTeam(url: string, team: NewTeam): Promise<InstallResult> {
   const target = parseTeamUrl(url);
   const { schema, user } = target.place;
-  // A migration may take longer than a query of the daemon.
+  // A migration may exceed the daemon's query timeout.
   const client = await openClient({ ...target, config: { ...target.config, query_timeout: 600_000 } });
   try {
     const found = await versionOf(client, schema);
@@ -33,7 +32,7 @@ export async function installTeam(url: string, team: NewTeam): Promise<InstallRe
     }
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await client.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`${schema}.install`]);
-    // Another gw may have installed it while this one waited.
+    // Another gw may have installed the schema in the meantime.
     const before = await versionOf(client, schema);
     await client.query(before === 0 ? installSql(schema, team) : upgradeSql(schema, before));
     await client.query('COMMIT');
@@ -47,7 +46,7 @@ export async function installTeam(url: string, team: NewTeam): Promise<InstallRe
   }
 }
 
-/** 0: there is no schema yet. */
+/** The installed version; 0 if there is no schema. */
 async function versionOf(client: Client, schema: string): Promise<number> {
   const { rows } = await client.query<{ found: boolean }>(
     "SELECT to_regproc($1) IS NOT NULL AND has_schema_privilege($2, 'USAGE') AS found FROM pg_namespace WHERE nspname = $2",
@@ -82,13 +81,12 @@ async function detects(client: Client, schema: string): Promise<boolean> {
   return rows[0]?.status.detectsFailover === true;
 }
 
-/** The whole installation as SQL. */
 function installSql(schema: string, { name, timezone }: NewTeam): string {
   const [quotedName, quotedZone] = [quoted(name), quoted(timezone)];
   return [
     sqlOf('roles.sql', schema),
     upgradeSql(schema, 0, [
-      // Some hosts forbid these functions: then a failover has to be told by hand.
+      // Some hosts forbid these functions; an admin then has to report failovers.
       `DO $$ DECLARE incarnation text := 'manual'; BEGIN
   BEGIN incarnation := ${schema}.incarnation_now(); EXCEPTION WHEN OTHERS THEN NULL; END;
   INSERT INTO ${schema}.team (name, timezone, incarnation) VALUES (${quotedName}, ${quotedZone}, incarnation);

@@ -3,13 +3,13 @@ import { FILES } from '../../version.ts';
 
 const FOLDER = new URL('team/postgres/', FILES);
 
-/** The SQL of a file of this folder, for a schema of any name. */
+/** Reads an SQL file of this folder, with the schema's name replaced. */
 export function sqlOf(file: string, schema: string): string {
   const text = readFileSync(new URL(file, FOLDER), 'utf8');
   return text.replaceAll('gw_team', schema);
 }
 
-/** The schema's version that this gw speaks: the number of its last migration. */
+/** The schema version of this gw: the number of the last migration. */
 export const SCHEMA_VERSION = 6;
 
 /** The migrations after a version, in order. */
