@@ -1,8 +1,8 @@
 import { namesIn } from './tiers.ts';
 
 /**
- * The aliases of a loop that `name` leads into, such as `a, b, a`; undefined if there is none. An alias that names itself
- * beside other models is no loop: its own name means the model there.
+ * A loop of aliases that contains `name`, such as `a, b, a`; undefined if there is none. An alias that names itself
+ * beside other models is no loop: there, its name means the model.
  */
 export function aliasLoop(name: string, aliases: Readonly<Record<string, string>>): string[] | undefined {
   const own = namesIn(aliases[name] ?? '');
@@ -22,7 +22,7 @@ export function aliasLoop(name: string, aliases: Readonly<Record<string, string>
   return search(name, [name]);
 }
 
-/** Why an alias is refused: the whole loop. */
+/** Error message with the whole loop. */
 export function loopMessage(loop: readonly string[]): string {
   return loop.length === 2
     ? `the alias "${loop[0]}" stands for nothing but itself`

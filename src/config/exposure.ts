@@ -2,7 +2,7 @@ import { isLoopback } from '../loopback.ts';
 import type { Settings } from './settings.ts';
 import { speaksTls, type TlsSettings } from './tls.ts';
 
-/** Says what a gw that listens beyond this machine opens; undefined on loopback. */
+/** Warning for a gw that other machines can reach; undefined on loopback. */
 export function exposureOf(settings: TlsSettings & Pick<Settings, 'host'>, port: number): string | undefined {
   const { host } = settings;
   if (isLoopback(host)) return undefined;

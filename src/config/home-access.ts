@@ -8,7 +8,7 @@ const OTHERS_WRITE = 0o022;
 const OTHERS_ENTER = 0o011;
 const STICKY = 0o1000;
 
-/** A file or directory of gw's that other users can write to or replace. */
+/** A file or directory of gw that other users can write to or replace. */
 export interface OpenPath {
   path: string;
   message: string;
@@ -16,8 +16,8 @@ export interface OpenPath {
 }
 
 /**
- * Finds what other users could change in gw's directory: the directory itself, its files, and the parents through which
- * it could be replaced. Windows has no such modes.
+ * Finds paths that other users could change: gw's directory, its files, and the parents through which the directory
+ * could be replaced. Windows has no such modes.
  */
 export function pathsOthersMayWrite(paths: Paths, user = process.getuid?.()): OpenPath[] {
   if (user === undefined) return [];
@@ -38,7 +38,7 @@ export function pathsOthersMayWrite(paths: Paths, user = process.getuid?.()): Op
   ].filter((each) => each !== undefined);
 }
 
-/** Throws SettingError if other users may write to gw's directory, in which keys and caps are. */
+/** Throws SettingError if other users may write to gw's directory, which contains keys and caps. */
 export function refuseInsecureHome(paths: Paths): void {
   const [found] = pathsOthersMayWrite(paths);
   if (!found) return;
@@ -62,7 +62,7 @@ function openPath(path: string, user: number, allowed = 0): OpenPath | undefined
   return { path, message: `other users may write to ${path}`, mend: `chmod go-w ${quoted}` };
 }
 
-/** The parents of a directory, the nearest first, up to the first that other users can't enter. */
+/** Parents of a directory, nearest first, up to the first that other users can't enter. */
 function parentsOf(path: string): string[] {
   const parent = dirname(path);
   if (parent === path) return [];

@@ -7,10 +7,10 @@ export interface HostNames extends Written {
   names: readonly string[];
 }
 
-/** Letters, digits, `-` and `_` between dots: no wildcard, which would let a page of any site in, and no port. */
+/** Letters, digits, `-` and `_` between dots. No port, and no wildcard, which would admit pages of any site. */
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
 
-/** Parses names separated by commas or spaces, or a list of them. Throws SettingError. */
+/** Parses names separated by commas or spaces, or a JSON array. Throws SettingError. */
 export function parseHostNames(value: unknown): HostNames {
   const names = listOf(value, 'host names').map(parseName);
   return { names, written: names.join(',') };

@@ -1,7 +1,7 @@
 import { jsonOf } from './json-of.ts';
 import { SettingError } from './setting-error.ts';
 
-/** The parts of a list, which is a JSON array, its text, or words separated by commas or spaces. Throws SettingError. */
+/** Elements of a list: an array, JSON text of an array, or words separated by commas or spaces. Throws SettingError. */
 export function listOf(value: unknown, what: string): unknown[] {
   const list = typeof value === 'string' && value.trim().startsWith('[') ? jsonOf(value) : value;
   const parts = typeof list === 'string' ? list.split(/[\s,]+/) : list;

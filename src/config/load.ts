@@ -15,15 +15,15 @@ import {
 import { readSettingsText, type SettingsText } from './settings-file.ts';
 import type { Written } from './written.ts';
 
-/** The effective settings, and where each came from. */
+/** The effective settings and the origin of each. */
 export interface LoadedSettings {
   settings: Settings;
   origins: Record<ScalarKey, Origin>;
-  /** What is wrong in the file, as messages with its place; bad settings have their defaults. */
+  /** Problems in the file, each with its position. Invalid settings have their defaults. */
   problems: string[];
-  /** Settings in the file that this version has no longer; they are ignored. */
+  /** Settings in the file that this version has removed and ignores. */
   retired: string[];
-  /** Paths in the file at which gw has no setting. */
+  /** Paths in the file that are no settings. */
   unknown: string[][];
 }
 
@@ -35,8 +35,8 @@ export interface LoadOptions {
 }
 
 /**
- * Loads the settings. A flag overrides the environment, which overrides the file, which overrides the default. A bad
- * flag or environment value throws SettingError; whatever is wrong in the file is reported as a problem.
+ * Loads the settings. A flag overrides the environment, which overrides the file, which overrides the default. Throws
+ * SettingError for a bad flag or environment value; reports anything wrong in the file as a problem.
  */
 export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): LoadedSettings {
   const text = readSettingsText(file);
@@ -59,14 +59,14 @@ export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): Loade
   return { settings, origins, problems, retired, unknown };
 }
 
-/** As `loadSettings`, for a start of gw: throws SettingError if anything is wrong in the file. */
+/** Like `loadSettings`, for the start of gw: throws SettingError if anything in the file is wrong. */
 export function loadSoundSettings(options: LoadOptions): LoadedSettings {
   const loaded = loadSettings(options);
   refuseProblems(loaded);
   return loaded;
 }
 
-/** Throws SettingError with the problems, if there are any. */
+/** Throws SettingError if there are problems. */
 export function refuseProblems({ problems }: Pick<LoadedSettings, 'problems'>): void {
   if (problems.length === 0) return;
   throw new SettingError(`gw does not start, since it cannot use all settings:\n${problems.join('\n')}`);
@@ -96,7 +96,7 @@ function lookUp(key: ScalarKey, { text, env, flags }: Sources): { value: unknown
     : { value: inFile, origin: 'config' };
 }
 
-/** The value in the file; undefined if there is none, or a bad one. It is checked even where it is overridden. */
+/** The value in the file; undefined if it is missing or bad. Validated even if it is overridden. */
 function fromFile(key: ScalarKey, text: SettingsText): unknown {
   const value = atPath(text.stored, key);
   if (value === undefined) return undefined;
@@ -108,7 +108,7 @@ function fromFile(key: ScalarKey, text: SettingsText): unknown {
   }
 }
 
-/** The value at a dotted path: conf stores `admission.max_wait_ms` as nested objects. */
+/** The value at a dotted path; conf stores `admission.max_wait_ms` as nested objects. */
 function atPath(object: Record<string, unknown>, path: string): unknown {
   let value: unknown = object;
   for (const part of path.split('.')) {
@@ -165,7 +165,7 @@ const accepts = (parse: (value: unknown) => unknown) => (value: unknown) => {
   }
 };
 
-/** The fields of a provider, and the values that they accept. */
+/** Fields of a provider, with a check of their values. */
 const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknown) => boolean } = {
   baseUrl: isText,
   keyEnv: isText,
@@ -176,7 +176,7 @@ const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknow
 
 const VALUES = new Set<string>([...SCALAR_KEYS, ...RETIRED_KEYS]);
 const MAP_NAMES = new Set<string>(MAP_KEYS);
-/** What holds settings: `admission` of `admission.max_wait_ms`. */
+/** Objects that contain settings, such as `admission` of `admission.max_wait_ms`. */
 const GROUPS = new Set(
   [...VALUES, ...MAP_NAMES].flatMap((key) => {
     const parts = key.split('.');
@@ -184,7 +184,7 @@ const GROUPS = new Set(
   }),
 );
 
-/** The paths at which the file has something that is no setting, such as a key in the wrong object. */
+/** Paths in the file that are no settings, such as a key in the wrong object. */
 function unknownKeys(stored: Record<string, unknown>): string[][] {
   return unknownIn(stored, []);
 }
@@ -192,7 +192,7 @@ function unknownKeys(stored: Record<string, unknown>): string[][] {
 function unknownIn(object: Record<string, unknown>, path: string[]): string[][] {
   return Object.entries(object).flatMap(([key, value]) => {
     const inner = [...path, key];
-    // A key with a dot in it is not the path that it looks like.
+    // A key that contains a dot is not a nested path.
     const name = key.includes('.') ? '' : inner.join('.');
     if (path.length === 0 && key === 'providers')
       return isObject(value) ? Object.entries(value).flatMap(unknownInProvider) : [inner];
@@ -209,7 +209,7 @@ function unknownInProvider([name, settings]: [string, unknown]): string[][] {
     .map((field) => ['providers', name, field]);
 }
 
-/** The message for a path that `unknownKeys` found. Says nothing of its value, which may be a key. */
+/** Message for a path from `unknownKeys`. Omits the value, which may be a key. */
 function misplaced(path: readonly string[]): string {
   const name = path.join('.');
   if (path[0] === 'providers' && path.length === 3)

@@ -1,7 +1,7 @@
 import { dollars, modelNames, OPTIMIZER_LEVELS, oneOf, share, tiers } from './values.ts';
 import type { Written } from './written.ts';
 
-/** Settings that hold a value for each name: `aliases.NAME`. */
+/** Settings with a value per name: `aliases.NAME`. */
 export const MAPS = {
   aliases: {
     parse: modelNames,

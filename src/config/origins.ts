@@ -7,10 +7,10 @@ export interface Origins extends Written {
   origins: readonly string[];
 }
 
-/** A scheme and a host, with a port if need be: no wildcard, path or user, and not the word `null`. */
+/** A scheme and a host with an optional port. No wildcard, path or user, and not the word `null`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9_-][a-z0-9._-]*)(?::\d{1,5})?$/;
 
-/** Parses origins separated by commas or spaces, or a list of them. Throws SettingError. */
+/** Parses origins separated by commas or spaces, or a JSON array. Throws SettingError. */
 export function parseOrigins(value: unknown): Origins {
   const origins = listOf(value, 'origins').map(parseOrigin);
   return { origins, written: origins.join(',') };

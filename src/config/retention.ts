@@ -9,7 +9,7 @@ export interface Retention extends Written {
 
 const DAY_MS = 86_400_000;
 
-/** Parses whole days such as `90d`, `forever` or `off`, which means the same. Throws SettingError. */
+/** Parses whole days such as `90d`, or `forever` or its synonym `off`. Throws SettingError. */
 export function parseRetention(value: unknown): Retention {
   if (value === 'forever' || value === 'off') return { written: 'forever', ms: undefined };
   const days = typeof value === 'string' ? Number(/^(\d{1,4})d$/.exec(value)?.[1]) : Number.NaN;

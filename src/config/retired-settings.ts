@@ -1,4 +1,4 @@
-/** Settings that gw had before this version: why each is gone, and what to do instead. */
+/** Removed settings: the reason, and what to do instead. */
 const RETIRED: Record<string, string> = {
   'routing.hedge':
     'gw asks a second target only after the first has failed. To give up on a slow stream sooner: gw config set routing.first_byte_timeout_ms MS',
@@ -8,14 +8,14 @@ const RETIRED: Record<string, string> = {
 
 export const RETIRED_KEYS: readonly string[] = Object.keys(RETIRED);
 
-/** Says that a setting is gone, why, and what to do instead; undefined for any other key. */
+/** Message for a removed setting; undefined for any other key. */
 export function retiredMessage(key: string): string | undefined {
   return Object.hasOwn(RETIRED, key)
     ? `${key} was removed in this version of gw: ${RETIRED[key]}`
     : undefined;
 }
 
-/** One line for whoever starts gw with retired settings in the file. */
+/** Warning at start if the file has removed settings. */
 export function ignoredMessage(keys: readonly string[], file: string): string {
   return `${file} sets ${keys.join(', ')}, which this version of gw has removed and ignores. See: gw doctor`;
 }

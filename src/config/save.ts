@@ -3,15 +3,14 @@ import { basename, dirname } from 'node:path';
 import { writing } from '../write-fault.ts';
 import { parsePrivate } from './secrets.ts';
 
-/** A JSON file of settings or credentials, opened for writing. A key is the path of its parts. */
+/** A JSON file of settings or credentials, open for writing. A key is an array of path segments. */
 export interface SettingsFile {
   set(path: string[], value: unknown): void;
   delete(path: string[]): void;
 }
 
 /**
- * Opens a JSON file for writing. conf writes it whole and atomically, with mode 0600. Commands that only read use
- * load.ts instead, which does not load conf.
+ * Opens a JSON file for atomic writes with mode 0600, by conf. Read-only commands use load.ts, which doesn't load conf.
  */
 export async function openSettingsFile(file: string): Promise<SettingsFile> {
   const { default: Conf } = await import('conf');
@@ -34,8 +33,8 @@ export async function openSettingsFile(file: string): Promise<SettingsFile> {
 }
 
 /**
- * A copy of the content that is about to be written. On a full disk, conf doesn't notice a short write and replaces the
- * file with half a file. Writing the copy first makes that fail before the file is touched.
+ * Copy of the content to be written. On a full disk, conf doesn't notice a short write and replaces the file with half
+ * a file. Writing the copy first fails before the file is touched.
  */
 function createSpare(file: string) {
   const path = `${file}.${process.pid}.new`;

@@ -3,10 +3,10 @@ import { reasonOf } from '../write-fault.ts';
 import { SettingError } from './setting-error.ts';
 import { lineAndColumn, parseBytes } from './settings-file.ts';
 
-/** Beside the keys of providers: the connection string of the team's database. No provider can have the name. */
+/** Name of the team database's connection string among the provider keys. No provider can have this name. */
 export const TEAM_URL = '@team';
 
-/** Reads a flat JSON file of keys by provider or project name. Empty if there is no such file; throws SettingError. */
+/** Reads a flat JSON file of keys by provider or project name. Empty if the file doesn't exist. Throws SettingError. */
 export function readSecrets(file: string): Record<string, string> {
   let content: string;
   try {
@@ -22,7 +22,7 @@ export function readSecrets(file: string): Record<string, string> {
   return secrets as Record<string, string>;
 }
 
-/** Parses a JSON object that may hold keys. JSON.parse's own message is dropped because it quotes the text. */
+/** Parses a JSON object that may contain keys. Drops JSON.parse's own message, which quotes the text. */
 export function parsePrivate(content: string, file: string): Record<string, unknown> {
   const bytes = Buffer.from(content);
   const parsed = parseBytes(bytes);

@@ -3,16 +3,16 @@ import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { JsonSyntaxError, scanObject } from '../json/scan.ts';
 
-/** The content of the settings file, and what is wrong with it. */
+/** The content of the settings file and its problems. */
 export interface SettingsText {
   stored: Record<string, unknown>;
   /** Messages that begin with `file:line:column`. */
   problems: string[];
-  /** Adds a problem of the setting at a path of keys. */
+  /** Adds a problem at a path of keys. */
   report(path: readonly string[], message: string): void;
 }
 
-/** Reads a settings file, which may not exist. Whatever makes it unusable is a problem; nothing is thrown. */
+/** Reads a settings file, which may not exist. Doesn't throw: whatever makes the file unusable becomes a problem. */
 export function readSettingsText(file: string): SettingsText {
   const problems: string[] = [];
   const none = { stored: {}, problems, report: () => {} };
@@ -40,14 +40,14 @@ export function readSettingsText(file: string): SettingsText {
   };
 }
 
-/** `12:3` for a byte offset; both count from 1. */
+/** Converts a byte offset to a position such as `12:3`; both numbers count from 1. */
 export function lineAndColumn(bytes: Buffer, offset: number): string {
   const before = bytes.toString('utf8', 0, offset).replace(/^\uFEFF/, '');
   const lines = before.split('\n');
   return `${lines.length}:${(lines.at(-1) ?? '').length + 1}`;
 }
 
-/** Parses a JSON object, or says what is wrong and where. No message quotes the text, which may hold keys. */
+/** Parses a JSON object, or returns the error and its offset. Messages don't quote the text, which may contain keys. */
 export function parseBytes(
   bytes: Buffer,
 ): { value: Record<string, unknown> } | { message: string; offset: number } {
@@ -85,7 +85,7 @@ interface Place {
   key: string;
 }
 
-/** Every key of the file's objects, objects in objects included. */
+/** All keys of the file's objects, including nested ones. */
 function* places(bytes: Buffer, path: string[] = [], base = 0): Generator<Place> {
   for (const { key, keyStart, start, end } of scanObject(bytes)) {
     const inner = [...path, key];
@@ -94,7 +94,7 @@ function* places(bytes: Buffer, path: string[] = [], base = 0): Generator<Place>
   }
 }
 
-/** JSON.parse takes the last of two equal keys, and loses the other. */
+/** Duplicate keys. JSON.parse silently keeps only the last one. */
 function duplicates(bytes: Buffer): Place[] {
   const seen = new Set<string>();
   return [...places(bytes)].filter(({ path }) => {

@@ -38,7 +38,7 @@ import type { Written } from './written.ts';
 export { SettingError } from './setting-error.ts';
 export { ownProxyAddress };
 
-/** Where a setting's value came from. Earlier ones win. */
+/** Origin of a setting's value, in descending precedence. */
 export type Origin = 'flag' | 'environment' | 'config' | 'default';
 
 /** Connection settings of a provider. */
@@ -46,11 +46,11 @@ export interface ProviderSettings {
   baseUrl?: string;
   /** Environment variable that holds the key. */
   keyEnv?: string;
-  /** The key is in the credentials file. */
+  /** Whether the key is in the credentials file. */
   keyStored?: boolean;
-  /** The API that the provider speaks. */
+  /** API of the provider. */
   wire?: 'openai' | 'anthropic';
-  /** The proxy to it, or `none`. */
+  /** Proxy for this provider, or `none`. */
   proxy?: string;
 }
 
@@ -97,15 +97,15 @@ export interface Settings {
   'retention.max_bytes': number;
   attribution: Switch;
   'log.level': LogLevel;
-  /** Alias -> model names, each of which may be another alias. */
+  /** Alias -> model names, which may be aliases too. */
   aliases: Record<string, string>;
-  /** Fees of providers' own tools, by the tool's name. */
+  /** Fees of server-side tools, by tool name. */
   fees: Record<string, Fee>;
-  /** The optimizer's level by project; overrides `optimizer.level`. */
+  /** Optimizer level by project; overrides `optimizer.level`. */
   'optimizer.projects': Record<string, OptimizerLevel>;
-  /** The tiers that gw chooses between, by requested model. */
+  /** Tiers by requested model. */
   tiers: Record<string, ModelTiers & Written>;
-  /** The share of a project's requests that goes to strong tiers; overrides the share of the tiers. */
+  /** Share of a project's requests that go to strong tiers; overrides the tiers' share. */
   'routing.shares': Record<string, Share>;
   providers: Record<string, ProviderSettings>;
 }
@@ -196,13 +196,13 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 60,
     parse: whole(0, 600),
     about:
-      'how many seconds a request waits for an answer where a budget asks (gw budget set --on-limit ask); at most half of what its client waits for a first byte',
+      'seconds that a request waits for approval if its budget asks (gw budget set --on-limit ask); at most half of the time that its client waits for a first byte',
   },
   'admission.min_output_tokens': {
     default: () => 256,
     parse: whole(1, 1_000_000),
     about:
-      'output that a request must be able to afford, or its own limit if that is less: down to this a limit is lowered to fit a budget; four times as much where the request has tools or asks for JSON',
+      'lowest output limit, in tokens, that gw sets to fit a request into a budget, unless the request itself sets a lower one; four times as much for requests with tools or JSON output',
   },
   'admission.max_tool_calls': {
     default: () => 5,
@@ -213,7 +213,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 25_000,
     parse: whole(0, 10_000_000),
     about:
-      "tokens that a round of code at Anthropic is held to add to the prompt, as no document limits them; 0 for whatever the model's context takes",
+      "tokens that gw reserves for the output of a round of code at Anthropic, which has no documented limit; 0 reserves the model's whole context",
   },
   'admission.service_tier': {
     default: () => 'default',

@@ -1,14 +1,14 @@
 import { SettingError } from './setting-error.ts';
 
-/** The two tiers that gw chooses between when this model is requested. */
+/** The two tiers behind a requested model. */
 export interface ModelTiers {
-  /** The models of the strong tier, in the syntax of an alias: `a, b | c`. */
+  /** Models of the strong tier, in alias syntax: `a, b | c`. */
   strong: string;
   /** The cheaper tier. */
   weak: { name: string; models: string };
-  /** Target share of requests for the strong tier, in [0,1]. Undefined: the router decides by score alone. */
+  /** Target share of requests for the strong tier, in [0,1]. Undefined if not set. */
   share: number | undefined;
-  /** Requests may go to a stronger model than the one they name. */
+  /** Whether requests may go to a stronger model than they name. */
   up: boolean;
 }
 
@@ -17,8 +17,9 @@ const TIER = /^([a-z][a-z0-9_-]{0,19})\s*:(.*)$/is;
 const STRONG = 'strong';
 
 /**
- * Parses the tiers of a model: `strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini; share=30%`.
- * Requests for a model of the cheaper tier go to the strong tier only if the text has `up`. Throws SettingError.
+ * Parses the tiers of a model, such as `strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini;
+ * share=30%`. Requests for a model of the cheaper tier go to the strong tier only if the text contains `up`. Throws
+ * SettingError.
  */
 export function parseTiers(text: string, model: string): ModelTiers {
   const tiersByName = new Map<string, string>();

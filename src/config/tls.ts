@@ -13,12 +13,12 @@ export interface TlsIdentity {
 
 export type TlsSettings = Pick<Settings, 'server.tls_cert' | 'server.tls_key'>;
 
-/** Whether gw speaks https itself. */
+/** Whether gw itself serves https. */
 export function speaksTls(settings: TlsSettings): boolean {
   return settings['server.tls_cert'] !== '' || settings['server.tls_key'] !== '';
 }
 
-/** Reads the files of the settings; undefined without any. Throws a GwError that says which file is wrong, and how. */
+/** Reads certificate and key; undefined if neither is set. Throws a GwError that names the bad file and the problem. */
 export function readTls(settings: TlsSettings, now: number): TlsIdentity | undefined {
   if (!speaksTls(settings)) return undefined;
   const { 'server.tls_cert': certFile, 'server.tls_key': keyFile } = settings;

@@ -1,4 +1,4 @@
-/** Readers of settings' values, which come as text or as JSON. Each throws SettingError. */
+/** Parsers of settings' values, which are text or JSON. Each throws SettingError. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
@@ -14,19 +14,19 @@ import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
 import type { Written } from './written.ts';
 
-/** Whether what is refused by default passes. */
+/** Whether to allow requests that gw refuses by default. */
 export const PASS_RULES = ['refuse', 'allow'] as const;
 export type PassRule = (typeof PASS_RULES)[number];
 
-/** Who may reach endpoints that no document known to gw describes. */
+/** Who may call endpoints that gw doesn't know. */
 export const UNLISTED_RULES = ['refuse', 'admin', 'allow'] as const;
 export type UnlistedRule = (typeof UNLISTED_RULES)[number];
 
-/** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
+/** Service tier at OpenAI and Azure for requests under a budget that don't set one. */
 export const SERVICE_TIER_RULES = ['default', 'account'] as const;
 export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
 
-/** Which hosts OpenRouter may choose for requests under a budget, by their price. */
+/** Hosts that OpenRouter may choose for requests under a budget, by price. */
 export const HOST_PRICE_RULES = ['listed', 'any'] as const;
 export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
 
@@ -35,7 +35,7 @@ export interface Share extends Written {
   share: number;
 }
 
-/** The fee of a provider's own tool. */
+/** Fee of a server-side tool. */
 export interface Fee extends Written {
   nanoUsd: NanoUsd;
 }
@@ -60,27 +60,27 @@ export function oneOf<T extends string>(choices: readonly T[]): (value: unknown)
 const SWITCHES = ['on', 'off'] as const;
 export type Switch = (typeof SWITCHES)[number];
 
-/** A switch; also accepts true and false. */
+/** Parses `on` or `off`; also accepts true and false. */
 export function onOrOff(value: unknown): Switch {
   if (value === true || value === 'true') return 'on';
   if (value === false || value === 'false') return 'off';
   return oneOf(SWITCHES)(value);
 }
 
-/** A text that is not blank. JSON is a mistake where one text is asked for, and is refused. */
+/** Non-blank text. Refuses JSON, which is a mistake here. */
 export function text(value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '' && !isJson(value)) return value;
   throw new SettingError(`${JSON.stringify(value)} is not a text`);
 }
 
-/** Whether a text is meant as JSON, broken or not: `[::1]` is not. */
+/** Whether text is meant as JSON, valid or not. `[::1]` is not. */
 function isJson(value: string): boolean {
   return /^\s*(?:[{"]|\[\s*(?:["[{\]]|$))/.test(value) || jsonOf(value) !== undefined;
 }
 
 /**
- * The model names of an alias: text such as "a, b" or "a | b", or a JSON array of names, which is written as "a, b".
- * A name such as 42 has to be given as the JSON text "42".
+ * Model names of an alias: text such as "a, b" or "a | b", or a JSON array of names, which is stored as "a, b". A name
+ * such as 42 must be written as the JSON text "42".
  */
 export function modelNames(value: unknown): string {
   const names = typeof value === 'string' && isJson(value) ? jsonOf(value) : value;
@@ -93,7 +93,7 @@ export function modelNames(value: unknown): string {
   );
 }
 
-/** Not blank, and no part of a list that lost its other end. */
+/** Whether a name is non-blank and not a fragment of a broken list. */
 function isWhole(name: string): boolean {
   const opens = name.lastIndexOf('[');
   const isOpen = opens >= 0 && !name.includes(']', opens);
@@ -101,7 +101,7 @@ function isWhole(name: string): boolean {
   return /[^\s,|]/.test(name) && !/["{}]/.test(name) && !isOpen && !isClosed;
 }
 
-/** Names of headers and query parameters, in small letters. */
+/** Names of headers and query parameters, in lower case. */
 export interface ChannelNames extends Written {
   names: ReadonlySet<string>;
 }
@@ -118,7 +118,7 @@ export function file(value: unknown): string {
   return value === '' ? '' : resolve(text(value));
 }
 
-/** The absolute path of a file with certificates, which is read to see whether it is one; empty for none. */
+/** The absolute path of a file with certificates; empty for none. Reads the file to validate it. */
 export function authorities(value: unknown): string {
   const path = file(value);
   if (path === '') return '';
@@ -132,7 +132,7 @@ export function authorities(value: unknown): string {
   }
 }
 
-/** The address of an http(s) proxy, or `none`; empty for that of the environment. The error shows no password. */
+/** The address of an http(s) proxy, or `none`; empty for the environment's proxy. The error hides passwords. */
 export function proxyAddress(value: unknown): string {
   if (value === '' || value === NO_PROXY_AT_ALL) return value;
   if (typeof value === 'string' && parseProxyAddress(value)) return value;
@@ -140,12 +140,12 @@ export function proxyAddress(value: unknown): string {
   throw new SettingError(`${shown} is ${NO_PROXY_ADDRESS}`);
 }
 
-/** As `proxyAddress`, for the setting of one provider: it names a proxy or is `none`. */
+/** Like `proxyAddress`, for one provider: must name a proxy or be `none`. */
 export function ownProxyAddress(value: unknown): string {
   return proxyAddress(value === '' ? null : value);
 }
 
-/** An address that nobody on the way can answer for: https, or this machine. */
+/** An address that can't be intercepted: https, or this machine. */
 export function webAddress(value: unknown): string {
   const written = text(value);
   const url = URL.canParse(written) ? new URL(written) : undefined;
@@ -175,7 +175,7 @@ export function share(value: unknown): Share {
   return { written: String(value), share: parseShare(value) };
 }
 
-/** The http or https address of a collector; empty for none. */
+/** The http(s) address of a collector; empty for none. */
 export function collectorAddress(value: unknown): string {
   if (value === '') return '';
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
@@ -184,7 +184,7 @@ export function collectorAddress(value: unknown): string {
   throw new SettingError(`${JSON.stringify(value)} is not an address; an example is http://localhost:4318`);
 }
 
-/** A quarter of the memory that this process may use, but enough for three of the largest bodies. */
+/** A quarter of this process's memory limit, but at least enough for three of the largest bodies. */
 export function quarterOfMemory(): number {
   const allowed = process.constrainedMemory();
   const bytes = allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
