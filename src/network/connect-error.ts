@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import { type WayOut, wayText } from './way-out.ts';
 
-/** A connection that could not be opened. `message` says why, in words for a person; `code` is that of the cause. */
+/** A connection that couldn't be opened. `message` explains why; `code` is the cause's code. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly code: string | undefined;
@@ -12,7 +12,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** Codes of OpenSSL for a certificate whose issuer is not trusted. */
+/** OpenSSL's codes for a certificate from an untrusted issuer. */
 const UNTRUSTED = new Set([
   'SELF_SIGNED_CERT_IN_CHAIN',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -21,19 +21,19 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Whether an error means that the other side's certificate was refused. */
+/** Whether an error code means that the peer's certificate was refused. */
 export function isCertificateError(code: string | undefined): boolean {
   return code !== undefined && (UNTRUSTED.has(code) || /^(CERT_|ERR_TLS_CERT_)/.test(code));
 }
 
-/** Says of an error on the way to an origin whether the proxy or a certificate is at fault; others stay as they are. */
+/** Explains a connection error that a proxy or a certificate caused; returns other errors unchanged. */
 export function describeConnectError(error: Error, origin: string, way: WayOut): Error {
   const { code } = error as NodeJS.ErrnoException;
   const host = new URL(origin).hostname;
   const through = way.proxy ? ` ${wayText(way)}` : '';
-  // undici has no other sign of a refused tunnel.
+  // undici reports a refused tunnel only by this message.
   const status = /Proxy response \((\d+)\)/.exec(messageOf(error))?.[1];
-  // tinyproxy answers wrong credentials with 401: https://github.com/tinyproxy/tinyproxy/blob/master/src/reqs.c
+  // tinyproxy responds to wrong credentials with 401: https://github.com/tinyproxy/tinyproxy/blob/master/src/reqs.c
   if (status === '407' || status === '401')
     return new ConnectError(proxyWantsPassword(way, Number(status)), 'PROXY_AUTH', error);
   if (status !== undefined) {
@@ -50,7 +50,7 @@ export function describeConnectError(error: Error, origin: string, way: WayOut):
   return new ConnectError(`${messageOf(error) || code}, ${wayText(way)}`, code, error);
 }
 
-/** The message for a proxy that refuses the user and password, or their lack. */
+/** Message for a proxy that requires credentials or refuses those sent. */
 export function proxyWantsPassword(way: WayOut, status = 407): string {
   return `the proxy wants a user and password, or others than it got (HTTP ${status}), ${wayText(way)}. Give them as http://USER:PASSWORD@HOST:PORT`;
 }

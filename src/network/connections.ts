@@ -7,13 +7,13 @@ import { buildConnector, type Connector, loadProxyAgent, Pool, parserKey } from 
 import type { WayOut } from './way-out.ts';
 
 export interface PoolOptions {
-  /** Time limit of a connection; through a proxy, of each of its steps. Default: 10 s. */
+  /** Timeout of a connection; through a proxy, of each of its steps. Default: 10 s. */
   connectTimeoutMs?: number;
-  /** Options of the pool of connections. */
+  /** Options of the connection pool. */
   pool?: PoolClass.Options;
-  /** Makes the connector of a direct way, given a function that builds undici's own. */
+  /** Creates the connector for direct connections; `build` creates undici's own connector. */
   direct?: (build: typeof buildConnector) => Connector;
-  /** Called with the certificate of an https origin, whoever signed it, instead of connecting: nothing is sent. */
+  /** If set, gw only fetches an https origin's certificate, trusted or not, and sends nothing. */
   onCertificate?: (certificate: PeerCertificate) => void;
 }
 
@@ -22,8 +22,9 @@ interface ConnectionOptions extends PoolOptions {
 }
 
 /**
- * Opens connections to an origin as needed: directly, by a tunnel through a proxy for https, and by requests to the
- * proxy itself for http, as proxies commonly tunnel https only (https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6).
+ * Opens connections to an origin on demand: directly, by a tunnel through a proxy for https, or by requests to the
+ * proxy itself for http, because proxies commonly tunnel only https
+ * (https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6).
  */
 export function openConnections(origin: string, way: WayOut, options: ConnectionOptions): Dispatcher {
   const { connectTimeoutMs: timeout = 10_000, secureContext, onCertificate, pool = {} } = options;
@@ -51,7 +52,7 @@ export function openConnections(origin: string, way: WayOut, options: Connection
   });
 }
 
-/** Connects as `connect` does, to a socket whose answers begin after any `100 Continue`; explains why it can't. */
+/** Wraps a connector: explains its errors, skips `100 Continue` on the socket, and applies `resumeAtEnd`. */
 function prepare(
   connect: Connector,
   origin: string,
@@ -72,7 +73,7 @@ function prepare(
     });
 }
 
-/** A pool of connections to a proxy, whose requests name the whole address (RFC 9112, 3.2.2). */
+/** A pool of connections to a proxy. Requests use the absolute form of the URL (RFC 9112, 3.2.2). */
 function createForwarding(
   origin: string,
   proxy: string,
@@ -96,7 +97,7 @@ function createForwarding(
   return pool;
 }
 
-/** undici's ProxyAgent for one origin. It takes headers by name, so repeated ones become lists. */
+/** undici's ProxyAgent for one origin. It requires headers by name, so repeated headers become lists. */
 function createTunnels(origin: string, options: ProxyAgent.Options): Dispatcher {
   const agent = new (loadProxyAgent())(options);
   const { dispatch } = agent;
@@ -121,23 +122,23 @@ function byName(headers: readonly string[]): Record<string, string[]> {
   return lists;
 }
 
-/** What undici's parser of HTTP/1 has of use here. */
+/** The used members of undici's HTTP/1 parser. */
 interface Parser {
   paused: boolean;
-  /** Null once it is destroyed. */
+  /** Null after destruction. */
   ptr: number | null;
   llhttp: { llhttp_resume(ptr: number): void };
   execute(chunk: Buffer): void;
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Once for the body, once for the end of the message; then nothing is left to pause at. */
+/** Once for the body and once for the end of the message; after that, there is nothing to pause at. */
 const MOST_PAUSES = 3;
 
 /**
- * Lets the parser of an answer go on when its connection ends while a slow client has paused it: undici 7 ends the
- * process there (https://github.com/nodejs/undici/issues/5360, mended in undici 8, which needs Node 22). Call it before
- * undici has the socket, so that its listeners come second.
+ * Resumes the parser when its connection ends while a slow client has paused it. Otherwise undici 7 ends the process
+ * (https://github.com/nodejs/undici/issues/5360, fixed in undici 8, which needs Node 22). Call this before undici gets
+ * the socket, so that undici's listeners run second.
  */
 function resumeAtEnd(socket: Socket): void {
   const resume = () => {
@@ -152,20 +153,20 @@ function resumeAtEnd(socket: Socket): void {
 }
 
 const HEAD = Buffer.from('HTTP/1.1 100');
-/** `HTTP/1.0 100`: some servers answer so. */
+/** Position of the minor version; some servers send `HTTP/1.0 100`. */
 const VERSION_AT = 7;
 const END = Buffer.from('\r\n\r\n');
-/** A longer head is left to the parser, which refuses it. */
+/** The parser refuses longer heads. */
 const MAX_HEAD_BYTES = 16_384;
 
 /**
- * Drops the `100 Continue` that a server may send unasked before its answer, as any client has to
- * (https://www.rfc-editor.org/rfc/rfc9110#section-15.2): undici takes it for a bad response.
+ * Drops an unsolicited `100 Continue` before an answer, as clients must
+ * (https://www.rfc-editor.org/rfc/rfc9110#section-15.2). undici treats it as a bad response.
  */
 function skipContinue(socket: Socket): void {
   const read = socket.read.bind(socket);
   const write = socket.write;
-  /** The next bytes begin an answer. */
+  /** Whether the next bytes begin an answer. */
   let isAtHead = true;
   let held: Buffer | undefined;
   socket.write = function (this: Socket, ...args: unknown[]) {
@@ -191,7 +192,7 @@ function skipContinue(socket: Socket): void {
   };
 }
 
-/** The bytes behind all informational heads of status 100; undefined if more bytes have to tell. */
+/** The bytes after all heads of status 100; undefined if more bytes are needed to decide. */
 function afterContinue(bytes: Buffer): Buffer | undefined {
   let rest = bytes;
   for (;;) {

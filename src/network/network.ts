@@ -7,15 +7,15 @@ import { openConnections, type PoolOptions } from './connections.ts';
 import { type Environment, type OwnProxy, type ProxySettings, type WayOut, wayOut } from './way-out.ts';
 
 export interface NetworkOptions extends ProxySettings {
-  /** PEM file with certificate authorities that are trusted besides the usual ones; empty for none. */
+  /** PEM file with additional trusted certificate authorities; empty for none. */
   caFile: string;
 }
 
-/** Everything that gw sends to other machines leaves through this: it knows the proxies and whom to trust. */
+/** All connections to other machines. Applies the proxies and the trusted authorities. */
 export interface Network {
-  /** The way to a URL. Throws as `wayOut` does. */
+  /** The route to a URL. Throws like `wayOut`. */
   wayTo(url: URL, own?: OwnProxy): WayOut;
-  /** Connections to a URL's origin. Idle ones don't keep the process alive. Throws as `wayTo` does. */
+  /** Connections to a URL's origin. Idle ones don't keep the process alive. Throws like `wayTo`. */
   open(url: URL, options?: OpenOptions): Dispatcher;
 }
 
@@ -35,7 +35,7 @@ export function createNetwork({ caFile, ...proxies }: NetworkOptions): Network {
   };
 }
 
-/** Trusts the authorities that Node trusts by itself, and those in a PEM file. Throws a GwError if it can't be used. */
+/** Trusts Node's default authorities and those in a PEM file. Throws a GwError if the file can't be used. */
 function trustedBy(caFile: string, env: Environment): SecureContext {
   try {
     return createSecureContext({ ca: [...defaultAuthorities(env), readFileSync(caFile, 'utf8')] });
@@ -47,15 +47,18 @@ function trustedBy(caFile: string, env: Environment): SecureContext {
   }
 }
 
-/** A `ca` replaces all that Node trusts by itself (https://nodejs.org/api/tls.html#tlscreatesecurecontextoptions). */
+/**
+ * Passing `ca` replaces Node's default authorities (https://nodejs.org/api/tls.html#tlscreatesecurecontextoptions), so
+ * they have to be listed.
+ */
 function defaultAuthorities(env: Environment): readonly string[] {
-  // Since Node 22.15; it includes NODE_EXTRA_CA_CERTS.
+  // Exists since Node 22.15, and includes NODE_EXTRA_CA_CERTS.
   if ('getCACertificates' in tls) return (tls.getCACertificates as () => string[])();
   const extra = env.NODE_EXTRA_CA_CERTS;
   return extra ? [...rootCertificates, ...readIfThere(extra)] : rootCertificates;
 }
 
-/** Node warns of a file that it can't read, and goes on. */
+/** Like Node, continues without an unreadable file. */
 function readIfThere(file: string): string[] {
   try {
     return [readFileSync(file, 'utf8')];

@@ -5,11 +5,11 @@ import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How gw reaches an address. */
+/** Route to an address. */
 export interface WayOut {
-  /** Undefined: directly. */
+  /** Undefined for a direct route. */
   proxy: URL | undefined;
-  /** The setting or variable that names the proxy; undefined for a direct way. */
+  /** The setting or variable that names the proxy; undefined for a direct route. */
   source: string | undefined;
 }
 
@@ -19,20 +19,19 @@ export interface ProxySettings {
   env: Environment;
 }
 
-/** The proxy of a single destination. It overrides all others, `NO_PROXY` included. */
+/** The proxy of a single destination. Overrides all others and `NO_PROXY`. */
 export interface OwnProxy {
   /** A proxy's address, or `none`. */
   address: string;
-  /** The setting that it comes from. */
+  /** The setting that contains the address. */
   source: string;
 }
 
 const DIRECT: WayOut = { proxy: undefined, source: undefined };
 
 /**
- * The way to a URL: the destination's own proxy, else `proxy.url`, else that of the environment. As in Go, this machine
- * is never reached through the latter two. Throws a
- * GwError that names a variable or setting without a usable address.
+ * The route to a URL: the destination's own proxy, else `proxy.url`, else the environment's proxy. As in Go, the latter
+ * two don't apply to this machine. Throws a GwError that names a variable or setting without a usable address.
  */
 export function wayOut(url: URL, { proxyUrl, env }: ProxySettings, own?: OwnProxy): WayOut {
   if (own) return throughProxy(own.address, own.source);
@@ -42,14 +41,14 @@ export function wayOut(url: URL, { proxyUrl, env }: ProxySettings, own?: OwnProx
   return variable === undefined ? DIRECT : throughProxy(env[variable] ?? '', variable);
 }
 
-/** The variable that names the proxy for a URL. Exceptions are not considered. */
+/** The variable that names the proxy for a URL. Ignores exceptions. */
 function proxyVariable({ protocol }: URL, env: Environment): string | undefined {
   // An https address falls back to the proxy for http, as in undici's EnvHttpProxyAgent.
   const names = protocol === 'https:' ? ['https_proxy', 'http_proxy'] : ['http_proxy'];
   return names.flatMap((name) => [name, name.toUpperCase()]).find((name) => env[name]);
 }
 
-/** A way for display: `direct`, or `through http://proxy:3128 (HTTPS_PROXY)`. */
+/** A route for display: `direct`, or `through http://proxy:3128 (HTTPS_PROXY)`. */
 export function wayText({ proxy, source }: WayOut): string {
   return proxy ? `through ${proxy.origin} (${source})` : 'direct';
 }
@@ -67,7 +66,9 @@ function throughProxy(address: string, source: string): WayOut {
 
 const noProxyOf = (env: Environment): string => env.no_proxy || env.NO_PROXY || '';
 
-/** Whether `NO_PROXY` excepts a URL: names with all below them, addresses, address ranges, each with or without a port. */
+/**
+ * Whether `NO_PROXY` excepts a URL: by host name including subdomains, address or range, each with an optional port.
+ */
 function isExcepted(url: URL, noProxy: string): boolean {
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -86,7 +87,7 @@ function matches(entry: string, host: string, port: string): boolean {
   return suffix !== '' && (host === suffix || (isIP(host) === 0 && host.endsWith(`.${suffix}`)));
 }
 
-/** An IPv6 address with a port stands in brackets. */
+/** Splits off the port. An IPv6 address with a port is in brackets. */
 function splitEntry(entry: string): { name: string; ownPort: string | undefined } {
   const bare = entry.replace(/^\[|\](?=$|:)/g, '');
   const colon = bare.lastIndexOf(':');
