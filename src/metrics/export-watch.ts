@@ -1,18 +1,17 @@
-/** Where changes of state are logged. */
 export interface Log {
   info(message: string): void;
   warn(message: string): void;
 }
 
-/** Learns how exports end. A signal is `traces` or `metrics`. */
+/** Observes the results of exports. A signal is `traces` or `metrics`. */
 export interface ExportWatch {
   succeeded(signal: string): void;
   failed(signal: string, error: Error | undefined): void;
 }
 
 /**
- * Logs when a signal stops reaching the collector, and when it does again. Traces and metrics fail apart where a
- * collector takes only one of them; a collector that is down is logged once for both.
+ * Logs when a signal stops reaching the collector, and when it recovers. Signals fail separately if the collector
+ * accepts only one of them; an unreachable collector is logged once for both.
  */
 export function createExportWatch(base: string, log: Log): ExportWatch {
   const reasons = new Map<string, string>();

@@ -22,20 +22,20 @@ export interface MetricsOptions {
   health: () => HealthSnapshot;
 }
 
-/** A page of metrics, in the format that a scraper prefers. */
+/** A page of metrics in the scraper's preferred format. */
 interface MetricsPage {
   contentType: string;
   body: string;
 }
 
 export interface Metrics {
-  /** `accept` is the header of the scraper: OpenMetrics where it names that, else Prometheus's text format. */
+  /** `accept` is the scraper's header: OpenMetrics if it names that, else Prometheus's text format. */
   page(accept: string | undefined): Promise<MetricsPage>;
 }
 
 /**
- * The metrics of this daemon. Counters begin at 0 when it is made, which is at the first scrape: a gw that nobody
- * scrapes counts nothing. Labels are few: no key, session, path or caller is one, nor a budget of one of these.
+ * The daemon's metrics, created at the first scrape. Counters start at 0 then: a gw that nobody scrapes counts nothing.
+ * Labels exclude keys, sessions, paths and callers, and their budgets.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry<RegistryContentType>();
@@ -59,7 +59,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   return {
     page(accept) {
-      // The registry has one format at a time.
+      // Serialized, because the registry has one format at a time.
       const page = last.then(() => write(accept));
       last = page.catch(() => {});
       return page;
@@ -67,7 +67,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-/** Names of projects by id. One that was made since the last scrape is known from the next on. */
+/** Project names by id. A new project's name is available from the next scrape on. */
 function createProjectNames(db: Db) {
   let names = new Map<number, string>();
   return {
@@ -87,7 +87,7 @@ function addBuildInfo(registry: Registry<RegistryContentType>): void {
   }).set({ version: VERSION }, 1);
 }
 
-/** The three process metrics that dashboards expect by these names. */
+/** Process metrics that dashboards expect under these names. */
 function addProcess(registry: Registry<RegistryContentType>, clock: Clock): void {
   const registers = [registry];
   new Gauge({
@@ -119,7 +119,7 @@ function addBudgets(registry: Registry<RegistryContentType>, { db, calendar, clo
   const read = createStandingsReader(db);
   const gauge = (name: string, help: string) =>
     new Gauge({ name, help, labelNames: ['budget'], registers: [registry] });
-  // The first of the three, as it is collected first and fills the others.
+  // Registered first, because it is collected first and fills the other gauges.
   const spent = new Gauge({
     name: 'gw_budget_spent_usd',
     help: 'What the budget has spent in its running period.',
@@ -151,7 +151,7 @@ function addBudgets(registry: Registry<RegistryContentType>, { db, calendar, clo
   const short = gauge('gw_team_short', "Whether money of a team's budget is short: 1 if it is.");
 }
 
-/** Nothing without a team. */
+/** Without a team, the gauges have no values. */
 function addTeam(registry: Registry<RegistryContentType>, { db, clock }: MetricsOptions): void {
   const gauge = (name: string, help: string, read: (member: Membership) => number | undefined) =>
     new Gauge({
@@ -203,7 +203,7 @@ function addProviders(registry: Registry<RegistryContentType>, { health }: Metri
   });
 }
 
-/** Ids are such as `target:openai/KEY/gpt-4o` and `account:openai`. */
+/** The provider in an id such as `target:openai/KEY/gpt-4o` or `account:openai`. */
 function providerOf(id: string): string {
   return id.slice(id.indexOf(':') + 1).split('/', 1)[0] ?? '';
 }
@@ -220,12 +220,12 @@ function addWebhooks(registry: Registry<RegistryContentType>, { db }: MetricsOpt
   });
 }
 
-/** Clients choose models' names, and each is a series of its own. */
+/** Limits the number of series: clients choose model names, and each is a series. */
 const MAX_MODELS = 200;
 
 const DURATIONS_S = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** Registers the metrics of requests, and returns what adds a record to them. */
+/** Registers the request metrics and returns the function that adds a record to them. */
 function createRequestMetrics(
   registry: Registry<RegistryContentType>,
   projectName: (id: number) => string,
@@ -279,7 +279,7 @@ function createRequestMetrics(
   const models = new Set<string>();
 
   function modelLabel({ provider, model }: RequestRecord): string {
-    // What was never sent names whatever the client wrote.
+    // The model of a request that was never sent is the client's text.
     if (provider === '') return '';
     if (models.size < MAX_MODELS) models.add(model);
     return models.has(model) ? model : 'other';

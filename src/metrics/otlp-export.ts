@@ -25,18 +25,21 @@ export interface ExportOptions {
   log: Log;
 }
 
-/** Takes records and sends them to a collector in batches. */
+/** Sends records to a collector in batches. */
 export interface OtlpExport {
   observe(record: RequestRecord): void;
-  /** Sends what is left. */
+  /** Flushes, then stops. */
   shutdown(): Promise<void>;
 }
 
-/** Buckets of the conventions: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md */
+/**
+ * Buckets from the semantic conventions:
+ * https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/gen-ai-metrics.md
+ */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
-/** Values of `gen_ai.operation.name`, by endpoint; other endpoints go by their own name. */
+/** Values of `gen_ai.operation.name` by endpoint; others use the endpoint's name. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   'chat/completions': 'chat',
   messages: 'chat',
@@ -56,8 +59,8 @@ const PROVIDERS: Readonly<Record<string, string>> = {
 
 /**
  * Exports records as spans and metrics of the GenAI conventions, by OTLP over HTTP. The SDK reads headers, timeouts,
- * certificates, sampling and queue sizes from the standard OTEL_* variables; its queue of spans is bounded, and drops
- * what is newest once it is full. Nothing of a prompt or an answer is in a record.
+ * certificates, sampling and queue sizes from the standard OTEL_* variables. Its span queue is bounded and drops the
+ * newest spans when full. Records contain no text of prompts or answers.
  */
 export function createExport({ endpoint, instanceId, clock, log }: ExportOptions): OtlpExport {
   const resource = resourceFromAttributes({
@@ -100,7 +103,7 @@ function createSpans(
 ): (record: RequestRecord) => void {
   const tracer = provider.getTracer('gw', VERSION);
   return (record) => {
-    // Ids are ahead of a clock that was once wrong.
+    // The time in an id is ahead of the clock if the clock was set back.
     const startTime = Math.min(timeOfRequestId(record.id), clock.now() - record.durationMs);
     const name = `${operationOf(record)} ${record.askedModel}`;
     const attributes = spanAttributes(record);
@@ -112,7 +115,7 @@ function createSpans(
 
 const propagator = new W3CTraceContextPropagator();
 
-/** The client's span, or none where its header is malformed. A span that isn't sampled has no sampled children. */
+/** The client's span; none if its header is malformed. A span that isn't sampled has no sampled children. */
 function parentOf({ trace }: RequestRecord): Context {
   return trace === undefined ? ROOT_CONTEXT : propagator.extract(ROOT_CONTEXT, trace, defaultTextMapGetter);
 }
@@ -121,7 +124,7 @@ function parentOf({ trace }: RequestRecord): Context {
 function spanAttributes(record: RequestRecord): Attributes {
   const { usage, session, upstreamMessageId } = record;
   const attributes: Attributes = {
-    // Required; where gw chose no provider, it was gw that answered.
+    // Required. If gw chose no provider, gw itself answered.
     'gen_ai.provider.name': 'gw',
     ...served(record),
     'gen_ai.request.model': record.askedModel,
@@ -148,7 +151,7 @@ function spanAttributes(record: RequestRecord): Attributes {
   return attributes;
 }
 
-/** Milliseconds until the first chunk of a stream; undefined for other answers, and for an error instead of a stream. */
+/** Milliseconds until the first chunk of a stream; undefined for other answers and for errors. */
 function firstChunkOf({ flags, status, firstByteMs }: RequestRecord): number | undefined {
   return flags & FLAGS.stream && status < 300 && firstByteMs !== null ? firstByteMs : undefined;
 }
@@ -175,7 +178,7 @@ function createInstruments(provider: MeterProvider): (record: RequestRecord) => 
     description: 'Cost of requests in US dollars, without those that a subscription covers.',
   });
   return (record) => {
-    // What was never sent names whatever model the client wrote, and would make a series of each.
+    // The model of a request that was never sent is the client's text, and each would become a series.
     if (record.provider === '' || record.outcome === 'blocked') return;
     const { usage } = record;
     const attributes = { ...served(record), 'gen_ai.request.model': record.model };
@@ -191,7 +194,7 @@ function createInstruments(provider: MeterProvider): (record: RequestRecord) => 
   };
 }
 
-/** What spans and metrics say of who served a request, and of its error. */
+/** Attributes of spans and metrics: the provider and model that served a request, and its error. */
 function served(record: RequestRecord): Attributes {
   const { provider, model, outcome, status } = record;
   const attributes: Attributes = { 'gen_ai.operation.name': operationOf(record) };
@@ -205,7 +208,7 @@ function operationOf({ endpoint }: RequestRecord): string {
   return OPERATIONS[endpoint] ?? endpoint;
 }
 
-/** The exporter, with each result reported to the watch. */
+/** Wraps an exporter to report each result to the watch. */
 function watched<
   T extends { export(items: never, done: (result: { code: number; error?: Error }) => void): void },
 >(exporter: T, signal: string, watch: ExportWatch): T {

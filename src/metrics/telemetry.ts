@@ -4,7 +4,7 @@ import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Log } from './export-watch.ts';
 
 export interface TelemetryOptions {
-  /** Address of the collector; empty: nothing is loaded, nothing is sent. */
+  /** Address of the collector; if empty, nothing is loaded or sent. */
   endpoint: string;
   instanceId: string;
   ledger: Pick<Ledger, 'onRecords'>;
@@ -12,15 +12,15 @@ export interface TelemetryOptions {
   log: Log;
 }
 
-/** Says which packages to install: gw comes without them, as they take more room than all of its own. */
+/** Names the packages to install. gw doesn't include them: they are larger than all its other dependencies. */
 const MANUAL = 'docs/metrics/README.md, "OpenTelemetry"';
 
-/** A collector that does not answer may delay the end of the daemon by this much. */
+/** Maximum delay of the shutdown if the collector doesn't answer. */
 const FLUSH_MS = 1_000;
 
 /**
  * Exports every record that the ledger commits to an OpenTelemetry collector, if one is set. The returned function
- * sends what is left and stops. Loads the SDK before it resolves, so that no request waits for that.
+ * flushes and stops. Loads the SDK before it resolves, so that no request waits for it.
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<() => Promise<void>> {
   const { endpoint, instanceId, ledger, clock, log } = options;
@@ -43,7 +43,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<() => P
   }
 }
 
-/** Resolves when `work` does, or after the time. */
+/** Resolves when `work` does, at the latest after `ms`. */
 function within(ms: number, clock: Clock, work: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, resolve);
