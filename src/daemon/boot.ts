@@ -27,23 +27,22 @@ import { type BootOptions, type Core, openCore } from './open-core.ts';
 import { createPersistentRouter } from './persistent-router.ts';
 import { createTeamPart } from './team-part.ts';
 
-/** A running daemon that accepts requests. */
 export interface Daemon {
   instanceId: string;
   port: number;
   host: string;
-  /** Whether it speaks https. */
+  /** Whether it serves https. */
   tls: boolean;
   startedAt: number;
-  /** The database file that it opened. */
+  /** Identity of the open database file. */
   databaseFile: FileIdentity;
-  /** Lets running requests end within the grace period, cuts the rest, settles them and closes everything. */
+  /** Waits up to the grace period for running requests, cuts the rest, settles them and closes everything. */
   stop(options?: { graceMs?: number; hasSuccessor?: boolean }): Promise<void>;
 }
 
 const DEFAULT_GRACE_MS = 25_000;
 
-/** The composition root: makes and starts the parts of the daemon, lowest first. */
+/** The composition root: creates and starts the daemon's parts, lowest first. */
 export async function boot(options: BootOptions): Promise<Daemon> {
   const core = await openCore(options);
   const { instanceId, startedAt, clock, db, ledger, configuration } = core;
@@ -59,7 +58,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
 
   const { settings } = current();
   const { host, port } = settings;
-  // The configured port until the listener has one: 0 stands for any free port.
+  // Holds the configured port until the listener's port is known: 0 means any free port.
   const address = { host, port };
   const webhooks = buildWebhooks({ ...core, address });
   const polled = createPolledConnection(core.paths.database);
@@ -116,7 +115,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     startedAt,
     databaseFile: core.files.identity,
     async stop({ graceMs = DEFAULT_GRACE_MS, hasSuccessor = false } = {}) {
-      // The successor asks for money; what is here remains for it.
+      // The successor continues with this gateway's team money, so nothing is returned.
       if (hasSuccessor) await team.stop({ isLeaving: false });
       gateway.approvals.end();
       const drained = listener.close();
@@ -125,7 +124,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
         listener.cut();
       });
       await drained;
-      // Answers that are read without their client.
+      // Waits for answers that are read to the end although their client has gone.
       await api.whenIdle();
       cancel();
       await close(!hasSuccessor);
@@ -141,7 +140,7 @@ const guardOf = (boundTo: string, settings: () => Settings): GuardOptions => ({
 
 function logFault({ log }: Core, error: unknown, url: string | undefined): void {
   const what = error instanceof Error ? error.stack : String(error);
-  // Without the query, in which some clients send their key.
+  // Omits the query, in which some clients send their key.
   log.error({ error: what, url: url?.split('?')[0] }, 'request failed');
 }
 
@@ -157,7 +156,7 @@ function watchCertificate({ clock, log, warn }: Core, settings: Settings, listen
   });
 }
 
-/** Listens where the settings say. Requests wait until the daemon serves them. */
+/** Listens at the configured address. Requests wait until the daemon serves them. */
 export async function listenOn(settings: Settings, now: number): Promise<Listener> {
   const { host, port } = settings;
   return listen({ host, port, tls: readTls(settings, now) });
@@ -169,13 +168,13 @@ interface Parts extends Core {
   dispatcher: Dispatcher;
   stopJobs: () => Promise<void>;
   saveState: () => void;
-  /** Sends what is left to the collector. */
+  /** Flushes to the collector. */
   stopTelemetry: () => Promise<void>;
-  /** Returns the team's money, once no request holds any. */
+  /** Returns the team's money once no request holds any. */
   stopTeam: () => Promise<void>;
 }
 
-/** Closes the parts of a daemon that accepts no more requests. The database is last: the others may write to it. */
+/** Closes the parts of a daemon that no longer accepts requests. The database is last: the others may write to it. */
 async function closeParts(parts: Parts): Promise<void> {
   const { db, gateway, log } = parts;
   parts.files.close();
@@ -195,7 +194,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await parts.stopTeam();
   await parts.stopTelemetry();
   if (parts.files.fault()) {
-    // Nothing more is written: the files at the path may belong to another database by now.
+    // Writes nothing more: the files at the path may belong to another database by now.
     db.close();
     return;
   }
@@ -210,7 +209,7 @@ async function closeParts(parts: Parts): Promise<void> {
   db.close();
 }
 
-/** The body of `GET /health`: what anybody may know, and what the machine's users need besides. */
+/** The body of `GET /health`: `open` is public, `closed` is only for callers with a key. */
 function healthOf({ instanceId, startedAt, paths }: Core, port: number) {
   return {
     open: { status: 'ok', version: VERSION, instance_id: instanceId },
@@ -224,11 +223,11 @@ function healthOf({ instanceId, startedAt, paths }: Core, port: number) {
 }
 
 interface BuildWebhooksOptions extends Core {
-  /** Where gw listens; read anew for each delivery. */
+  /** gw's listening address; read for each delivery. */
   address: Readonly<{ host: string; port: number }>;
 }
 
-/** Makes the dispatcher, which delivers events, and the service behind the webhook endpoints. */
+/** Creates the dispatcher, which delivers events, and the service behind the webhook endpoints. */
 function buildWebhooks(options: BuildWebhooksOptions): {
   dispatcher: Dispatcher;
   service: WebhookService;
@@ -251,14 +250,14 @@ function buildWebhooks(options: BuildWebhooksOptions): {
 interface CertificateWatchOptions {
   settings: TlsSettings;
   now: () => number;
-  /** Called with a certificate that has replaced the previous one. */
+  /** Called with the new certificate. */
   onRenewed: (tls: TlsIdentity) => void;
   warn: (message: string) => void;
 }
 
 /**
- * Returns a check for new certificate files. A pair that can't be used, such as one that is half replaced, leaves the
- * previous one in force.
+ * Returns a check for new certificate files. If the pair can't be used, for example because it is half replaced, the
+ * previous one stays in force.
  */
 function createCertificateWatch({ settings, now, onRenewed, warn }: CertificateWatchOptions): () => void {
   const files = [settings['server.tls_cert'], settings['server.tls_key']].filter((file) => file !== '');
@@ -282,11 +281,11 @@ function createCertificateWatch({ settings, now, onRenewed, warn }: CertificateW
 }
 
 /**
- * Read-only connections for what clients poll, opened on first use: SQLite tells a connection only of the writes of
- * others, so the one that the daemon writes on can't tell whether there is anything new.
+ * Read-only connections for polled data, opened on first use. SQLite reports only other connections' writes, so the
+ * daemon's writing connection can't detect its own changes.
  */
 interface PolledConnection {
-  /** With a project, a connection that shows the rows of that project alone. */
+  /** With a project id, a connection that sees only that project's rows. */
   open(projectId?: number): Promise<Db>;
   close(): Promise<void>;
 }

@@ -50,7 +50,7 @@ export interface BuildGatewayOptions extends Core {
   subscriptions: BootOptions['subscriptions'];
 }
 
-/** The usage at which the prices of targets are compared. */
+/** Usage with which prices of targets are compared. */
 const COMPARED_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
 
 function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
@@ -66,7 +66,7 @@ function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
   });
 }
 
-/** Makes the gateway: everything that the stages of a request work with. */
+/** Creates the gateway: all dependencies of the request stages. */
 export function buildGateway(options: BuildGatewayOptions): Gateway {
   const { db, ledger, slot, configuration, lists, router, clock, calendar, warn } = options;
   const { current } = configuration;
@@ -143,7 +143,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
   };
 }
 
-/** What the compared usage costs at a target, in nano-USD; undefined when the price is unknown. */
+/** Cost of COMPARED_USAGE at a target, in nano-USD; undefined if the price is unknown. */
 function comparablePrice({ provider, model }: Target, { catalog }: Configuration, now: number) {
   const card = catalog.find(provider.name, model, now);
   return card && worstCase(COMPARED_USAGE, card);

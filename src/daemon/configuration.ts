@@ -20,13 +20,13 @@ export interface Configuration {
   settings: Settings;
   calendar: Calendar;
   registry: Registry;
-  /** The way out to other machines; the same object while its settings are the same. */
+  /** The same object while its settings are unchanged. */
   network: Network;
   catalog: Catalog;
-  /** The prices that replace the packaged ones. */
+  /** Prices that replace the bundled ones. */
   storedPrices: StoredPrices | undefined;
   budgetScopes: BudgetScopes;
-  /** The projects whose running requests were ever cut, and when. */
+  /** Projects whose running requests were cut, with the time of the last cut. */
   projectCuts: ReadonlyMap<number, ProjectCut>;
   problems: string[];
 }
@@ -41,23 +41,23 @@ export interface ConfigurationOptions extends LoadOptions {
 
 export interface LiveConfiguration {
   current(): Configuration;
-  /** Reloads if another process has changed something; otherwise costs one pragma and no promise. */
+  /** Reloads if another process has changed the configuration; otherwise costs one pragma and no promise. */
   refresh(): void | Promise<void>;
   /** Reloads unconditionally. */
   reload(): Promise<void>;
-  /** Calls the listener after each reload, before the next request. Listeners run in the order of registration. */
+  /** Calls the listener after each reload, before the next request, in order of registration. */
   onChange(listener: (configuration: Configuration) => void): void;
 }
 
 /**
- * Loads settings, providers and prices when gw starts, and reloads them when the database shows that a command has
- * changed something, so that a change applies from the next request on.
+ * Loads settings, providers and prices at start, and reloads them when the database shows that a command has changed
+ * something, so that a change applies from the next request on.
  */
 export async function createConfiguration(options: ConfigurationOptions): Promise<LiveConfiguration> {
   const watch = createConfigurationWatch(options.db);
   const listeners: ((configuration: Configuration) => void)[] = [];
   let current = await read(options, undefined);
-  /** While this is pending, new requests wait for the new configuration. */
+  /** While pending, new requests wait for the new configuration. */
   let loading: Promise<void> | undefined;
 
   /** If the configuration can't be read, the previous one stays in force. */
@@ -98,7 +98,7 @@ async function read(
   previous: Configuration | undefined,
 ): Promise<Configuration> {
   const loaded = loadSettings(options);
-  // At a start there is nothing to keep, and defaults could forward what the settings forbid.
+  // There are no previous settings at start, and defaults could forward what the settings forbid.
   if (!previous) refuseProblems(loaded);
   const isSound = loaded.problems.length === 0;
   const { settings } = !isSound && previous ? previous : loaded;
@@ -127,7 +127,7 @@ async function read(
   };
 }
 
-/** While the credentials can't be read, the providers stay as they were. */
+/** While the credentials can't be read, the previous providers stay. */
 function registryOf(
   { credentialsFile, env = {}, sandbox }: ConfigurationOptions,
   settings: Settings,

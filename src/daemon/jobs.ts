@@ -20,18 +20,18 @@ export interface JobsOptions extends Core {
   checkCertificate: () => void;
 }
 
-/** The warm-up loads what the first long prompt needs, once the daemon has started. */
+/** Delay of the compressor's warm-up for the first long prompt. */
 const WARM_UP_AFTER_MS = 500;
 const SWEEP_EVERY_MS = 5_000;
-/** A daemon that is killed loses at most this much of the conversations. */
+/** A killed daemon loses at most this much of the conversations. */
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const JUDGE_EVERY_MS = 3_600_000;
 const CHECK_CERTIFICATE_EVERY_MS = 60_000;
 const RELEASE_MEMORY_EVERY_MS = 5 * 60_000;
-/** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
+/** An hour's usage is summed this long after the hour's end, when nearly all its requests have ended. */
 const SUM_AFTER_MS = 10 * 60_000;
 
-/** Starts the timers and the periodic jobs. The returned function stops them and waits for a running step. */
+/** Starts timers and periodic jobs. The returned function stops them and waits for running jobs. */
 export function startJobs(options: JobsOptions): () => Promise<void> {
   const { clock, ledger, compressor, log } = options;
   const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');
@@ -42,7 +42,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
 
   const stops = [
     clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
-    // Without requests, nothing else notices a change: of the retention, or that running requests are to be cut.
+    // Without requests, nothing else notices that the retention has changed or that running requests are to be cut.
     every(SWEEP_EVERY_MS, async () => options.configuration.refresh()),
     every(SWEEP_EVERY_MS, options.recover),
     every(SWEEP_EVERY_MS, ledger.roll),
@@ -60,7 +60,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
   };
 }
 
-/** Returns the check for jumps of the clock, which puts them into the log and the database. */
+/** Returns a check for clock jumps that records them in the log and the database. */
 function watchClock({ db, clock, clockWas, ledger, log }: Core): () => Promise<void> {
   const jumps: ClockJump[] = [];
   const check = createClockWatch({
@@ -120,19 +120,19 @@ function repeat(clock: Clock, intervalMs: number, job: () => Promise<void>): () 
   };
 }
 
-/** Smaller steps are NTP's everyday work. */
+/** Smaller steps are routine NTP corrections. */
 const JUMP_MS = 60_000;
 
 interface ClockWatchOptions {
   clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** The latest time that an earlier process has seen, UTC milliseconds. */
+  /** Latest time recorded by an earlier process, UTC milliseconds. */
   clockWas: number;
   onJump: (jump: ClockJump) => void;
 }
 
 /**
- * Returns a check that compares the system's clock with the time that has passed. A computer that slept seems to have
- * jumped forward: the monotonic clock may stand still meanwhile.
+ * Returns a check that compares the wall clock with the elapsed monotonic time. A computer that slept appears to have
+ * jumped forward, because the monotonic clock may stop during sleep.
  */
 export function createClockWatch({ clock, clockWas, onJump }: ClockWatchOptions): () => void {
   const offset = () => clock.now() - clock.monotonic();
@@ -148,7 +148,7 @@ export function createClockWatch({ clock, clockWas, onJump }: ClockWatchOptions)
 /** Models, prices and the project's use of them change, so older evidence no longer applies. */
 const KEEP_MS = 60 * 86_400_000;
 
-/** Switches the optimizer off for each project whose bill it has raised with certainty. */
+/** Switches the optimizer off for each project whose cost it has increased with statistical certainty. */
 async function judgeOptimizer(core: Core): Promise<void> {
   const { db, ledger, clock, configuration, paths, warn } = core;
   await ledger.write(() => forgetTrials(db, confirmedTime(db, clock.now()) - KEEP_MS));
@@ -157,7 +157,7 @@ async function judgeOptimizer(core: Core): Promise<void> {
     const level = settings['optimizer.projects'][name] ?? settings['optimizer.level'];
     const outcome = outcomeOf(await readTrials(db, id, level));
     if (!outcome.isCertain) continue;
-    // The settings file is where a person finds the optimizer off, and can switch it on again.
+    // Written to the settings file, where the user can find it and switch the optimizer on again.
     (await openSettingsFile(paths.config)).set(['optimizer', 'projects', name], 'off');
     await ledger.write(() => closeTrial(db, id, { at: clock.now(), ...outcome }));
     await configuration.reload();
@@ -169,20 +169,20 @@ async function judgeOptimizer(core: Core): Promise<void> {
 
 interface MemoryReleaseOptions {
   heapBytes?: () => number;
-  /** The share of the time since the last call in which the event loop was busy. */
+  /** Fraction of the time since the last call in which the event loop was busy. */
   busyShare?: () => number;
   collect?: () => void;
 }
 
-/** A daemon without requests is busy for a fifth of this. */
+/** An idle daemon is busy for a fifth of this. */
 const QUIET_SHARE = 0.01;
-/** What there may be to release is worth 30 ms. */
+/** Less memory isn't worth a collection, which takes 30 ms. */
 const WORTHWHILE_BYTES = 16 * 1024 ** 2;
 
 /**
- * Returns a check, to be made every few minutes, that gives memory back to the system if no requests came since the one
- * before. The collection also takes what compiled code refers to when no request runs, and the code with it: about 20,000
- * requests then take twice the CPU, so that seconds without requests are no reason for it.
+ * Returns a check, to be called every few minutes, that releases memory to the system if no requests came since the
+ * previous call. The collection also frees objects that compiled code refers to, and the code with them: the next
+ * 20,000 requests or so take twice the CPU, so a few idle seconds don't justify it.
  */
 export function createMemoryRelease(options: MemoryReleaseOptions = {}): () => void {
   const { heapBytes = totalHeapBytes, busyShare = createBusyShare(), collect = createCollect() } = options;
@@ -208,7 +208,7 @@ function createBusyShare(): () => number {
   };
 }
 
-/** V8 gives its collection to contexts that are made while this flag is set. */
+/** V8 exposes `gc` only in contexts created while this flag is set. */
 function createCollect(): () => void {
   let gc: (() => void) | undefined;
   return () => {
@@ -218,7 +218,7 @@ function createCollect(): () => void {
   };
 }
 
-/** Does a few milliseconds of its work; resolves with whether there is more. */
+/** Works for a few milliseconds; resolves to whether there is more to do. */
 type MaintenanceStep = () => Promise<boolean>;
 
 interface MaintenanceOptions {
@@ -228,13 +228,12 @@ interface MaintenanceOptions {
 }
 
 const EVERY_MS = 60_000;
-/** The pause between two steps lets waiting requests run, so that the delay by a step does not add up. */
+/** The pause between steps lets waiting requests run, so that their delays don't add up. */
 const PAUSE_MS = 50;
 
 /**
- * Runs the steps once a minute, one after the other, until stopped. The returned function stops them; it resolves when
- * nothing runs any more. Several daemons on one database may do this at once: a step looks for its work in the same
- * transaction that does it.
+ * Runs the steps in order once a minute. The returned function stops them and resolves when nothing runs any more.
+ * Several daemons on one database may run at once: each step finds and does its work in one transaction.
  */
 export function startMaintenance({ clock, steps, onError }: MaintenanceOptions): () => Promise<void> {
   let stopped = false;
@@ -259,7 +258,7 @@ export function startMaintenance({ clock, steps, onError }: MaintenanceOptions):
   async function loop(): Promise<void> {
     while (!stopped) {
       await pause(EVERY_MS);
-      // After a full disk or a lock, the next minute tries again.
+      // After a full disk or a lock, retries in the next minute.
       await run().catch(onError);
     }
   }

@@ -9,8 +9,8 @@ const MAX_LOG_BYTES = 5 * 1024 * 1024;
 const CHECK_EVERY_MS = 60_000;
 
 /**
- * The daemon's log: JSON lines, to stderr in the foreground, else to a file. A file of 5 MB is rotated, and one old
- * file is kept as `.old`. Keys are redacted from every line: known ones by their values, others by their looks.
+ * The daemon's log: JSON lines, to stderr in the foreground, else to a file. Rotates a file of 5 MB and keeps one old
+ * file as `.old`. Redacts keys from every line: known keys by value, others by pattern.
  */
 export function createLog(options: {
   file: string | undefined;

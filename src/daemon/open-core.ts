@@ -32,29 +32,29 @@ export interface BootOptions {
   env: Record<string, string | undefined>;
   flags?: Partial<Record<ScalarKey, unknown>>;
   log: Logger;
-  /** Learns what gw must not write anywhere. */
+  /** Collects the secrets to redact. */
   secrets?: SecretStore;
   clock?: Clock;
   random?: Random;
   compressor?: Compressor;
-  /** Listens already, where the settings say. */
+  /** A listener that is already open at the configured address. */
   listener?: Listener | undefined;
-  /** Rewrites the commands in a message to the name by which gw was run. */
+  /** Rewrites the commands in a message to the name under which gw was started. */
   pasteable?: ((text: string) => string) | undefined;
-  /** Called with what happened to the files of the database, when they are not the ones that were opened. */
+  /** Called if the open database files were replaced or removed, with what was found. */
   onDatabaseLost?: (found: string) => void;
-  /** The services that clients' own logins are for; tests pass their own. */
+  /** Services for clients' own logins; tests pass their own. */
   subscriptions?: Subscriptions | undefined;
-  /** The authority of a team; tests pass their own. */
+  /** Opens the team's authority; tests pass their own. */
   openTeam?: ((url: string) => Promise<TeamAuthority>) | undefined;
 }
 
-/** What the other parts of the daemon are built on: database, configuration, ledger. */
+/** Base of the daemon's other parts: database, configuration, ledger. */
 export interface Core {
   instanceId: string;
   /** UTC milliseconds. */
   startedAt: number;
-  /** The latest time that an earlier process on this database has seen, UTC milliseconds. */
+  /** Latest time recorded by an earlier process on this database, UTC milliseconds. */
   clockWas: number;
   paths: Paths;
   clock: Clock;
@@ -64,7 +64,7 @@ export interface Core {
   secrets: SecretStore;
   db: Db;
   files: FileWatch;
-  /** This daemon's row in the database; its request ids and holds carry the number. */
+  /** Number of this daemon's row in the database; its request ids and holds carry it. */
   slot: number;
   sandbox: Sandbox;
   configuration: LiveConfiguration;
@@ -74,14 +74,14 @@ export interface Core {
   archive: Archive;
   checkpoints: Checkpoints;
   keptBodies: KeptBodies;
-  /** Closes the holds of daemons that died, and ends runs whose `gw run` did. */
+  /** Closes the holds of dead daemons, and ends runs whose `gw run` died. */
   recover: () => Promise<void>;
 }
 
-/** A statement may block the event loop no longer than this; the ledger retries without blocking. */
+/** Maximum time that a statement may block the event loop; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Opens the database, loads the configuration, and brings the ledger up to date. Leaves nothing behind if it fails. */
+/** Opens the database, loads the configuration and recovers the ledger. Undoes everything if it fails. */
 export async function openCore(options: BootOptions): Promise<Core> {
   const undo: (() => unknown)[] = [];
   try {
@@ -92,7 +92,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
   }
 }
 
-/** `undo` gets what closes the parts, in the order in which they were opened. */
+/** Appends functions to `undo` that close the parts, in the order in which they were opened. */
 async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core> {
   const { paths, env, flags = {}, log, clock = systemClock, random = systemRandom } = options;
   const { secrets = createSecretStore() } = options;
@@ -186,7 +186,7 @@ interface EndDeadRunsOptions {
   db: Db;
   ledger: Pick<Ledger, 'write'>;
   now: () => number;
-  /** Called for each run that was ended. */
+  /** Called for each ended run. */
   onEnded: (runId: string) => void;
 }
 
@@ -201,16 +201,13 @@ async function endDeadRuns({ db, ledger, now, onEnded }: EndDeadRunsOptions): Pr
 interface RecoveryOptions {
   db: Db;
   ledger: Pick<Ledger, 'closeHolds'>;
-  /** This daemon, which is not to be taken for dead. */
+  /** This daemon, which recovery skips. */
   own: { instanceId: string; lockPath: string };
-  /** Called for each dead daemon whose holds were closed. */
+  /** Called for each dead daemon that had open holds. */
   onClosed: (closed: { slot: number; holds: number }) => void;
 }
 
-/**
- * Closes the holds of daemons that died. Their requests may have been billed, so each is posted at the held amount
- * and flagged as estimated.
- */
+/** Closes the holds of dead daemons, in full and flagged as estimated: their requests may have been billed. */
 async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<void> {
   const close = async (slot: number, instanceId?: string) => {
     const holds = await ledger.closeHolds(slot, instanceId);
@@ -223,7 +220,7 @@ async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<
   for (const slot of orphanedSlots(db)) await close(slot);
 }
 
-/** Keys that people make up for local servers, such as `ollama`, are words that errors may use. */
+/** Shorter keys are placeholders for local servers, such as `ollama`: words that error messages may contain. */
 const MIN_KEY_LENGTH = 8;
 
 interface Sources {
@@ -232,7 +229,9 @@ interface Sources {
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What gw must not write anywhere: the keys of providers, the passwords of proxies, the secrets of webhooks, and the keys that its own CLI uses. */
+/**
+ * Secrets that gw must never write: keys of providers and of gw's own CLI, passwords of proxies, secrets of webhooks.
+ */
 function knownSecrets(
   { registry, settings }: { registry: Registry; settings: Settings },
   { db, paths, env }: Sources,
@@ -260,7 +259,7 @@ function cliKeys({ cliKeys: file }: Pick<Paths, 'cliKeys'>): string[] {
   try {
     return Object.values(readSecrets(file));
   } catch {
-    // The commands that need it say so.
+    // Commands that need the file report the error.
     return [];
   }
 }

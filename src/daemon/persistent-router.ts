@@ -2,12 +2,12 @@ import { createRouter, type Router } from '../gateway/state/router.ts';
 import { createRouterStateStore } from '../store/router/router-state.ts';
 import type { Core } from './open-core.ts';
 
-/** A router whose state survives a restart. It saves the health of the targets whenever that changes. */
+/** A router whose state survives a restart. Saves targets' health on every change. */
 export interface PersistentRouter {
   router: Router;
   /** Saves the conversations if any has changed since the last save. */
   saveConversations(): Promise<void>;
-  /** Saves everything, within the running transaction. */
+  /** Saves everything, within the current transaction. */
   saveState(): void;
 }
 
@@ -20,10 +20,10 @@ export function createPersistentRouter({ db, ledger, clock, random }: Core): Per
   });
 
   const saveHealth = () => store.save('health', router.health.snapshot(), clock.now());
-  // No request waits for this write, and a database that can't be written is reported elsewhere.
+  // No request waits for this write; an unwritable database is reported elsewhere.
   router.onHealthChange(() => void ledger.write(saveHealth).catch(() => {}));
 
-  /** The write that is due, or undefined if no conversation has changed. */
+  /** Returns the pending write; undefined if no conversation has changed. */
   function pendingConversations(): (() => void) | undefined {
     const snapshot = router.conversationsToSave();
     return snapshot && (() => store.save('conversations', snapshot, clock.now()));

@@ -26,38 +26,39 @@ export interface ServeOptions {
   background: boolean;
   /** Whether the platform's service manager runs it. */
   service?: boolean;
-  /** Rewrites the commands in a message to the name by which gw was run. */
+  /** Rewrites the commands in a message to the name under which gw was started. */
   pasteable?: (text: string) => string;
-  /** The pid of the daemon of this home that ends its running requests and leaves its port to this one. */
+  /** Pid of this home's current daemon, which drains and hands its port over to this one. */
   replaces?: number | undefined;
 }
 
-/** Suits V8 to a gateway. It complains of flags that it doesn't have: these are for the releases known to have them. */
+/** Tunes V8 for a gateway. V8 warns about unknown flags, so they are set only on releases known to have them. */
 function tuneEngine(): void {
   const [major] = process.versions.node.split('.');
   if (Number(major) > 24) return;
-  // A request passes through many small functions: inlining more of them than by default takes 5 % of the CPU off.
+  // A request passes through many small functions: more inlining than by default saves 5 % of the CPU.
   setFlagsFromString('--max-inlined-bytecode-size=1000');
   setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000');
-  // By default all memory is collected again after 8 MB, which 80 prompts of 100 kB take though nothing keeps them. If
-  // the heap may grow to three times its size first, such prompts take half the CPU.
+  // By default, a full collection runs after each 8 MB of growth, which 80 prompts of 100 kB cause although nothing
+  // retains them. If the heap may grow to three times its size first, such prompts take half the CPU.
   setFlagsFromString('--heap-growing-percent=200');
-  // By default, eight seconds without requests end in a collection that takes what the compiled code refers to, and the
-  // code with it: the next 20,000 requests take twice the CPU. `createMemoryRelease` collects after minutes instead.
+  // By default, eight idle seconds lead to a collection that also frees objects that compiled code refers to, and the
+  // code with them: the next 20,000 requests take twice the CPU. `createMemoryRelease` collects after idle minutes
+  // instead.
   setFlagsFromString('--no-memory-reducer');
 }
 
 /**
- * Runs the daemon until SIGTERM or SIGINT, which drain it; a second signal exits at once. On the signal of a successor it
- * drains without a limit. Resolves when everything is settled and closed. If the daemon can't start, throws an error
- * whose message is for the user.
+ * Runs the daemon until SIGTERM or SIGINT, which drain it; a second signal exits at once. On a successor's signal it
+ * drains without a time limit. Resolves when everything is settled and closed. If the daemon can't start, throws an
+ * error whose message is for the user.
  */
 export async function serve(options: ServeOptions): Promise<void> {
   const { paths, env, flags, background, pasteable, replaces, service = false } = options;
   tuneEngine();
   makeHome(paths);
   const { settings, retired } = loadSoundSettings({ file: paths.config, env, flags });
-  // Keys that can't be read are noticed before another daemon is asked to leave.
+  // Detects unreadable keys before another daemon is replaced.
   readSecrets(paths.credentials);
   const listener = replaces === undefined ? undefined : await takePort(replaces, options, settings);
   const lock = await takeLock(paths, replaces).catch((error) => {
@@ -80,7 +81,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   try {
     writeDaemonInfo(paths, { ...daemon, flags, service });
   } catch (error) {
-    // Without the file, no command would find the daemon.
+    // Without this file, no command would find the daemon.
     await daemon.stop();
     lock.release();
     throw error;
@@ -109,7 +110,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   lock.release();
 }
 
-/** Leaves a port on which nobody was served yet: it would keep the process alive. */
+/** Closes a listener that has served nobody, which would keep the process alive. */
 function abandon(listener: Listener | undefined): void {
   void listener?.close();
   listener?.cut();
@@ -119,8 +120,8 @@ const LOCK_TRIES = 10;
 const LOCK_PAUSE_MS = 100;
 
 /**
- * Retries, since a gw that checks whether a daemon is alive takes the lock for an instant, and as long as the daemon
- * that is replaced has running requests.
+ * Retries, because a gw that checks for a running daemon takes the lock for an instant. Also waits while the replaced
+ * daemon has running requests.
  */
 async function takeLock(paths: Paths, replaces: number | undefined): Promise<FileLock> {
   for (let i = 0; i < LOCK_TRIES; i++) {
@@ -136,14 +137,15 @@ async function takeLock(paths: Paths, replaces: number | undefined): Promise<Fil
   });
 }
 
-/** Asks a daemon to drain without a limit. Versions before 0.2.0 would die of it. */
+/** Makes a daemon drain without a time limit. Kills versions before 0.2.0. */
 const SUCCESSOR_SIGNAL = 'SIGUSR2';
 const PORT_PAUSE_MS = 5;
 const PORT_LIMIT_MS = 10_000;
 
 /**
- * Has the daemon `pid` leave its port and drain, and listens there in its place: clients connect on, and their requests
- * wait until this daemon serves them. What would keep this daemon from starting is noticed before the other is asked.
+ * Makes the daemon `pid` release its port and drain, and listens there instead: clients stay able to connect, and their
+ * requests wait until this daemon serves them. Anything that would prevent this daemon's start is detected before the
+ * other is signalled.
  */
 async function takePort(pid: number, { paths, flags }: ServeOptions, settings: Settings): Promise<Listener> {
   const { host, port } = settings;
