@@ -10,11 +10,11 @@ import { toolFee } from '../pricing/tool-fees.ts';
 import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
 import type { PriceView } from '../reading/schemas.ts';
 
-/** Where a logged call was probably answered, and what it costs. */
+/** The probable provider of a logged call, and its cost. */
 interface PricedCall {
-  /** The model's provider; '' where it isn't known. */
+  /** The model's provider; '' if unknown. */
   provider: string;
-  /** Undefined: the price is unknown. */
+  /** Undefined if the price is unknown. */
   nanoUsd: NanoUsd | undefined;
 }
 
@@ -23,9 +23,8 @@ type Priced = Pick<LoggedCall, 'model' | 'usage' | 'at' | 'parts' | 'terms' | 's
 export type ListPrice = (call: Priced) => PricedCall;
 
 /**
- * Prices calls at the user's prices, else at the list price of the day: the tokens by the models and the service options
- * that the answer reports, and its searches. Logs don't say which provider an address belongs to: it is the one that the
- * model's name points to.
+ * Prices calls at the user's prices, else at the day's list prices: tokens by the models and service options in the
+ * answer, plus searches. Logs don't name the provider behind an address, so the model's name determines it.
  */
 export function createListPrice(prices: readonly PriceView[], pricesFile: string): ListPrice {
   const catalog = createCatalog({

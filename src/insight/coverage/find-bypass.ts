@@ -5,28 +5,30 @@ import { parseRequestId } from '../../ids.ts';
 import type { CallView } from '../../reading/call-schema.ts';
 import type { Reader } from '../../reading/reader.ts';
 
-/** What an agent's logs and the ledger say of the same time. */
+/** Comparison of an agent's logs with the ledger. */
 export interface AgentCoverage {
   agent: Agent['name'];
   reading: LogReading;
-  /** The calls in the logs that the ledger lacks. */
+  /** Calls in the logs that the ledger lacks. */
   bypassed: ReadonlySet<LoggedCall>;
 }
 
 export interface CoverageOptions extends ReadOptions {
   /** UTC milliseconds. */
   now: number;
-  /** The calls to look for; all by default. */
+  /** Selects the calls to look for; default: all. */
   concerns?: (call: LoggedCall) => boolean;
 }
 
-/** How much earlier than its answer a request may have come in. */
+/** Maximum time from a request to the end of its answer. */
 const MAX_CALL_MS = 3 * 3_600_000;
-/** Records of unknown programs are read in pieces of this length and the time before: they may be many. */
+/**
+ * Records of unknown programs may be many, so they are read in pieces of this length, each with MAX_CALL_MS before it.
+ */
 const PIECE_MS = 3_600_000;
 const MAX_ANONYMOUS = 50_000;
 
-/** Compares an agent's logs with the ledger. Undefined for an agent whose logs gw can't read. */
+/** Compares an agent's logs with the ledger. Undefined if gw can't read the agent's logs. */
 export async function findBypass(
   { name, log }: Pick<Agent, 'name' | 'log'>,
   reader: Pick<Reader, 'calls'>,
@@ -38,12 +40,12 @@ export async function findBypass(
   const first = calls[0]?.at ?? now;
   const span = { agent: name, since: Math.max(0, first - MAX_CALL_MS), until: now + MAX_CALL_MS };
   const own = calls.length === 0 ? [] : createMatcher(await readCalls(reader, span)).missing(calls);
-  // Records of older versions name no agent.
+  // Records of older gw versions name no agent.
   const missing = own.length === 0 ? [] : createMatcher(await readAnonymous(reader, own)).missing(own);
   return { agent: name, reading: { ...reading, calls }, bypassed: new Set(missing) };
 }
 
-/** The requests of unknown programs around these calls, which are in the order of their times. */
+/** Requests of unknown programs around the times of these calls, which are sorted by time. */
 async function readAnonymous(
   reader: Pick<Reader, 'calls'>,
   calls: readonly LoggedCall[],
@@ -75,20 +77,20 @@ async function readCalls(
   }
 }
 
-/** How far the clocks of the agent's machine and gw's may differ. */
+/** Maximum difference between the clocks of the agent's machine and gw's. */
 const TOLERANCE_MS = 5 * 60_000;
-/** The same for a request of another session, or of none: a session's copy has an id of its own. */
+/** Tolerance for a request of another session or none: a copied session has a new id. */
 const OTHER_SESSION_MS = 60_000;
 
-/** Which calls in an agent's log the ledger has. */
+/** Matches calls in an agent's log with ledger records. */
 interface Matcher {
-  /** The calls that the ledger lacks among these, which are not asked about again. */
+  /** Returns the calls that the ledger lacks. Pass each call once. */
   missing(calls: readonly LoggedCall[]): LoggedCall[];
 }
 
 /**
- * Finds calls by the provider's id of the answer, then of the request, then by session, usage and time: translated
- * answers have other ids, and older agents log none. A request accounts for one call.
+ * Matches by the provider's id of the answer, then of the request, then by session, usage and time: translated answers
+ * have other ids, and older agents log none. A request matches at most one call.
  */
 export function createMatcher(recorded: readonly CallView[]): Matcher {
   const unused = new Set(recorded);
@@ -98,7 +100,7 @@ export function createMatcher(recorded: readonly CallView[]): Matcher {
   const running = group(recorded, ({ session_id: id, ended_at }) => (ended_at === null ? id : null));
 
   const use = (requests: readonly CallView[] = []) => {
-    // Some relays give all answers one id.
+    // Some relays give all answers the same id.
     const request = requests.length === 1 ? requests[0] : requests.find((each) => unused.has(each));
     if (request) unused.delete(request);
     return request !== undefined;
@@ -110,7 +112,7 @@ export function createMatcher(recorded: readonly CallView[]): Matcher {
     return request !== undefined && unused.delete(request);
   }
 
-  /** An agent may log an answer a moment before its record is written. */
+  /** An agent may log an answer just before gw writes its record. */
   function isRunning({ sessionId, at }: LoggedCall): boolean {
     const request = running
       .get(sessionId)

@@ -2,7 +2,7 @@ import type { LoggedCall } from '../../agents/logs/logged-call.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { AgentCoverage } from './find-bypass.ts';
 
-/** What `gw coverage --json` prints. */
+/** Output of `gw coverage --json`. */
 export interface CoverageReport {
   object: 'coverage';
   from: string;
@@ -16,7 +16,7 @@ interface Figures {
   requests: number;
   covered_requests: number;
   bypassed_requests: number;
-  /** At list price, without requests whose price is unknown. */
+  /** At list price; excludes requests whose price is unknown. */
   bypassed_usd: number;
   bypassed_nano_usd: number;
   /** Bypassed requests whose price is unknown. */
@@ -43,11 +43,11 @@ interface LogFigures {
 interface ReportOptions {
   from: number;
   to: number;
-  /** The list price of a call; undefined if it is unknown. */
+  /** List price of a call; undefined if unknown. */
   priceOf: (call: LoggedCall) => NanoUsd | undefined;
 }
 
-/** Sums coverage up by session, the last ones first. */
+/** Sums coverage by session, latest first. */
 export function coverageReport(
   coverage: readonly AgentCoverage[],
   { from, to, priceOf }: ReportOptions,
@@ -81,7 +81,7 @@ function sessionsOf({ reading }: AgentCoverage): LoggedCall[][] {
   return [...sessions.values()];
 }
 
-/** The calls of one session, in the order of their times. */
+/** Coverage of one session, whose calls are sorted by time. */
 function sessionCoverage(
   { agent, bypassed }: AgentCoverage,
   calls: readonly LoggedCall[],
@@ -106,7 +106,7 @@ function sessionCoverage(
   };
 }
 
-/** The sums over rows. */
+/** Totals over rows. */
 export function sum(rows: readonly Figures[]): Figures {
   const over = (name: keyof Figures) => rows.reduce((all, row) => all + row[name], 0);
   const nanoUsd = over('bypassed_nano_usd');

@@ -6,24 +6,24 @@ import type { ImportedCall } from '../../store/archive/import-usage.ts';
 import { type CoverageOptions, findBypass } from '../coverage/find-bypass.ts';
 import type { ListPrice } from '../list-price.ts';
 
-/** What of an agent's logs can be imported. */
+/** Importable calls in an agent's logs. */
 export interface ReadImport {
   reading: LogReading;
-  /** Calls that did not come through gw. */
+  /** Calls that bypassed gw. */
   calls: ImportedCall[];
-  /** The number of those that did. */
+  /** Number of calls that went through gw. */
   inLedger: number;
 }
 
 export interface ImportOptions extends CoverageOptions {
   priceOf: ListPrice;
-  /** The git repository of a folder; '' if it is in none. */
+  /** The git repository of a folder; '' if none. */
   repositoryOf: (folder: string) => string;
-  /** Whether a call came through gw and its record is deleted. */
+  /** Whether a call went through gw but its record is deleted. */
   isForgotten: (call: LoggedCall) => boolean;
 }
 
-/** Reads an agent's logs and prices what did not come through gw. Undefined for an agent whose logs gw can't read. */
+/** Reads an agent's logs and prices the calls that bypassed gw. Undefined if gw can't read the agent's logs. */
 export async function readImport(
   agent: Pick<Agent, 'name' | 'log'>,
   reader: Pick<Reader, 'calls'>,

@@ -1,29 +1,29 @@
 import { NANO_PER_USD, type NanoUsd } from '../../money.ts';
 
-/** What a provider billed for a model on a UTC day. */
+/** A provider's charge for a model on a UTC day. */
 export interface BillLine {
   /** UTC, YYYY-MM-DD. */
   day: string;
-  /** The provider's name of the model, or its words for what is no model, such as "web search tool calls". */
+  /** The provider's model name, or its name for another item, such as "web search tool calls". */
   model: string;
   nanoUsd: NanoUsd;
 }
 
-/** What a provider counted for a model on a UTC day. */
+/** A provider's token counts for a model on a UTC day. */
 export interface UsageLine extends Pick<BillLine, 'day' | 'model'> {
-  /** Cached input and cache writes included. */
+  /** Includes cached input and cache writes. */
   inputTokens: number;
   outputTokens: number;
 }
 
-/** A report that isn't of the documented form, or that the provider refused. The message is for the user. */
+/** A report that the provider refused, or that isn't in the documented format. The message is for the user. */
 export class BillError extends Error {
   override readonly name = 'BillError';
 }
 
 const DECIMAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
-/** An amount in nano-USD of a number or decimal text, given in dollars or in a part of them (`perUsd` 100: cents). */
+/** Converts a number or decimal text in dollars, or in a fraction of them (`perUsd` 100: cents), to nano-USD. */
 export function amountOf(value: unknown, perUsd = 1): NanoUsd {
   const text = typeof value === 'string' ? value.trim().replace(/^(-?)\$/, '$1') : value;
   const amount = typeof text === 'string' && DECIMAL.test(text) ? Number(text) : text;
@@ -32,25 +32,22 @@ export function amountOf(value: unknown, perUsd = 1): NanoUsd {
   throw new BillError(`${JSON.stringify(value)} is not an amount in dollars`);
 }
 
-/** Throws for any currency but US dollars, which the ledger is in. */
+/** Throws for any currency except US dollars, the ledger's currency. */
 export function checkCurrency(currency: unknown): void {
   if (typeof currency === 'string' && currency !== '' && currency.toLowerCase() !== 'usd')
     throw new BillError(`the report is in ${JSON.stringify(currency)}; gw's ledger is in US dollars`);
 }
 
 /**
- * The model of a line item of OpenAI, such as "gpt-5.5-2026-04-23, cached input" or "priority | gpt-5.5, output, long
- * context". Items of no model stay as they are.
+ * The model in an OpenAI line item, such as "gpt-5.5-2026-04-23, cached input" or "priority | gpt-5.5, output, long
+ * context". Items without a model stay unchanged.
  */
 export function modelOfLineItem(item: string): string {
   const [head = '', kind] = item.replace(/^[\w ]+ \| /, '').split(',');
   return kind === undefined ? item : (head.trim().split(' ')[0] ?? item);
 }
 
-/**
- * The day of a report's time: a UTC day or time, with or without a zone, or seconds since 1970. Undefined if it is
- * neither.
- */
+/** The UTC day of a date, a time with or without a zone, or seconds since 1970. Undefined for anything else. */
 export function dayOf(time: string | number): string | undefined {
   const text = String(time).trim();
   if (/^\d{4}-\d{2}-\d{2}([T ][\d:.]*)?( ?UTC)?$/i.test(text)) return text.slice(0, 10);

@@ -2,20 +2,20 @@ import type { UsageLine } from './bill.ts';
 import { familyOf, type ReconciledRow } from './reconcile.ts';
 
 export interface Tokens {
-  /** Cached input and cache writes included. */
+  /** Includes cached input and cache writes. */
   input: number;
   output: number;
 }
 
-/** A row with what either side counted; null where it isn't known. */
+/** A row with both sides' token counts; null if unknown. */
 export interface CountedRow extends ReconciledRow {
   ledger_tokens: Tokens | null;
   billed_tokens: Tokens | null;
-  /** Why a row differs: the counts do, or only what they cost. */
+  /** Why a row differs: in its token counts, or only in their price. */
   because: 'tokens' | 'price' | null;
 }
 
-/** Adds the tokens of both sides. `billed` is undefined where the provider's usage report wasn't read. */
+/** Adds both sides' token counts. `billed` is undefined if the provider's usage report wasn't read. */
 export function withTokens(
   rows: readonly ReconciledRow[],
   ledger: readonly UsageLine[],
@@ -33,7 +33,7 @@ export function withTokens(
   });
 }
 
-/** By the row's own name, else by its family: one side may use an alias, the other a dated name. */
+/** Matches by the row's model name, else by its family: one side may use an alias, the other a dated name. */
 function tokensOf({ day, model }: ReconciledRow, lines: readonly UsageLine[]): Tokens | null {
   const ofDay = lines.filter((line) => line.day === day);
   const same = ofDay.filter((line) => line.model === model);

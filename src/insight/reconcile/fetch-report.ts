@@ -22,16 +22,16 @@ const MAX_PAGES = 1_000;
 const MAX_TRIES = 5;
 const MAX_WAIT_MS = 60_000;
 
-/** All lines of a provider's cost report. The key is in no message. Throws BillError. */
+/** Fetches all lines of a provider's cost report. Messages don't contain the key. Throws BillError. */
 export const fetchBill = (options: FetchOptions): Promise<BillLine[]> =>
   fetchLines({ ...options, name: 'cost report' }, options.report);
 
-/** All lines of what a provider counted. The key is in no message. Throws BillError. */
+/** Fetches all lines of a provider's usage report. Messages don't contain the key. Throws BillError. */
 export const fetchUsage = (options: FetchOptions): Promise<UsageLine[]> =>
   fetchLines({ ...options, name: 'usage report' }, options.report.usage);
 
 interface NamedOptions extends FetchOptions {
-  /** What is asked for, in messages. */
+  /** The report's name in messages. */
   name: string;
 }
 
@@ -111,7 +111,7 @@ async function ask(
   }
 }
 
-/** Seconds or a date, as the header has it; else a second, doubled at each try. */
+/** Delay before a retry: `retry-after` in seconds or as a date, else one second, doubled at each try. */
 function waitMs(retryAfter: string | undefined, tries: number, now: number): number {
   if (retryAfter === undefined) return 500 * 2 ** tries;
   if (/^\d+(\.\d+)?$/.test(retryAfter)) return Number(retryAfter) * 1_000;

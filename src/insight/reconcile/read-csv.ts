@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { amountOf, BillError, type BillLine, checkCurrency, dayOf, modelOfLineItem } from './bill.ts';
 import type { CsvColumns } from './reports.ts';
 
-/** The lines of a provider's CSV export, whose columns are found by their names. Throws BillError. */
+/** Parses a provider's CSV export. Finds the columns by name. Throws BillError. */
 export function readCsv(text: string, columns: CsvColumns): BillLine[] {
   let header: string[] = [];
   const rows = parseCsv(text, (names) => {

@@ -11,7 +11,7 @@ export interface ReconciledRow {
   ledger_usd: number;
   billed_usd: number;
   state: State;
-  /** The day isn't over, so neither side is complete. */
+  /** The day isn't over, so both sides are incomplete. */
   partial: boolean;
 }
 
@@ -20,10 +20,10 @@ export interface ReconciledTotal extends Record<State, number> {
   billed_usd: number;
 }
 
-/** Less than a cent: reports round their lines. */
+/** Smaller differences are rounding in the reports. */
 const CENT: NanoUsd = 10_000_000;
 
-/** Sums by model of one side. */
+/** One side's sums by model. */
 type Side = Map<string, NanoUsd>;
 interface Day {
   ledger: Side;
@@ -31,8 +31,8 @@ interface Day {
 }
 
 /**
- * Compares the ledger with a bill by day and model. A model that one side calls by an alias and the other by a dated name
- * is one row, under the ledger's name.
+ * Compares the ledger with a bill by day and model. A model under an alias on one side and a dated name on the other is
+ * one row, under the ledger's name.
  */
 export function reconcile(
   ledger: readonly BillLine[],
@@ -86,7 +86,7 @@ interface Group {
   names: readonly string[];
 }
 
-/** By name where both sides use the same names, or only one has any; else a single row. */
+/** Groups by name if both sides use the same names or only one side has any; else makes a single group. */
 function groupsOf(family: string, names: readonly string[], { ledger, billed }: Day): Group[] {
   const [inLedger, inBill] = [ledger, billed].map((side) => names.filter((name) => side.has(name)));
   const isShared = names.every((name) => ledger.has(name) && billed.has(name));
@@ -98,7 +98,7 @@ function groupsOf(family: string, names: readonly string[], { ledger, billed }: 
 function rowOf(model: string, names: readonly string[], { ledger, billed }: Day): Row[] {
   const of = (side: Side) => names.reduce((all, name) => all + (side.get(name) ?? 0), 0);
   const [booked, bill] = [of(ledger), of(billed)];
-  // Free and refused requests have rows that cost nothing.
+  // Rows of free and refused requests cost nothing.
   if (booked === 0 && bill === 0) return [];
   const isIn = (side: Side) => names.some((name) => side.has(name));
   const state: State = !isIn(ledger)
@@ -111,7 +111,7 @@ function rowOf(model: string, names: readonly string[], { ledger, billed }: Day)
   return [{ model, ledger_usd: usdNumber(booked), billed_usd: usdNumber(bill), state }];
 }
 
-/** A model's name without its date, in one spelling: "Claude Haiku 4.5" is claude-haiku-4-5-20251001 too. */
+/** Normalizes a model name and drops its date: "Claude Haiku 4.5" and claude-haiku-4-5-20251001 are the same family. */
 export function familyOf(model: string): string {
   return model
     .toLowerCase()

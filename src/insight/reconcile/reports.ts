@@ -15,30 +15,28 @@ export interface Days {
   to: string;
 }
 
-/** A page of a report. */
 interface ReportPage<T> {
   lines: T[];
   /** Undefined on the last page. */
   next?: string | undefined;
 }
 
-/** A report over HTTP. */
 export interface Report<T> {
   path(days: Days, page: string | undefined): string;
-  /** Throws if the page isn't of the documented form. */
+  /** Throws if the page isn't in the documented format. */
   read(page: unknown): ReportPage<T>;
 }
 
-/** A provider's own report of its costs over HTTP, and the columns of its CSV export. */
+/** A provider's cost report over HTTP, and the columns of its CSV export. */
 export interface CostReport extends Report<BillLine> {
-  /** Where the report is, if no other address is configured. */
+  /** Default origin of the report. */
   origin: string;
-  /** The kind of key that may read it, in words. */
+  /** Kind of key that may read the report, for messages. */
   key: string;
   headers(key: string): string[];
-  /** What it counted, by the same key. */
+  /** The usage report, read with the same key. */
   usage: Report<UsageLine>;
-  /** How many days before today it covers; undefined if there is no limit. */
+  /** Number of past days that the report covers; undefined if unlimited. */
   pastDays?: number;
   columns: CsvColumns;
 }
@@ -52,7 +50,7 @@ export interface CsvColumns {
 
 const pages = { has_more: z.boolean(), next_page: z.string().nullish() };
 
-/** A report that breaks off would look like requests that weren't billed. */
+/** The next page. Throws if it is missing, because an incomplete report would look like unbilled requests. */
 function nextOf(hasMore: boolean, next: string | null | undefined): string | undefined {
   if (!hasMore) return undefined;
   if (next) return next;
@@ -78,7 +76,7 @@ const OpenAiPage = z.object({
   ...pages,
 });
 
-/** Both reports of OpenAI take the same days. */
+/** Both of OpenAI's reports take the same parameters for days. */
 const openAiPath = (name: string, days: Days, rest: Record<string, string>, page: string | undefined) => {
   const query = new URLSearchParams({
     start_time: String(startOf(days.from) / 1_000),
@@ -102,7 +100,7 @@ const OpenAiUsagePage = z.object({
   ...pages,
 });
 
-/** https://platform.openai.com/docs/api-reference/usage/completions: the input includes what was cached. */
+/** https://platform.openai.com/docs/api-reference/usage/completions: the input includes cached tokens. */
 const openAiUsage: Report<UsageLine> = {
   path: (days, page) => openAiPath('usage/completions', days, { group_by: 'model', limit: '31' }, page),
   read(page) {
@@ -195,7 +193,7 @@ const AnthropicUsagePage = z.object({
   ...pages,
 });
 
-/** https://platform.claude.com/docs/en/api/admin/usage_report/retrieve_messages: the input in parts. */
+/** https://platform.claude.com/docs/en/api/admin/usage_report/retrieve_messages: the input is split into parts. */
 const anthropicUsage: Report<UsageLine> = {
   path: (days, page) => anthropicPath('usage_report/messages', days, 'model', page),
   read(page) {
@@ -286,5 +284,5 @@ const openrouter: CostReport = {
   },
 };
 
-/** By the name of the provider's preset. */
+/** By preset name of the provider. */
 export const COST_REPORTS: Readonly<Record<string, CostReport>> = { anthropic, openai, openrouter };
