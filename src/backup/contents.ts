@@ -10,13 +10,13 @@ import type { BackupFile } from '../store/database/backup-files.ts';
 const SETTINGS = 'config.json';
 const KEYS = 'keys';
 
-/** Provider keys, and the command line's own keys of gw. */
+/** Provider keys, and the gw keys of the CLI. */
 export interface Keys {
   credentials: Record<string, string>;
   cliKeys: Record<string, string>;
 }
 
-/** What a backup contains besides the database: the settings and, under a passphrase, keys. */
+/** Files of a backup besides the database: the settings and, with a passphrase, the keys. */
 export async function collectFiles(
   paths: Paths,
   { passphrase, random }: { passphrase: string | undefined; random: Random },
@@ -41,7 +41,7 @@ export function settingsIn(files: readonly BackupFile[]): string | undefined {
   return files.find(({ name }) => name === SETTINGS)?.content.toString('utf8');
 }
 
-/** False for settings that are not a JSON object. */
+/** False if the settings aren't a JSON object. */
 export function hasReadableSettings(files: readonly BackupFile[]): boolean {
   const settings = settingsIn(files);
   try {
@@ -55,7 +55,7 @@ export function sealedKeysIn(files: readonly BackupFile[]): BackupFile | undefin
   return files.find(({ name }) => name === KEYS);
 }
 
-/** The keys; undefined if the passphrase is wrong. */
+/** Decrypts the keys; undefined if the passphrase is wrong. */
 export async function openKeys(sealed: BackupFile, passphrase: string): Promise<Keys | undefined> {
   const text = await unseal(sealed, passphrase);
   const keys = text === undefined ? undefined : parsePrivate(text, 'the backup');
@@ -70,7 +70,7 @@ function secretsIn(value: Record<string, unknown>): Record<string, string> {
   );
 }
 
-/** A text that only a passphrase opens: AES-256-GCM under a key that scrypt derives from it. */
+/** Text encrypted with a passphrase: AES-256-GCM with a key that scrypt derives from it. */
 interface Sealed {
   /** scrypt's N. */
   cost: number;
@@ -84,13 +84,13 @@ interface Sealed {
 const COST = 2 ** 17;
 const BLOCK_SIZE = 8;
 const KEY_BYTES = 32;
-/** A damaged file must not ask for all of the memory. */
+/** Limits the memory that a damaged file can request. */
 const MAX_COST = 2 ** 20;
 
 const derive = promisify<string, Buffer, number, object, Buffer>(scrypt);
 
 function keyOf(passphrase: string, salt: Buffer, cost: number): Promise<Buffer> {
-  // scrypt takes 128 * N * r bytes.
+  // scrypt needs 128 * N * r bytes.
   const options = { N: cost, r: BLOCK_SIZE, p: 1, maxmem: 129 * cost * BLOCK_SIZE };
   return derive(passphrase.normalize('NFC'), salt, KEY_BYTES, options);
 }
@@ -103,7 +103,7 @@ async function seal(text: string, passphrase: string, random: Random): Promise<S
   return { cost: COST, salt, iv, tag: cipher.getAuthTag(), content };
 }
 
-/** The text; undefined if the passphrase is wrong, or a byte was changed. */
+/** Decrypts the text; undefined if the passphrase is wrong or a byte was changed. */
 async function unseal(sealed: Sealed, passphrase: string): Promise<string | undefined> {
   const { cost, salt, iv, tag, content } = sealed;
   if (!Number.isInteger(Math.log2(cost)) || cost < 2 || cost > MAX_COST || tag.length !== 16)

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { isObject } from '../json/object.ts';
 import type { Paths } from '../paths.ts';
 
-/** A file that is ready beside the one that it replaces. */
+/** A new file, ready beside the file that it replaces. */
 export interface Replacement {
   from: string;
   to: string;
 }
 
-/** From its existence on, the replacements are made, by whichever gw comes next if this one dies. */
+/** Path of the commit marker. Once it exists, the replacements will be made, by the next gw if this one dies. */
 export const markerOf = ({ home }: Pick<Paths, 'home'>): string => join(home, 'restore.json');
 
-/** Decides on the replacements and makes them: all or, after a crash before that, none. */
+/** Commits the replacements and makes them. A crash before the commit makes none; a later one, all. */
 export function replaceFiles(paths: Pick<Paths, 'home'>, replacements: readonly Replacement[]): void {
   const marker = markerOf(paths);
   writeFileSync(`${marker}.new`, JSON.stringify(replacements), { mode: 0o600, flush: true });
@@ -20,7 +20,7 @@ export function replaceFiles(paths: Pick<Paths, 'home'>, replacements: readonly 
   finishReplacing(paths);
 }
 
-/** Makes the replacements that were decided on. Does nothing for those that are made already. */
+/** Makes the committed replacements. Skips those already made. */
 export function finishReplacing(paths: Pick<Paths, 'home'>): void {
   const marker = markerOf(paths);
   const replacements: unknown = JSON.parse(readFileSync(marker, 'utf8'));
@@ -31,7 +31,7 @@ export function finishReplacing(paths: Pick<Paths, 'home'>): void {
   rmSync(marker);
 }
 
-/** A write-ahead log belongs to the database that it was written for, and must not be replayed on another. */
+/** Deletes the old write-ahead log first: it must not be replayed on another database. */
 function replace({ from, to }: Replacement): void {
   if (!existsSync(from)) return;
   for (const log of [`${to}-wal`, `${to}-shm`]) rmSync(log, { force: true });
