@@ -5,9 +5,9 @@ import type { Origin } from '../origin.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type Connection, isLocal } from './connection.ts';
 
-/** Finds the program behind each connection, once, in the background of its requests. */
+/** Finds the program behind each connection, once per connection, in the background. */
 export interface Attribution {
-  /** The origin of a connection's requests. Its fields are filled in as soon as they are known. */
+  /** The origin of a connection's requests. Its fields are filled in once they are known. */
   originOf(socket: Socket): Origin;
   /** Resolves when the search for an origin has ended, or after `maxWaitMs`. */
   searched(origin: Origin, maxWaitMs: number): Promise<void>;
@@ -21,9 +21,9 @@ export interface AttributionOptions {
   find?: (connections: Connection[]) => Promise<(Origin | undefined)[]>;
 }
 
-/** Searches are batched, because connections come in bursts and a process's first requests need the core more. */
+/** Searches are batched, because connections come in bursts, and a process's first requests need the CPU more. */
 const BATCH_MS = 100;
-/** The pause after a search, as a multiple of its duration: searches take at most a tenth of a core. */
+/** Pause after a search, as a multiple of the search's duration: searches use at most a tenth of a core. */
 const PAUSE_FACTOR = 9;
 const MAX_PAUSE_MS = 1_000;
 
@@ -90,7 +90,7 @@ export function createAttribution({ enabled, clock, ...options }: AttributionOpt
 
   async function search(batch: Query[]): Promise<void> {
     const startedAt = clock.monotonic();
-    // A failed search must not fail requests: their origin stays unknown.
+    // A failed search must not fail requests; their origin stays unknown.
     const results = await find(batch.map(({ connection }) => connection)).catch(() => []);
     for (const [i, query] of batch.entries()) query.resolve(results[i]);
     searching = false;

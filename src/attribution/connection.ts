@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-/** A TCP connection, from the point of view of the side that accepted it. */
+/** A TCP connection from the accepting side's view. */
 export interface Connection {
   localAddress: string;
   localPort: number;
@@ -8,17 +8,17 @@ export interface Connection {
   remotePort: number;
 }
 
-/** Finds the process at the other end of each connection, in order; undefined for those it can't find. */
+/** Finds the peer process of each connection, in order; undefined for those not found. */
 export type FindCallers = (connections: readonly Connection[]) => (Caller | undefined)[];
 
-/** A process as the operating system describes it. */
+/** A process, as described by the operating system. */
 export interface Caller {
   args: string[];
   /** The working directory. */
   directory: string;
 }
 
-/** Whether the other end is on this machine. */
+/** Whether the peer is on this machine. */
 export function isLocal({ localAddress, remoteAddress }: Connection): boolean {
   const remote = plainAddress(remoteAddress);
   return remote === '::1' || (isIPv4(remote) && remote.startsWith('127.')) || remoteAddress === localAddress;

@@ -31,7 +31,7 @@ function host(address: string): string {
   return isIPv6(plain) ? `[${plain}]` : plain;
 }
 
-/** Parses lsof's field output: a `p` line with a process id, then an `n` line with the name of each of its sockets. */
+/** Parses lsof's field output: a `p` line with a process id, then an `n` line per socket with its name. */
 function ownersFrom(output: string): Map<string, string> {
   const owners = new Map<string, string>();
   let pid = '';

@@ -7,7 +7,7 @@ const MAX_RECENT = 16;
 
 /** Finds callers in Linux's /proc: https://docs.kernel.org/filesystems/proc.html */
 export function createProcFinder(root = '/proc'): FindCallers {
-  /** Recent callers tend to call again. Checking them first usually avoids a walk through all processes. */
+  /** Recent callers tend to call again. Checking them first usually avoids a scan of all processes. */
   let recent: string[] = [];
   return (connections) => {
     const sockets = socketsOf(root, connections);
@@ -21,7 +21,7 @@ export function createProcFinder(root = '/proc'): FindCallers {
 /** The link target of each caller's socket descriptor, such as `socket:[1234]`; empty if not found. */
 function socketsOf(root: string, connections: readonly Connection[]): string[] {
   const sockets = connections.map(() => '');
-  // Listing either table takes the kernel some milliseconds, however short it is. The second is seldom needed.
+  // The kernel takes some milliseconds to list either table, however short. The second is seldom needed.
   for (const name of ['tcp', 'tcp6']) {
     if (!sockets.includes('')) break;
     const table = contentOf(join(root, 'net', name));
@@ -33,7 +33,7 @@ function socketsOf(root: string, connections: readonly Connection[]): string[] {
 function socketIn(table: string, connection: Connection): string {
   const { localAddress, localPort, remoteAddress, remotePort } = connection;
   for (const hex of [hexV4, hexV6]) {
-    // In the caller's row, the two ends are the other way round.
+    // In the caller's row, local and remote address are swapped.
     const ends = ` ${hex(remoteAddress)}:${hexPort(remotePort)} ${hex(localAddress)}:${hexPort(localPort)} `;
     const at = table.indexOf(ends);
     const [inode = '0'] =
@@ -49,10 +49,10 @@ function socketIn(table: string, connection: Connection): string {
   return '';
 }
 
-/** Upper bound of a row's length from its addresses on. */
+/** Upper bound of a row's length, counted from its addresses. */
 const MAX_ROW = 400;
 
-/** The process that holds each socket, by the link target of its descriptor. */
+/** Process id of each socket's owner, by the link target of its descriptor. */
 function ownersOf(root: string, wanted: Set<string>, recent: readonly string[]): Map<string, string> {
   const owners = new Map<string, string>();
   for (const pid of pidsOf(root, recent)) {
@@ -62,7 +62,7 @@ function ownersOf(root: string, wanted: Set<string>, recent: readonly string[]):
   return owners;
 }
 
-/** Recent callers first, then the newest processes: most callers have just been started. */
+/** Recent callers first, then the newest processes: most callers have just started. */
 function* pidsOf(root: string, recent: readonly string[]): Generator<string> {
   yield* recent;
   const all = entriesOf(root).filter((name) => /^\d+$/.test(name));
@@ -78,7 +78,7 @@ function describe(root: string, pid: string): Caller {
   return { args: args.length > 0 ? args : [name], directory };
 }
 
-// A process may have ended, or belong to another user. Its files can't be read then.
+// A process may have ended or belong to another user; its files are then unreadable.
 
 function contentOf(file: string): string {
   try {

@@ -3,17 +3,14 @@ import { basename, dirname } from 'node:path';
 const INTERPRETER = /^(node|nodejs|bun|deno|python|pypy|ruby|perl|php)[\d.]*$/;
 /** Options that take the next argument as their value. */
 const TAKES_VALUE = new Set(['-r', '--require', '--import', '--loader', '-W', '-X', '-I', '-C']);
-/** Options after which comes code, or standard input: there is no script name. */
+/** Options followed by code or standard input instead of a script name. */
 const CODE = new Set(['-c', '-e', '--eval', '-p', '--print', '-']);
 const SUBCOMMANDS = new Set(['run', 'x']);
 /** Script names that are ambiguous without their folder. */
 const COMMON = /^(index|main|cli|app|server|run|start|__main__)\.\w+$/;
 const MAX_LENGTH = 60;
 
-/**
- * A readable name of a process, from its arguments: the program, and the script if the program is an interpreter. The
- * other arguments are dropped, because they may contain secrets.
- */
+/** The program, plus the script if it is an interpreter. Drops other arguments, which may contain secrets. */
 export function processName(args: readonly string[]): string {
   const [first = '', ...rest] = wordsOf(args);
   const program = basename(first.replace(/^-/, '').split(':', 1)[0] ?? '');
@@ -22,7 +19,7 @@ export function processName(args: readonly string[]): string {
   return (script === '' ? program : `${program} ${script}`).slice(0, MAX_LENGTH);
 }
 
-/** A process that sets its own title has the whole command line in one argument. */
+/** A process that sets its own title reports the whole command line in one argument. */
 function wordsOf(args: readonly string[]): readonly string[] {
   const [first = ''] = args;
   return args.length === 1 && !first.startsWith('/') ? first.split(' ') : args;

@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** The maximum length of names in the database. */
+/** Maximum length of names in the database. */
 const MAX_LENGTH = 200;
 
 /**
@@ -27,7 +27,9 @@ function findAbove(start: string): string {
   }
 }
 
-/** The main working tree of a directory whose `.git` is a file: a worktree. A submodule is its own repository. */
+/**
+ * The main working tree of a directory whose `.git` is a file, as in a worktree. A submodule is a separate repository.
+ */
 function mainTreeOf(directory: string): string {
   const gitDirectory = /^gitdir: (.+)$/m.exec(readFileSync(join(directory, '.git'), 'utf8'))?.[1];
   if (gitDirectory === undefined) return directory;
