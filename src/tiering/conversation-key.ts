@@ -9,14 +9,14 @@ export interface ConversationIdentity {
   tools?: unknown;
 }
 
-/** A key that all turns of a conversation share: the client's own id, or else a hash of the conversation's start. */
+/** A key shared by all turns of a conversation: the client's id, else a hash of the conversation's start. */
 export function conversationKey({
   sessionId,
   promptCacheKey,
   messages,
   tools,
 }: ConversationIdentity): string {
-  // Hashed because keys are stored, and a client's id may be of any length and name a person.
+  // Hashed, because keys are stored, and a client's id may be long and identify a person.
   if (sessionId) return `session:${hashOf(sessionId)}`;
   if (promptCacheKey) return `cache:${hashOf(promptCacheKey)}`;
   const firstUser = messages.find((message) => message.role === 'user');

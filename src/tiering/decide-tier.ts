@@ -2,41 +2,41 @@ import { createHash } from 'node:crypto';
 import type { Tier } from '../routing/tier.ts';
 
 export interface TierQuestion {
-  /** How much the prompt needs the strong tier, in [0,1]. */
+  /** Predicted need for the strong tier, in [0,1]. */
   score: number;
   window: ScoreWindow;
-  /** The share of requests that the user wants on the strong tier, if one was set. */
+  /** Target share of requests for the strong tier, if set. */
   share?: number;
-  /** Spent share of the tightest budget; 0 when there is no budget. */
+  /** Spent share of the tightest budget; 0 without a budget. */
   spentOfCap?: number;
-  /** The conversation's key, which also breaks ties. */
+  /** The conversation's key, also used to break ties. */
   conversation: string;
   /** The tier that served the conversation last. */
   pinned?: Tier | undefined;
   inToolLoop?: boolean;
   /** The request carries encrypted reasoning that the other tier's provider can't decrypt. */
   isSealed?: boolean;
-  /** What the weak tier would save on this turn, and what losing the prompt cache would cost. */
+  /** Savings of the weak tier on this turn, and the cost of losing the prompt cache. */
   savingNanoUsd?: number;
   cacheLossNanoUsd?: number;
 }
 
 export interface TierDecision {
   tier: Tier;
-  /** When false, `tier` is only recorded and reported; the request keeps the model it names. */
+  /** If false, `tier` is only recorded and reported; the request keeps its model. */
   applied: boolean;
   threshold?: number;
-  /** What decided, beyond the score. */
+  /** The deciding factor besides the score. */
   because: 'needs' | 'tool_loop' | 'sealed' | 'budget' | 'share' | 'sticky' | 'cold_start';
 }
 
-/** Share that a decision is computed with when none is set. */
+/** Share used for decisions if none is set. */
 const UNSET_SHARE = 0.5;
 
 /**
- * Decides which tier serves a request: scores above the running quantile of the share go to the strong tier. Without a
- * share, and until there are scores enough, the decision is only reported. A budget that runs low reduces the share,
- * and a conversation keeps its tier.
+ * Decides the tier of a request: a score among the top `share` of recent scores goes to the strong tier. Without a
+ * share or enough scores, the decision is only reported. A nearly spent budget reduces the share, and a conversation
+ * keeps its tier.
  */
 export function decideTier(question: TierQuestion): TierDecision {
   const { pinned, inToolLoop = false, share, spentOfCap = 0 } = question;
@@ -64,7 +64,7 @@ export function unitHash(key: string): number {
 }
 
 /**
- * The tier of a conversation's next turn. It may go up at any turn, and down only if that saves more than the lost
+ * The tier of a conversation's next turn. It may rise at any turn, and falls only if that saves more than losing the
  * prompt cache costs. It never changes within a tool loop.
  */
 export function tierOfTurn({
@@ -99,9 +99,9 @@ export function observe(window: ScoreWindow, score: number): void {
 }
 
 /**
- * The tier of a score such that `share` of the requests go to the strong tier, and the threshold for display.
- * Undefined while there are too few scores. `tieBreak` in [0,1) ranks a score among equal ones; a hash of the
- * conversation makes the decision repeatable.
+ * The tier of a score, such that `share` of the requests go to the strong tier, and the threshold for display.
+ * Undefined if there are too few scores. `tieBreak` in [0,1) ranks equal scores; a hash of the conversation makes the
+ * decision repeatable.
  */
 export function tierByShare(
   window: ScoreWindow,
@@ -114,7 +114,7 @@ export function tierByShare(
     if (other < score) below++;
     else if (other === score) equal++;
   }
-  // The score counts among its equals, so the rank is below 1 and a share of 0 sends nothing to the strong tier.
+  // Counts the score among its equals, so that the rank is below 1 and a share of 0 sends nothing to the strong tier.
   const rank = (below + tieBreak * (equal + 1)) / (window.length + 1);
   return { tier: rank >= 1 - share ? 'strong' : 'weak', threshold: quantile(window, 1 - share) };
 }
@@ -124,7 +124,7 @@ function quantile(window: ScoreWindow, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 1;
 }
 
-/** Reduces the strong share linearly from 80 % of the cap on; at 95 % it is 0. */
+/** Reduces the strong share linearly from 80 % of the cap to 0 at 95 %. */
 export function shareUnderPressure(share: number, spentOfCap: number): number {
   const left = (0.95 - spentOfCap) / (0.95 - 0.8);
   return share * Math.min(1, Math.max(0, left));

@@ -1,7 +1,4 @@
-/**
- * Kinds of words that indicate how hard a request is to answer well. The lists were written by hand, from the words'
- * meanings and not from a data set.
- */
+/** Kinds of words that indicate a request's difficulty. The lists were written by hand, not derived from a data set. */
 export type WordKind = 'condition' | 'negation' | 'comparison' | 'writing' | 'code' | 'maths';
 
 const WORDS: Record<WordKind, string> = {
@@ -28,7 +25,7 @@ const WORDS: Record<WordKind, string> = {
     'combinations binomial factorial probability remainder digits subset subsets area ratio',
 };
 
-/** Bit of each kind in the result of `kindsOf`. */
+/** Bit of each kind in the result of `kindsOf()`. */
 export const KIND_BITS: Record<WordKind, number> = {
   condition: 1,
   negation: 2,
@@ -38,7 +35,7 @@ export const KIND_BITS: Record<WordKind, number> = {
   comparison: 32,
 };
 
-/** Setting this bit lower-cases an ASCII letter, and turns no other letter into an ASCII letter. */
+/** Setting this bit lower-cases an ASCII letter and turns no other letter into an ASCII letter. */
 const LOWER_CASE_BIT = 32;
 const SLOTS = 2048;
 const LONGEST_WORD = 14;
@@ -48,7 +45,7 @@ interface Entry {
   kinds: number;
 }
 
-// A hash table keyed by length and three letters: most words of a prompt cost one lookup and no string is allocated.
+// A hash table keyed by length and three letters: most words of a prompt cost one lookup, and no string is allocated.
 const entries: Entry[][] = Array.from({ length: SLOTS }, () => []);
 for (const [kind, words] of Object.entries(WORDS)) {
   for (const word of words.split(' ')) enter(word, KIND_BITS[kind as WordKind]);
@@ -62,7 +59,7 @@ function enter(word: string, bit: number): void {
   else slot.push({ word, kinds: bit });
 }
 
-/** The kinds that a word belongs to, as bits. Case-insensitive. */
+/** The kinds of a word, as bits. Case-insensitive. */
 export function kindsOf(units: Uint16Array, from: number, end: number): number {
   if (end - from > LONGEST_WORD) return 0;
   for (const { word, kinds } of entries[slotOf(units, from, end)] ?? []) {

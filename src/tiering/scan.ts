@@ -22,9 +22,9 @@ const LINE_END = 5;
 const COMMA = 6;
 const BACKSLASH = 7;
 
-/** Class of each UTF-16 code unit; 0 when it is not counted. */
+/** Class of each UTF-16 code unit; 0 if it isn't counted. */
 const KIND = new Uint8Array(0x10000).fill(LETTER);
-// Signs and symbols, with letters and digits among them.
+// Clears ranges of signs and symbols, then sets the letters and digits among them.
 KIND.fill(0, 0, 0xc0);
 KIND.fill(0, 0x2000, 0x2e80);
 KIND.fill(DIGIT, 48, 58);
@@ -44,7 +44,7 @@ const TAIL_CHARS = 2_000;
 /** Head, line break, tail and a terminating 0. */
 const MAX_UNITS = HEAD_CHARS + TAIL_CHARS + 2;
 
-// Scratch space for one text at a time. Reading a typed array takes a third of the time of `charCodeAt`.
+// Scratch space for one text at a time. Reading a typed array takes a third of the time of `charCodeAt()`.
 const scratch = new Uint16Array(MAX_UNITS);
 const bytes = Buffer.from(scratch.buffer);
 
@@ -67,7 +67,7 @@ export function scan(text: string): Scan {
   return counts;
 }
 
-/** The part of a long text that is scored: its beginning and its end, where the question usually is. */
+/** The scored part of a long text: its beginning and its end, where the question usually is. */
 function excerpt(text: string): string {
   if (text.length <= HEAD_CHARS + TAIL_CHARS) return text;
   return `${text.slice(0, HEAD_CHARS)}\n${text.slice(-TAIL_CHARS)}`;
@@ -131,7 +131,7 @@ function countMark(counts: Scan, kind: number | undefined, units: Uint16Array, a
   }
 }
 
-/** `A.`, `(B)` and `c.` begin an option; `a)` does not, since it more often begins a part of a question. */
+/** `A.`, `(B)` and `c.` begin an option. `a)` doesn't, because it more often begins a part of a question. */
 function countLineStart(counts: Scan, units: Uint16Array, from: number): void {
   let at = from;
   while (isBlankAt(units, at)) at++;

@@ -1,12 +1,12 @@
 import { type Scan, scan } from './scan.ts';
 
-/** A chat message, as far as scoring reads it. */
+/** The fields of a chat message that scoring reads. */
 export interface ScoredMessage {
   role: string;
   content?: unknown;
 }
 
-/** How much a prompt needs the strong tier, by hand-set weights, with keywords that explain the score. */
+/** Predicted need for the strong tier, by hand-set weights, with keywords that explain it. */
 export interface TierScore {
   /** In [0,1]. */
   score: number;
@@ -18,7 +18,7 @@ export function scorePrompt(messages: readonly ScoredMessage[]): TierScore {
   return scoreCounts(scan(promptText(messages)));
 }
 
-/** The text that is scored: the text parts of the last user turn, joined. */
+/** The text to score: the text parts of the last user turn, joined. */
 export function promptText(messages: readonly ScoredMessage[]): string {
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i];
@@ -41,10 +41,10 @@ function textOfPart(part: unknown): string {
 }
 
 /**
- * The weights are set by hand and rounded. They were tried on public benchmark results but not fitted to them. Length,
- * conditions, negations, enumerations and compared quantities make a request hard; figures without text don't.
- * Small models do writing tasks well. Code and mathematics need the strong tier at any length. Multiple choice is
- * easier than a free answer.
+ * The weights are set by hand and rounded. They were tested on public benchmark results but not fitted to them. Length,
+ * conditions, negations, enumerations and compared quantities make a request hard; figures without text don't. Small
+ * models do writing tasks well. Code and mathematics need the strong tier at any length. Multiple choice is easier than
+ * a free answer.
  */
 const TECHNICAL_LEVEL = 3.5;
 const TECHNICAL_PULL = 0.6;
@@ -56,7 +56,7 @@ function scoreCounts(counts: Scan): TierScore {
   const choice = counts.options >= 2;
   const code = choice ? 0 : Math.min(1, (1.5 * counts.code) / 2);
   const technical = choice ? 0 : Math.min(1, code + mathsMarks(counts) / 2);
-  // The `if`, `not` and commas of code are syntax, not conditions set by a person.
+  // `if`, `not` and commas in code are syntax, not a person's conditions.
   const prose = proseEffort(counts) + (choice ? 0 : comparedEffort(counts));
   const effort = 0.5 * Math.log1p(counts.words) + (1 - code) * prose;
   const z = effort + technical * TECHNICAL_PULL * (TECHNICAL_LEVEL - effort) - (choice ? CHOICE_RELIEF : 0);
@@ -81,12 +81,12 @@ function proseEffort(counts: Scan): number {
   );
 }
 
-/** Each comparison of quantities, such as `twice as many as the rest`, is one more step to solve. */
+/** Each comparison of quantities, such as `twice as many as the rest`, adds a step to solve. */
 function comparedEffort({ comparison, numbers }: Scan): number {
   return 0.3 * saturate(Math.min(comparison, numbers), 3);
 }
 
-/** Grows from 0 to 1 and is 0.5 at `half`: the tenth comma counts less than the first. */
+/** Grows from 0 towards 1, and is 0.5 at `half`: the tenth comma counts less than the first. */
 function saturate(count: number, half: number): number {
   return count / (count + half);
 }
