@@ -25,7 +25,7 @@ export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
   return edited;
 }
 
-/** Translates an edit of a part, which begins at `offset`, to an edit of the whole. */
+/** Moves an edit of a part to its place in the whole, where the part begins at `offset`. */
 export function moved({ start, end, text }: Edit, offset: number): Edit {
   return { start: offset + start, end: offset + end, text };
 }
@@ -50,7 +50,7 @@ export function removeElements<T extends { start: number; end: number }>(
   return elements.flatMap((element, i) => {
     if (!isRemoved(element)) return [];
     const next = elements[i + 1];
-    // After the last kept element, the comma before each removed one goes instead.
+    // After the last kept element, each removed element takes the comma before it.
     if (i > lastKept) return { start: elements[i - 1]?.end ?? element.start, end: element.end, text: '' };
     return { start: element.start, end: next?.start ?? element.end, text: '' };
   });

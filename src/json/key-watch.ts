@@ -1,15 +1,15 @@
-/** So many keys of an object are compared one by one, which is the fastest way for most. */
+/** Up to this many keys of an object are compared one by one, which is fastest for most objects. */
 const FEW = 16;
-/** More keys than these in one object count as found, as each takes longer to compare. */
+/** Objects with more keys count as suspicious, because every further key takes longer to compare. */
 const MANY = 1_000;
 const MAX_DEPTH = 258;
-/** So many keys with letters that fold to others are decoded; they are in no API. */
+/** Limit on decoded keys, which contain letters that fold to ASCII. No API has such keys. */
 const MAX_DECODED = 1_000;
 
-/** V8 keeps larger numbers apart from a set. */
+/** V8 stores larger numbers in a set as heap objects. */
 const SMALL_INTEGER = 0x3fffffff;
 
-/** Bytes as small letters, and 1 for what no API has in a key. */
+/** Lower case of each byte. */
 const SMALL = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte,
 );
@@ -17,34 +17,34 @@ const UNUSUAL = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(!/[a-z\d_]/.test(String.fromCharCode(byte))),
 );
 
-/** How many keys the open object at a depth has so far, and their hashes. Scans are not re-entrant. */
+/** Number and hashes of the keys so far, by depth of the open object. Scans are not re-entrant. */
 const counts = new Int32Array(MAX_DEPTH);
 const hashes = new Int32Array(MAX_DEPTH * FEW);
 const others: (Set<number> | undefined)[] = [];
 
 /**
- * Watches the keys of objects while they are scanned: whether one may have a key twice, or one that decoders which ignore
- * case take for a known name. A quick check that may find more than there is, but never less in valid UTF-8.
+ * Watches object keys during a scan for duplicates, and for keys that a case-insensitive decoder would take for a known
+ * name. May report false positives. Misses nothing in valid UTF-8.
  */
 export class KeyWatch {
-  /** What was found so far. */
+  /** Whether a duplicate or an ambiguous key may exist. */
   found: boolean;
   readonly #known: ReadonlySet<number>;
   #decoded = 0;
 
-  /** `known`: the hashes of names. `found`: what an earlier scan of the same bytes has found. */
+  /** `known`: hashes of the known names. `found`: result of an earlier scan of the same bytes. */
   constructor(known: ReadonlySet<number>, found = false) {
     this.#known = known;
     this.found = found;
   }
 
-  /** An object begins. */
+  /** Starts an object. */
   open(depth: number): void {
     if ((counts[depth] as number) > FEW) others[depth] = undefined;
     counts[depth] = 0;
   }
 
-  /** The key of an object, with its quotes. */
+  /** Checks an object's key; the range includes the quotes. */
   see(bytes: Buffer, start: number, end: number, depth: number): void {
     if (this.found) return;
     let hash = 0;
@@ -64,7 +64,7 @@ export class KeyWatch {
   }
 }
 
-/** Whether the open object at a depth has a key of this hash; it has from now on. */
+/** Adds a key's hash to the open object; returns whether the object had it already. */
 function isTwice(hash: number, depth: number): boolean {
   const count = counts[depth] as number;
   const base = depth * FEW;
@@ -85,7 +85,7 @@ function isTwice(hash: number, depth: number): boolean {
 
 const BACKSLASH = 0x5c;
 
-/** Whether ſ or the Kelvin sign, which fold to `s` and `k`, begins at a byte, as itself or as an escape. */
+/** Whether ſ or the Kelvin sign begins at `at`, raw or escaped. They fold to `s` and `k`. */
 function mayFold(bytes: Buffer, at: number): boolean {
   const byte = bytes[at];
   if (byte === 0xc5) return bytes[at + 1] === 0xbf;
@@ -93,14 +93,14 @@ function mayFold(bytes: Buffer, at: number): boolean {
   return byte === BACKSLASH && /^\\u(?:017f|212a)/i.test(bytes.toString('latin1', at, at + 6));
 }
 
-/** A key, perhaps with escapes of folding letters, as decoders that ignore case compare it. */
+/** The key as case-insensitive decoders compare it. Escapes of folding letters are decoded. */
 export function foldKey(key: string): string {
   const plain = key.replace(/\\u017f/gi, 's').replace(/\\u212a/gi, 'k');
-  // Upper case first, which turns ſ into S and the Kelvin sign into K. Some decoders drop bytes that are not UTF-8.
+  // Upper case comes first: it turns ſ into S and the Kelvin sign into K. Some decoders drop bytes that are not UTF-8.
   return plain.replaceAll('\ufffd', '').toUpperCase().toLowerCase();
 }
 
-/** The hash of a name in small letters. */
+/** The hash of a lower-case name. */
 export function hashOf(name: string): number {
   let hash = 0;
   for (const byte of Buffer.from(name)) hash = (Math.imul(hash, 31) + byte) & SMALL_INTEGER;

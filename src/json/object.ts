@@ -1,4 +1,4 @@
-/** Whether a value is a JSON object: not an array, and not null. */
+/** Whether a value is a JSON object: neither an array nor null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,19 +1,19 @@
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-/** Escapes of what has no need of one, perhaps behind an escaped backslash. */
+/** Escapes of characters that need none. An escaped backslash may precede and cause a false match. */
 const ESCAPE = /\\u00(?:2[d-f]|3[0-9a]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
-/** 1 at the codes of these characters: letters, digits and `_-.:/`. */
+/** 1 for the codes of letters, digits and `_-.:/`. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, code) =>
   Number(/[\w.:/-]/.test(String.fromCharCode(code))),
 );
-/** The values of hexadecimal digits by their codes; 0x10000 for other bytes. */
+/** Values of hexadecimal digits by character code; 0x10000 for other bytes. */
 const HEX = Uint32Array.from({ length: 256 }, (_, code) => {
   const digit = String.fromCharCode(code);
   return /[\da-f]/i.test(digit) ? Number.parseInt(digit, 16) : 0x10000;
 });
 
-/** The UTF-16 unit of the escape `\uXXXX` at a byte; undefined if there is none. */
+/** The UTF-16 code unit of an escape `\uXXXX` at `at`; undefined if there is none. */
 export function unitAt(json: Buffer, at: number): number | undefined {
   if (json[at] !== BACKSLASH || json[at + 1] !== LETTER_U) return undefined;
   let unit = 0;
@@ -22,16 +22,15 @@ export function unitAt(json: Buffer, at: number): number | undefined {
 }
 
 /**
- * JSON with each escape of a letter, a digit or one of `_-.:/` written as that character, which means the same. No encoder
- * writes such an escape, and every search for a key or a word in the bytes would have to think of it. Returns the very
- * bytes where there is none; takes a nanosecond or two a byte, whatever they are.
+ * Decodes the escapes of letters, digits and `_-.:/` in a JSON text. No encoder writes them, and without them a key or
+ * word can be searched for in the bytes. Returns the same buffer if there are none. Takes 1 to 2 ns per byte.
  */
 export function withPlainLetters(json: Buffer): Buffer {
   if (!mayHaveEscape(json)) return json;
   const { length } = json;
   const plain = Buffer.from(new SharedArrayBuffer(length));
   let end = 0;
-  /** Where the digits would end of an escape that is none: what follows must not complete it. */
+  /** End of an invalid escape's four characters: a decoded letter must not complete it. */
   let broken = 0;
   for (let at = 0; at < length; at++) {
     const byte = json[at] as number;
@@ -51,16 +50,16 @@ export function withPlainLetters(json: Buffer): Buffer {
 }
 
 const BEGINNING = Buffer.from('u00');
-/** So many beginnings are looked at one by one, which is the fastest way for bodies with few or none. */
+/** Up to this many candidates are tested one by one, which is fastest for bodies with few or none. */
 const FEW = 64;
 
-/** Whether `withPlainLetters` may have something to do. A quick look. */
+/** Quick check whether `withPlainLetters` may change anything. */
 export function mayHaveEscape(json: Buffer): boolean {
   const first = json.indexOf(BACKSLASH);
   if (first < 0) return false;
   let at = json.indexOf(BEGINNING, first);
-  for (let found = 0; at >= 0; at = json.indexOf(BEGINNING, at + 1)) {
-    if (++found > FEW) return ESCAPE.test(json.toString('latin1', at - 1));
+  for (let candidates = 0; at >= 0; at = json.indexOf(BEGINNING, at + 1)) {
+    if (++candidates > FEW) return ESCAPE.test(json.toString('latin1', at - 1));
     if (ESCAPE.test(json.toString('latin1', at - 1, at + 5))) return true;
   }
   return false;

@@ -1,35 +1,35 @@
 import { sharedLength } from './shared-length.ts';
 
-/** A text that begins with the same bytes as another one. */
+/** An earlier text with a common prefix. */
 export interface Earlier<T> {
   entry: T;
-  /** How many bytes are the same. */
+  /** Length of the common prefix in bytes. */
   shared: number;
 }
 
-/** What was found in the last bodies of the sessions that are at work: what a turn shares with the one before is not read again. */
+/** Cached scans of the latest bodies. The bytes that a turn shares with the turn before are not scanned again. */
 export interface RecentTexts<T> {
-  /** The one that begins with the most of these bytes; undefined if none shares enough. */
+  /** The entry with the longest common prefix; undefined if none is long enough. */
   find(bytes: Buffer): Earlier<T> | undefined;
-  /** `earlier`: what was found for it. */
+  /** Keeps an entry. `earlier` is the result of `find` for it. */
   keep(entry: T, earlier: Earlier<T> | undefined): void;
 }
 
-/** Shorter texts are read in less time than it takes to compare them with all others. */
+/** Shorter texts are scanned faster than they are compared with all others. */
 const MIN_BYTES = 16 * 1024;
 const MAX_TEXTS = 16;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Keeps up to 16 texts, or 8 MB of them. */
+/** Keeps up to 16 texts and 8 MB. */
 export function createRecentTexts<T extends { bytes: Buffer }>(): RecentTexts<T> {
-  // In the order of their last use, the last one at the end.
-  const kept: T[] = [];
+  // Ordered by last use, most recent last.
+  const texts: T[] = [];
   let size = 0;
 
   function drop(entry: T): void {
-    const place = kept.indexOf(entry);
+    const place = texts.indexOf(entry);
     if (place < 0) return;
-    kept.splice(place, 1);
+    texts.splice(place, 1);
     size -= entry.bytes.length;
   }
 
@@ -37,7 +37,7 @@ export function createRecentTexts<T extends { bytes: Buffer }>(): RecentTexts<T>
     find(bytes) {
       if (bytes.length < MIN_BYTES) return undefined;
       let best: Earlier<T> | undefined;
-      for (const entry of kept) {
+      for (const entry of texts) {
         const shared = sharedLength(entry.bytes, bytes);
         if (shared >= MIN_BYTES && shared > (best?.shared ?? 0)) best = { entry, shared };
       }
@@ -46,11 +46,11 @@ export function createRecentTexts<T extends { bytes: Buffer }>(): RecentTexts<T>
     keep(entry, earlier) {
       const { length } = entry.bytes;
       if (length < MIN_BYTES || length > MAX_BYTES) return;
-      // The session has moved on. A text that shares little is that of another session.
+      // The same session's previous text is obsolete. A text with a short common prefix belongs to another session.
       if (earlier && earlier.shared > earlier.entry.bytes.length / 2) drop(earlier.entry);
-      kept.push(entry);
+      texts.push(entry);
       size += length;
-      for (let oldest = kept[0]; oldest && (kept.length > MAX_TEXTS || size > MAX_BYTES); oldest = kept[0])
+      for (let oldest = texts[0]; oldest && (texts.length > MAX_TEXTS || size > MAX_BYTES); oldest = texts[0])
         drop(oldest);
     },
   };

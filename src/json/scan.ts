@@ -35,17 +35,17 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 
-/** The end of longer strings is found by indexOf. For shorter ones a loop is faster than the call. */
+/** The end of longer strings is found by `indexOf`. For shorter strings a loop is faster than the call. */
 const SHORT_STRING = 32;
 const MAX_DEPTH = 256;
 
-/** Longer strings are not reported: callers look for words. */
+/** Longer strings are not reported, because callers look for single words. */
 const MAX_REPORTED = 160;
 
 /** Called for each string and key of up to 160 bytes, with its range including the quotes. */
 export type SeeString = (bytes: Buffer, start: number, end: number) => void;
 
-/** Limits of a text's size: parsing takes a microsecond per array or object, and a tenth per other value. */
+/** Size limits of a text. Parsing takes 1 us per array or object and 0.1 us per other value. */
 export interface ScanLimits {
   /** Members of the object itself. */
   members: number;
@@ -56,20 +56,20 @@ export interface ScanLimits {
 }
 
 /**
- * A place between two elements of an array that is a member of the object. The scan of another text that begins with the
- * same bytes can go on there.
+ * A position between two elements of an array that is a direct member of the object. The scan of another text with the
+ * same prefix can resume here.
  */
 export interface ScanPoint {
   /** Start of the next element. */
   position: number;
-  /** The place of the member. */
+  /** Index of the member that holds the array. */
   member: number;
-  /** The counts of `ScanLimits` up to there. */
+  /** Counts for `ScanLimits` up to this position. */
   containers: number;
   values: number;
 }
 
-/** A point of another text, and the members of that. */
+/** Resume point from a scan of another text, with the members found there. */
 interface ScanStart {
   point: ScanPoint;
   members: readonly Member[];
@@ -77,11 +77,11 @@ interface ScanStart {
 
 export interface ScanOptions {
   onString?: SeeString | undefined;
-  /** Sees the keys of the objects within the object. */
+  /** Receives the keys of nested objects. */
   keys?: KeyWatch | undefined;
   limits?: ScanLimits | undefined;
   from?: ScanStart | undefined;
-  /** Called at points that are at least 4 kB apart. */
+  /** Called with resume points at least 4 kB apart. */
   onPoint?: ((point: ScanPoint) => void) | undefined;
 }
 
@@ -94,9 +94,9 @@ let limits: ScanLimits | undefined;
 let containers = 0;
 let values = 0;
 let notePoint: ScanOptions['onPoint'];
-/** Where the next point may be. */
+/** Position from which the next resume point may be reported. */
 let nextPoint = Number.POSITIVE_INFINITY;
-/** The place of the member that is being scanned. */
+/** Index of the member being scanned. */
 let place = 0;
 
 /** The members of the object in `bytes`, in order. Throws JsonSyntaxError. */
@@ -192,7 +192,7 @@ export function readKey(bytes: Buffer, start: number, end: number): string {
   return String(readValue(bytes, { start, end }));
 }
 
-/** The position of the next byte that is not white space. */
+/** The position of the first byte from `from` on that is not white space. */
 export function skipSpace(bytes: Buffer, from: number): number {
   let position = from;
   for (;;) {
@@ -264,8 +264,8 @@ const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30
 const stack = new Uint8Array(MAX_DEPTH);
 
 /**
- * The end of the value at `start`, or with `open` of the array of which it is an element. One loop without recursion, for
- * speed; `stack` holds the open containers. Kept whole for that reason. Throws JsonSyntaxError.
+ * The end of the value at `start`. With `open`, the end of the array that contains this element. One loop with an
+ * explicit stack instead of recursion, for speed, and kept whole for the same reason. Throws JsonSyntaxError.
  */
 export function skipValue(bytes: Buffer, start: number, open: 0 | 1 = 0): number {
   let depth: number = open;

@@ -1,7 +1,7 @@
-/** How many bytes are compared at once. */
+/** Bytes per comparison. */
 const STEP = 64 * 1024;
 
-/** How many bytes two buffers begin with in common. */
+/** The length of the common prefix of two buffers. */
 export function sharedLength(a: Buffer, b: Buffer): number {
   const length = Math.min(a.length, b.length);
   let shared = 0;

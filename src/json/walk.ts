@@ -1,6 +1,6 @@
 /**
- * Walks a JSON text that has been scanned before, in one pass: a visitor gets the start of each value and returns its
- * end, by walking it in turn or by `skipValue`. Throws JsonSyntaxError.
+ * Walks JSON text that was scanned before, in one pass. A visitor gets the start of each value and returns its end, by
+ * walking the value or by `skipValue`. Throws JsonSyntaxError.
  */
 import { JsonSyntaxError, type Member, readKey, skipSpace, skipString, skipValue } from './scan.ts';
 
@@ -42,7 +42,7 @@ export function walkArray(
   return walkRest(bytes, visit(first, 0), (elementStart) => visit(elementStart, ++index));
 }
 
-/** Walks the elements of an array behind the one that ends at `end`. Returns the end of the array. */
+/** Walks the remaining elements of an array after the one that ends at `end`. Returns the end of the array. */
 export function walkRest(bytes: Buffer, end: number, visit: (elementStart: number) => number): number {
   let position = end;
   for (;;) {
@@ -53,7 +53,7 @@ export function walkRest(bytes: Buffer, end: number, visit: (elementStart: numbe
   }
 }
 
-/** The members of the object at `start`, which are added to `members`. Returns the end of the object. */
+/** Adds the members of the object at `start` to `members`. Returns the end of the object. */
 export function readMembers(bytes: Buffer, start: number, members: Member[]): number {
   return walkObject(bytes, start, (key, valueStart, keyStart) => {
     const end = skipValue(bytes, valueStart);
@@ -62,7 +62,7 @@ export function readMembers(bytes: Buffer, start: number, members: Member[]): nu
   });
 }
 
-/** The string at a member's value; undefined for any other value. */
+/** The string in a range; undefined for any other value. */
 export function stringAt(bytes: Buffer, { start, end }: { start: number; end: number }): string | undefined {
   return bytes[start] === 0x22 ? readKey(bytes, start, end) : undefined;
 }

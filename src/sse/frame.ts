@@ -9,7 +9,7 @@ const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
 /** Events may contain images or a whole answer. A longer event is passed on in pieces instead of being buffered. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/** How many bytes of an event's end may come before the chunk that completes it. */
+/** Up to this many bytes of an event's terminator may precede the chunk that completes it. */
 const LOOK_BACK = 3;
 
 /** Splits a stream into whole events. `push` returns the chunk itself, without a copy, if no event is split. */
@@ -25,7 +25,7 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
   let pendingBytes = 0;
   let last: Buffer = EMPTY;
 
-  /** Chunks are joined only when an event ends, so that a long event in small chunks is not copied repeatedly. */
+  /** Joins chunks only when an event ends, so that a long event in small chunks is not copied repeatedly. */
   function take(chunk: Buffer): Buffer {
     const bytes = pending.length === 0 ? chunk : Buffer.concat([...pending, chunk]);
     pending = [];
@@ -61,8 +61,8 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
 }
 
 /**
- * The end offset of the last complete event; 0 if there is none. Searches back to `from`. After a CR at the very end an
- * LF may follow, so that such an event counts as incomplete.
+ * The end offset of the last complete event; 0 if there is none. Searches back to `from`. An event that ends in CR at
+ * the very end counts as incomplete, because an LF may follow.
  */
 function endOfLastEvent(bytes: Buffer, from = 0): number {
   const n = bytes.length;
@@ -88,7 +88,7 @@ function endOfLastEvent(bytes: Buffer, from = 0): number {
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
-/** A text without the byte order mark that it may begin with; the same buffer if it has none. */
+/** The text without a leading byte order mark; the same buffer if it has none. */
 export function withoutMark(text: Buffer): Buffer {
   return bytesAt(text, 0, BYTE_ORDER_MARK) ? text.subarray(BYTE_ORDER_MARK.length) : text;
 }

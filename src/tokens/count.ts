@@ -7,8 +7,8 @@ const pieceCounters = new Map<Encoding, CountPiece>();
 
 /**
  * The exact number of tokens of a text. Names of special tokens, such as <|endoftext|>, count as plain text, as they do
- * in a message. Takes 100 ms on first use, to load the rank table, or for a large text: outside of worker threads use
- * `createTokenCounter`.
+ * in messages. The first call loads the rank table, which takes 100 ms; large texts are slow too. Outside worker
+ * threads use `createTokenCounter`.
  */
 export function countTokens(text: string, encoding: Encoding): number {
   const countPiece = pieceCounterOf(encoding);

@@ -4,9 +4,9 @@ import type { Encoding } from './encoding.ts';
 export type EndOfPiece = (bytes: Uint8Array, start: number) => number;
 
 /**
- * The pattern of each encoding, which splits a text into pieces that are encoded separately. The lines are the
- * alternatives of tiktoken's regular expression, in order. Written by hand because V8 overflows its stack on 4 million
- * letters in a row, and takes as long for the expression as for all the rest.
+ * The split pattern of each encoding: pieces of a text are encoded separately. The lines are the alternatives of
+ * tiktoken's regular expression, in order. Written by hand because V8 overflows its stack on 4 million letters in a
+ * row, and the expression takes as long as all the rest together.
  */
 export const endOfPiece: Record<Encoding, EndOfPiece> = {
   o200k_base: (bytes, start) =>

@@ -10,13 +10,13 @@ export const NO_RANK = -1;
 
 /**
  * Reads js-tiktoken's rank table: lines of a name, the rank of the first token, and the tokens in base64, separated by
- * spaces. Its bytes are cut out of the module's file, because importing the module costs the thread 10 MB for good. A build
- * has a copy of the file, because the whole of js-tiktoken takes 22 MB.
+ * spaces. Cuts its bytes out of the module's file, because importing the module would cost the thread 10 MB for good. A
+ * build copies the file, because all of js-tiktoken takes 22 MB.
  */
 export function readPackedRanks(encoding: Encoding): Buffer {
-  const built = new URL(`ranks/${encoding}.cjs`, FILES);
-  const file = existsSync(built)
-    ? built
+  const bundleUrl = new URL(`ranks/${encoding}.cjs`, FILES);
+  const file = existsSync(bundleUrl)
+    ? bundleUrl
     : createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
   const module = readFileSync(file);
   const start = module.indexOf(MEMBER) + MEMBER.length;
@@ -28,7 +28,7 @@ export function readPackedRanks(encoding: Encoding): Buffer {
 const MEMBER = '"bpe_ranks":"';
 
 /**
- * Unpacks a rank table into typed arrays: 4 MB for the 200,000 tokens of o200k_base, where a Map takes over 100 MB.
+ * Unpacks a rank table into typed arrays: 4 MB for the 200,000 tokens of o200k_base, while a Map takes over 100 MB.
  * The tokens are a hash table with open addressing: a slot holds a rank, and the rank gives the token's bytes, which
  * overwrite the packed table.
  */
