@@ -26,15 +26,15 @@ export function recordTtfb(load: Load, ttfbMs: number, nowMs: number): void {
 /** Cost of one more request: the decayed average times the queue it would join, divided by the weight. */
 export function costOf(load: Load, weight: number, nowMs: number): number {
   const decay = Math.exp(-Math.max(0, nowMs - load.updatedAtMs) / DECAY_MS);
-  // An unmeasured target costs nothing, so that it gets tried; while its first request runs, it counts as slow.
+  // An unmeasured target costs nothing, so that it is tried. While its first request runs, it counts as slow.
   const assumedMs = load.inFlight === 0 ? 0 : UNMEASURED_MS;
   const averageMs = load.averageMs === undefined ? assumedMs : load.averageMs * decay;
   return (averageMs * (load.inFlight + 1)) / weight;
 }
 
 /**
- * Power of two choices: draws two items by weight and takes the cheaper one. If every request took the cheapest of
- * all, requests that arrive together would all go to the same target.
+ * Power of two choices: draws two items by weight and takes the cheaper one. Always taking the cheapest would send all
+ * simultaneous requests to the same target.
  */
 export function pickOfTwo<T>(
   items: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * What gets no requests, why, and until when (monotonic milliseconds). The ids are those of candidate.ts: an account,
- * a key, or a key and model together.
+ * The current blocks by id. The ids are those of candidate.ts: an account, a key, or a key and model together. Times
+ * are monotonic milliseconds.
  */
 export type Blocks = Map<string, Block>;
 
@@ -10,10 +10,10 @@ export interface Block {
   untilMs: number;
 }
 
-/** `rate_limit`: a rate limit whose end the upstream stated. `guess`: one whose end it did not state. */
+/** `rate_limit`: a rate limit whose end the upstream stated. `guess`: a rate limit without a stated end. */
 export type BlockReason = 'rate_limit' | 'guess' | 'used_up' | 'overload' | 'quota' | 'auth' | 'breaker';
 
-/** Blocks an id. Of two blocks the longer one stands, but a rate limit with a stated end outranks all others. */
+/** Blocks an id. The longer of two blocks applies, but a rate limit with a stated end outranks all others. */
 export function block(blocks: Blocks, id: string, next: Block): void {
   const current = blocks.get(id);
   const nextIsStated = next.because === 'rate_limit';
@@ -34,7 +34,7 @@ export function activeBlocks(blocks: Blocks, ids: readonly string[], nowMs: numb
   return active.sort((a, b) => b.untilMs - a.untilMs);
 }
 
-/** Lifts the blocks that began before a successful attempt did, since its success disproves them. */
+/** Lifts the blocks that are older than a successful attempt, because its success disproves them. */
 export function lift(blocks: Blocks, ids: readonly string[], attemptBeganMs: number): void {
   for (const id of ids) {
     if ((blocks.get(id)?.sinceMs ?? Number.POSITIVE_INFINITY) < attemptBeganMs) blocks.delete(id);

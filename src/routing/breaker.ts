@@ -10,15 +10,15 @@ export interface Breaker {
   /** Attempts of the last 30 s while closed, oldest first. */
   recent: AttemptCount[];
   failuresInARow: number;
-  /** How often it has opened since it was last closed. Each opening doubles the wait. */
+  /** Number of openings since the breaker was last closed. Each opening doubles the wait. */
   openings: number;
   openUntilMs: number;
   probeSuccesses: number;
-  /** Until when the running probe keeps other requests out. Bounded, in case the probe never reports. */
+  /** Deadline of the running probe, which blocks other requests. Bounded, in case the probe never reports. */
   probeUntilMs: number;
 }
 
-/** Attempts of one second. Counted together, since under load 30 s see hundreds of thousands of attempts. */
+/** Attempts of one second. Aggregated, because 30 s under load see hundreds of thousands of attempts. */
 interface AttemptCount {
   sinceMs: number;
   attempts: number;
@@ -47,7 +47,7 @@ export function newBreaker(): Breaker {
   };
 }
 
-/** Until when the breaker keeps requests out; 0 if a request may pass now. */
+/** Time until which the breaker blocks requests; 0 if a request may pass now. */
 export function blockedUntil(breaker: Breaker, nowMs: number): number {
   if (breaker.phase === 'closed') return 0;
   const until = breaker.phase === 'open' ? breaker.openUntilMs : breaker.probeUntilMs;
@@ -55,8 +55,8 @@ export function blockedUntil(breaker: Breaker, nowMs: number): number {
 }
 
 /**
- * Begins an attempt. Returns whether it is a probe, which keeps other requests out until it reports. A request sent
- * as a last resort while the breaker is open is a probe too.
+ * Begins an attempt. Returns whether it is a probe, which blocks other requests until it reports. A last resort sent
+ * while the breaker is open is a probe too.
  */
 export function beginAttempt(breaker: Breaker, nowMs: number): boolean {
   if (breaker.phase === 'closed' || breaker.probeUntilMs > nowMs) return false;
@@ -65,7 +65,7 @@ export function beginAttempt(breaker: Breaker, nowMs: number): boolean {
   return true;
 }
 
-/** Ends a probe that says nothing about the upstream, for example because the client disconnected. */
+/** Ends a probe without a verdict on the upstream, for example because the client disconnected. */
 export function abandonProbe(breaker: Breaker): void {
   breaker.probeUntilMs = 0;
 }
@@ -81,13 +81,13 @@ export function recordSuccess(breaker: Breaker, nowMs: number): void {
   }
 }
 
-/** `waitMs`: the wait that the upstream asked for. Without it, or at 0: exponential backoff with jitter, up to 60 s. */
+/** `waitMs`: the wait that the upstream asked for. If missing or 0: exponential backoff with jitter, up to 60 s. */
 export function recordFailure(
   breaker: Breaker,
   nowMs: number,
   { waitMs, random }: { waitMs?: number | undefined; random: () => number },
 ): void {
-  // A request that was running when the breaker opened is no news.
+  // A failure of a request sent before the breaker opened adds no information.
   if (breaker.phase === 'open') return;
   countAttempt(breaker, nowMs, false);
   breaker.failuresInARow++;

@@ -9,16 +9,16 @@ export interface Candidate {
   weight: number;
 }
 
-/** Ids of what a failure can affect. Health is stored under them. */
+/** Ids of everything that a failure can affect. Health is stored by these ids. */
 export interface Reach {
   account: string;
   key: string;
   target: string;
-  /** All three of them. */
+  /** All three ids. */
   ids: readonly string[];
 }
 
-/** Candidates live long and each request needs their ids, so these are built once. */
+/** Built once per candidate: candidates live long, and every request needs their ids. */
 const reaches = new WeakMap<Candidate, Reach>();
 
 export function reachOf(target: Candidate): Reach {

@@ -16,7 +16,7 @@ const SCOPE_AND_NEXT: Record<FailureClass, Pick<Failure, 'scope' | 'next'>> = {
   client_abort: { scope: 'none', next: 'stop' },
 };
 
-/** Classifies a failed attempt: what it affects, what to try next, and how long to wait. */
+/** Classifies a failed attempt: its scope, the next step, and the wait. */
 export function classify(outcome: UpstreamOutcome, nowMs: number): Failure {
   const failure = classOf(outcome);
   const wait = outcome.kind === 'response' ? cooldownMs(outcome.headers, outcome.body, nowMs) : undefined;
@@ -43,12 +43,12 @@ function classByStatus(status: number): FailureClass {
   if (status === 402) return 'quota';
   if (status === 429) return 'rate_limit';
   if (status === 408 || status === 504) return 'timeout';
-  // 409 and 425 are about the server's state at the moment, not about the request.
+  // 409 and 425 describe the server's current state, not the request.
   if (status === 409 || status === 425 || status >= 500) return 'server';
   return 'invalid_request';
 }
 
-/** Cap on what a provider asks for: one day. */
+/** Cap on waits that a provider asks for: one day. */
 const MAX_COOLDOWN_MS = 86_400_000;
 const IN_WORDS = /(?:try again|retry|retry after)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*[a-z]+\s*)+)/i;
 const UNITS = /^(?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|minutes?|seconds?|hours?|days?|[dhms])(?![a-z])\s*)+/i;
@@ -74,7 +74,7 @@ function retryAfterMs(value: string | undefined, nowMs: number): number | undefi
   return seconds === undefined ? untilDate(value ?? '', nowMs) : seconds * 1_000;
 }
 
-/** Gemini's RetryInfo, or "try again in 6m0s", "retry after 20 seconds" in the message (OpenAI, Azure). */
+/** Gemini's RetryInfo, or "try again in 6m0s" and "retry after 20 seconds" in messages of OpenAI and Azure. */
 function statedMs(body: unknown): number | undefined {
   const error = readUpstreamError(body);
   if (!error || error.retryDelayMs !== undefined) return error?.retryDelayMs;
@@ -82,7 +82,7 @@ function statedMs(body: unknown): number | undefined {
   return duration === undefined ? undefined : parseDuration(duration);
 }
 
-/** The earliest reset, as a guess when no limit is marked as exhausted. */
+/** The earliest reset: a guess for responses that mark no limit as exhausted. */
 function soonestResetMs(headers: ResponseHeaders, nowMs: number): number | undefined {
   const resets = limitsOf(headers, nowMs).map(({ resetMs }) => resetMs);
   return resets.length === 0 ? undefined : Math.min(...resets);
@@ -90,10 +90,10 @@ function soonestResetMs(headers: ResponseHeaders, nowMs: number): number | undef
 
 type NamedClass = Exclude<FailureClass, 'server' | 'network' | 'timeout' | 'client_abort'>;
 
-/** Failures that providers report with a status that would be classified differently on its own. */
+/** Failures that their status alone would misclassify. */
 const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
   {
-    // A budget for concurrent requests: unlike a balance, it frees up by itself.
+    // A limit on concurrent requests: unlike a balance, it recovers by itself.
     class: 'rate_limit',
     names: new Set(['openrouter_in_flight_budget']),
   },
@@ -108,7 +108,7 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
       'payment_required',
       'insufficient_credits',
     ]),
-    // Anthropic reports an empty balance and a spend cap as 400 invalid_request_error; only the message tells.
+    // Anthropic reports an empty balance and a spend cap as 400 invalid_request_error. Only the message differs.
     message:
       /credit balance is too low|specified api usage limits|insufficient (?:credits?|balance|funds)|out of call volume quota|(?:spend|spending|monthly|credit) (?:cap|limit)|used all available credits/i,
   },
@@ -118,14 +118,14 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
     message: /api key not valid/i,
   },
   {
-    // A response, item or conversation stored by another account, or reasoning that another account encrypted.
+    // A response, item or conversation stored by another account, or reasoning encrypted by another account.
     class: 'not_its_own',
     names: new Set(['previous_response_not_found', 'invalid_encrypted_content']),
     message:
       /\b(?:response|conversation|item) with id \S{1,200} (?:was )?not found|^invalid `?previous_response_id`?|invalid `?signature`? in `?thinking`? block|encrypted content .{0,500}could not be (?:verified|decrypted)/is,
   },
   {
-    // Some providers answer 403 here. The key works for other models, so it must not be blocked.
+    // Some providers send 403 here. The key works for other models, so it must not be blocked.
     class: 'invalid_request',
     names: new Set(['model_not_found', 'deploymentnotfound']),
   },
@@ -146,14 +146,14 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
   },
 ];
 
-/** Statuses whose meaning the message may change. */
+/** Statuses that the message may override. */
 const AMBIGUOUS_STATUSES = new Set([400, 402, 403, 404, 413, 422, 429]);
 
-/** Classifies an error by its codes or message. Undefined if only the status tells. */
+/** Classifies an error by its codes or message. Undefined if only the status is conclusive. */
 function classByWords(error: UpstreamError, status: number): NamedClass | undefined {
   for (const { class: failureClass, names, message } of RULES) {
     if (error.names.some((name) => names.has(name))) return failureClass;
-    // Messages may quote the prompt, so they only count when the status is ambiguous.
+    // Messages may quote the prompt, so they count only if the status is ambiguous.
     if (message && (status < 400 || AMBIGUOUS_STATUSES.has(status)) && message.test(error.message))
       return failureClass;
   }
@@ -177,7 +177,7 @@ const STATUS_BY_NAME: Record<string, number> = {
   deadline_exceeded: 504,
 };
 
-/** The effective status: the response's if it is an error, else the one stated in a 2xx body's error, else 502. */
+/** The effective status: the response's if it is an error, otherwise the status in the body's error, otherwise 502. */
 function statusOf(responseStatus: number, error: UpstreamError): number {
   if (responseStatus >= 400) return responseStatus;
   if (error.status !== undefined) return error.status;

@@ -4,7 +4,7 @@ import type { ResponseHeaders } from './rate-limits.ts';
 export type UpstreamOutcome =
   /** An error status, or a 2xx response with an error event or error body. */
   | { kind: 'response'; status: number; headers: ResponseHeaders; body: unknown }
-  /** No response, or one that broke off before its first content. `code` is the socket's error code. */
+  /** No response, or one that ended before its first content. `code` is the socket's error code. */
   | { kind: 'socket'; code: string }
   /** A 2xx response without content: no choices, an HTML page, or a stream that ended early. */
   | { kind: 'empty' }
@@ -19,12 +19,12 @@ export type FailureClass =
   | 'timeout'
   | 'invalid_request'
   | 'context_overflow'
-  /** The request refers to a stored object, or carries encrypted reasoning, of another provider or account. */
+  /** The request refers to a stored object, or contains encrypted reasoning, of another provider or account. */
   | 'not_its_own'
   | 'content_filter'
   | 'client_abort';
 
-/** What a failure affects: the key and model together, every model of the key, the whole account, or nothing. */
+/** The scope of a failure: the key and model together, all models of the key, the whole account, or nothing. */
 type FailureScope = 'target' | 'key' | 'account' | 'none';
 
 type NextStep = 'elsewhere' | 'larger_context' | 'stop';
@@ -33,6 +33,6 @@ export interface Failure {
   class: FailureClass;
   scope: FailureScope;
   next: NextStep;
-  /** Wait that the upstream asked for, if it did. */
+  /** Wait that the upstream asked for, if any. */
   cooldownMs?: number;
 }

@@ -2,7 +2,7 @@ import { recordTtfb } from './balance.ts';
 import type { BlockReason, Blocks } from './blocks.ts';
 import { newTargetHealth, type TargetHealth } from './target-health.ts';
 
-/** Health that survives a restart. Times are stored as remaining durations, since the monotonic clock restarts. */
+/** Health that survives a restart. Times are stored as remaining durations, because the monotonic clock restarts. */
 export interface HealthSnapshot {
   /** UTC milliseconds. */
   savedAtMs: number;
@@ -10,7 +10,7 @@ export interface HealthSnapshot {
   targets: { id: string; openings: number; openLeftMs: number; averageMs?: number }[];
 }
 
-/** Whether a stored value, possibly of another version, has the shape of a snapshot. */
+/** Whether a stored value has the shape of a snapshot; another version may have written it. */
 export function isHealthSnapshot(value: unknown): value is HealthSnapshot {
   const { savedAtMs, blocks, targets } = (value ?? {}) as Partial<Record<keyof HealthSnapshot, unknown>>;
   return (

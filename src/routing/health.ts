@@ -10,7 +10,7 @@ import { applyFailure, applySuccess, newTargetHealth, type TargetHealth } from '
 
 export type Availability =
   | { ready: true }
-  /** `hard`: a rate limit with a stated end, until which requests are refused. Others may be tried as a last resort. */
+  /** `hard`: a rate limit with a stated end. Requests are refused until then; other blocks allow a last resort. */
   | {
       ready: false;
       because: BlockReason;
@@ -18,7 +18,7 @@ export type Availability =
       hard: boolean;
     };
 
-/** Permission for one attempt at a target. The holder reports how the attempt went and must call `ended`. */
+/** Permission for one attempt at a target. The holder reports the outcome and must call `ended`. */
 export interface HealthPermit {
   /** The first content has arrived. */
   succeeded(ttfbMs: number, headers: ResponseHeaders): void;
@@ -38,15 +38,15 @@ export interface Health {
   snapshot(): HealthSnapshot;
 }
 
-/** Cap on blocks for an exhausted limit: headers may name hours, but newer responses will tell sooner. */
+/** Cap on blocks for an exhausted limit: headers may state hours, but newer responses are fresher. */
 const MAX_EXHAUSTED_MS = 60_000;
 
-/** For a response whose headers say nothing about limits. */
+/** For a response without rate limit headers. */
 export const NO_HEADERS: ResponseHeaders = Object.freeze({});
 
 const READY: Availability = Object.freeze({ ready: true });
 
-/** Tracks the health of every target from what attempts report. Starts from the snapshot of an earlier run. */
+/** Tracks the health of every target from the outcomes of attempts. Starts from the snapshot of an earlier run. */
 export function createHealth(options: {
   clock: Pick<Clock, 'now' | 'monotonic'>;
   random: () => number;
@@ -71,7 +71,7 @@ export function createHealth(options: {
 
   function availabilityOf(target: Candidate): Availability {
     const { breaker } = healthOf(target);
-    // The common case, on the path of each request.
+    // Fast path for almost all requests.
     if (state.blocks.size === 0 && breaker.phase === 'closed') return READY;
     const nowMs = clock.monotonic();
     const blocks = activeBlocks(state.blocks, reachOf(target).ids, nowMs);
@@ -79,7 +79,7 @@ export function createHealth(options: {
     const longest = blocks[0];
     if (!longest && breakerUntilMs === 0) return READY;
     const limit = blocks.find(({ because }) => because === 'rate_limit');
-    // Reported before longer blocks: once the limit ends, the target may be tried as a last resort.
+    // Takes precedence over longer blocks: once the limit ends, the target may be tried as a last resort.
     if (limit) return { ready: false, because: 'rate_limit', waitMs: limit.untilMs - nowMs, hard: true };
     const byBreaker = breakerUntilMs > (longest?.untilMs ?? 0);
     return {

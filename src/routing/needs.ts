@@ -1,4 +1,4 @@
-/** What a request requires of a model, in any tier. */
+/** Capabilities that a request requires of a model in any tier. */
 export interface Needs {
   /** Input and output together. */
   contextTokens?: number;
@@ -8,7 +8,7 @@ export interface Needs {
   jsonSchema?: boolean;
 }
 
-/** What a model can do. Undefined when unknown. */
+/** A model's capabilities; undefined if unknown. */
 export interface Capabilities {
   contextTokens?: number;
   tools?: boolean;
@@ -18,7 +18,7 @@ export interface Capabilities {
 
 const FEATURES = ['tools', 'vision', 'jsonSchema'] as const;
 
-/** What a model is known to lack for a request. Unknown capabilities don't count as lacking. */
+/** Capabilities that a model is known to lack for a request. Unknown capabilities don't count. */
 export function lackOf(capabilities: Capabilities, needs: Needs): (keyof Needs)[] {
   const lack: (keyof Needs)[] = FEATURES.filter(
     (feature) => needs[feature] && capabilities[feature] === false,

@@ -8,7 +8,7 @@ import { countRequest, type RetryBudget, takeRetry } from './retry-budget.ts';
 export interface Tried {
   target: Candidate;
   failure: Failure;
-  /** The target was blocked, but there was no better one. */
+  /** The target was blocked, but no better one was available. */
   lastResort: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface NextAttemptOptions extends Omit<OrderOptions, 'health'> {
 
 export type NextAttempt =
   | { kind: 'attempt'; target: Candidate; lastResort: boolean }
-  /** Every target is rate limited; the first one is back after `waitMs`. */
+  /** Every target is rate limited; the first one recovers after `waitMs`. */
   | { kind: 'wait'; target: Candidate; waitMs: number }
   | { kind: 'stop'; because: StopReason };
 
@@ -35,8 +35,8 @@ export type StopReason = 'final' | 'attempts' | 'none_left' | 'retry_budget' | '
 const MAX_ATTEMPTS = 3;
 
 /**
- * Decides where a request goes next, by the current health. There are at most three attempts, each at another target;
- * retries need room in the retry budget and time before the deadline.
+ * Decides the next step of a request by the current health. A request has up to three attempts, each at another target.
+ * Retries need room in the retry budget and time before the deadline.
  */
 export function nextAttempt(options: NextAttemptOptions): NextAttempt {
   const last = options.tried.at(-1);
@@ -58,7 +58,7 @@ function firstAttempt(options: NextAttemptOptions): NextAttempt {
 }
 
 /**
- * When every target is blocked, tries one without a hard block as a last resort. A retry skips accounts without credit
+ * If every target is blocked, tries one without a hard block as a last resort. A retry skips accounts without credit
  * and rejected keys.
  */
 function failOpen({ blocked }: Order, isRetry = false): NextAttempt {
@@ -78,7 +78,7 @@ function retry(options: NextAttemptOptions, order: Order): NextAttempt {
   const target = order.ready.find(inTime);
   if (target) return withinBudget(options, { kind: 'attempt', target, lastResort: false });
   if (order.ready.length > 0) return stop('deadline');
-  // One last resort per request: in a total outage attempts must not multiply.
+  // One last resort per request, so that attempts don't multiply in a total outage.
   const next = tried.some(({ lastResort }) => lastResort) ? stop('none_left') : failOpen(order, true);
   if (next.kind === 'attempt') return inTime(next.target) ? withinBudget(options, next) : stop('deadline');
   return stop('none_left');

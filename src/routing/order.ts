@@ -15,19 +15,19 @@ export interface OrderOptions {
   isPinned?: boolean;
 }
 
-/** The candidates of one request, by current availability. */
+/** A request's candidates, grouped by current availability. */
 export interface Order {
-  /** Available, in the order to try them. */
+  /** Available, in the order of attempts. */
   ready: Candidate[];
-  /** Blocked for now; the one that is back first comes first. */
+  /** Currently blocked, soonest recovery first. */
   blocked: { target: Candidate; availability: Availability & { ready: false } }[];
-  /** Unable to serve this request. */
+  /** Lack a capability that the request needs. */
   unfit: { target: Candidate; lacks: (keyof Needs)[] }[];
 }
 
 /**
  * Orders candidates by priority. Within a priority the conversation's sticky candidate comes first, then the others by
- * repeated power of two choices. Health and priority win over stickiness.
+ * repeated power of two choices. Health and priority take precedence over stickiness.
  */
 export function orderTargets(options: OrderOptions): Order {
   const { targets, health, needs = {}, capabilitiesOf = () => ({}) } = options;

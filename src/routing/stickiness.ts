@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Candidate } from './candidate.ts';
 import type { Tier } from './tier.ts';
 
-/** What served a conversation last. */
+/** The target and tier that served a conversation last. */
 interface Pin {
   target: Candidate;
   tier?: Tier;
@@ -11,13 +11,13 @@ interface Pin {
 export interface Stickiness {
   get(conversation: string): Pin | undefined;
   set(conversation: string, pin: Pin): void;
-  /** The `count` most recently served conversations, oldest first. */
+  /** The `count` most recently served conversations, least recent first. */
   latest(count: number): SavedPin[];
-  /** How often `set` was called. */
+  /** Number of `set` calls. */
   readonly changes: number;
 }
 
-/** A pin that survives a restart. Its age is stored as a duration, since the monotonic clock restarts. */
+/** A pin that survives a restart. Its age is stored as a duration, because the monotonic clock restarts. */
 export interface SavedPin {
   conversation: string;
   pin: Pin;
@@ -35,7 +35,7 @@ export interface StickinessOptions {
 const IDLE_MS = 600_000;
 const MAX_CONVERSATIONS = 10_000;
 
-/** Remembers what served each conversation, for ten minutes after its last turn unless the options say otherwise. */
+/** Remembers the target of each conversation, by default for ten minutes after its last turn. */
 export function createStickiness(
   clock: Pick<Clock, 'monotonic'>,
   { idleMs: maxIdleMs = IDLE_MS, savedPins = [] }: StickinessOptions = {},

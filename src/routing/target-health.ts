@@ -28,14 +28,13 @@ export function newTargetHealth(): TargetHealth {
   return { breaker: newBreaker(), load: newLoad(), unstatedLimits: 0 };
 }
 
-/** Records a success in the target's health. */
 export function applySuccess(health: TargetHealth, ttfbMs: number, nowMs: number): void {
   recordSuccess(health.breaker, nowMs);
   recordTtfb(health.load, ttfbMs, nowMs);
   health.unstatedLimits = 0;
 }
 
-/** Records a failed attempt in the target's health. Returns what it blocks, if anything. */
+/** Records a failed attempt in the target's health. Returns the block that it causes, if any. */
 export function applyFailure(
   health: TargetHealth,
   target: Candidate,
@@ -54,7 +53,7 @@ export function applyFailure(
     case 'content_filter':
     case 'context_overflow':
     case 'not_its_own':
-      // The request was at fault; that the upstream says so shows that it is healthy.
+      // The request was at fault. Such an error shows that the upstream is healthy.
       recordSuccess(health.breaker, nowMs);
       return undefined;
     case 'quota':
