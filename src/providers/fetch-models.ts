@@ -5,7 +5,7 @@ import { type Provider, WIRE_HEADERS } from './registry.ts';
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Fetches a provider's models, `GET /models`. Throws errors with user-facing messages. */
+/** Fetches a provider's models with `GET /models`. Throws errors with user-facing messages. */
 export async function fetchModels(provider: Provider, network: Network): Promise<ListedModel[]> {
   const { request } = await import('undici');
   const url = new URL(`${provider.origin}${provider.basePath}/models`);

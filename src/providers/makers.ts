@@ -3,7 +3,7 @@ import { PRESETS } from './presets.ts';
 const MAKERS = Object.entries(PRESETS).flatMap(([maker, { models }]) => (models ? [{ maker, models }] : []));
 const MAX_NAME = 200;
 
-/** The provider whose models have names of this kind, with or without a provider in front: `openai/gpt-4o`. */
+/** The provider whose model names match, with or without a provider prefix: `openai/gpt-4o`. */
 export function makerOf(model: string): string | undefined {
   const name = model.slice(model.indexOf('/') + 1);
   if (name.length > MAX_NAME) return undefined;

@@ -6,19 +6,19 @@ import type { Provider } from './registry.ts';
 /** A model in its provider's list. */
 export interface ListedModel {
   id: string;
-  /** The provider's whole entry. */
+  /** The provider's entry, unchanged. */
   raw: Record<string, unknown>;
 }
 
-/** Each provider's list of models, fetched on first use and cached for 10 minutes. */
+/** The providers' model lists, fetched on first use and cached for 10 minutes. */
 export interface ModelLists {
-  /** The providers whose cached list has a model. Fetches nothing. */
+  /** The providers whose cached list contains a model. Never fetches. */
   known(model: string): Provider[];
-  /** A model in its provider's cached list. */
+  /** A model's entry in its provider's cached list. */
   find(provider: Provider, model: string): ListedModel | undefined;
   /** Fetches every list that is missing or stale. Resolves when all fetches have succeeded or failed. */
   refresh(): Promise<void>;
-  /** All cached lists; `error` is why the last fetch failed. */
+  /** All cached lists. `error` is the reason of the last failed fetch. */
   all(): { provider: Provider; models: ListedModel[]; error: string | null }[];
 }
 
@@ -44,7 +44,7 @@ export function createModelLists(
   const entries = new Map<string, Entry>();
   const running = new Map<string, Promise<void>>();
 
-  /** A cached list is valid only while the provider's address and key stay the same. */
+  /** The cached list, valid only while the provider's address and key stay the same. */
   function entryOf(provider: Provider): Entry | undefined {
     const entry = entries.get(provider.name);
     return entry?.access === accessOf(provider) ? entry : undefined;
@@ -93,7 +93,7 @@ export function createModelLists(
   };
 }
 
-/** Why a list can't be had. The message of a parser quotes what it was given. */
+/** The error message without the provider's key: parsers quote their input. */
 export function withoutKey(error: unknown, { authHeaders }: Provider): string {
   const values = authHeaders.filter((_, i) => i % 2 === 1);
   return createRedactor(values).redact(messageOf(error));

@@ -7,7 +7,7 @@ const OWN_ORIGINS: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Whether a provider's requests go to the host that it is known by, and not to a relay under its name. */
+/** Whether a provider's requests go to its official host, not to a relay configured under its name. */
 export function isOwnHost({ name, origin }: Provider): boolean {
   return OWN_ORIGINS.get(name) === origin;
 }

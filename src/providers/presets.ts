@@ -1,30 +1,30 @@
 /** Built-in settings of a well-known provider. */
 export interface Preset {
-  /** Absent if every account has its own address. */
+  /** Undefined if every account has its own address. */
   baseUrl?: string;
-  /** Environment variables that usually hold the key, in order of preference. Empty: no key is needed. */
+  /** Environment variables that usually hold the key, in order of preference. Empty if no key is needed. */
   keyEnv: readonly string[];
   wire: 'openai' | 'anthropic';
   /** The field that limits the output of a chat completion. */
   outputLimit: 'max_completion_tokens' | 'max_tokens';
-  /** Model names that can only mean this provider. */
+  /** Model names that identify this provider. */
   models?: RegExp;
   /**
-   * The host that stops generating, and billing, when the client of a stream hangs up; the hosts below it do so too. A
-   * closed list, from "Stream cancellation" in https://openrouter.ai/docs/api-reference/streaming: all others, and these
-   * for what is no stream, are taken to generate, and bill, an answer to its end.
+   * A host that stops generating and billing when the client of a stream disconnects. Includes its subdomains. A closed
+   * list, from "Stream cancellation" in https://openrouter.ai/docs/api-reference/streaming. All other hosts are assumed
+   * to generate and bill a response to its end, and so are these hosts for responses without streaming.
    */
   stopsOnHangUp?: string;
-  /** Has an endpoint that counts the input of a request (token-count.ts). Providers without a preset are asked once. */
+  /** Has an endpoint that counts a request's input (token-count.ts). Providers without a preset are probed once. */
   countsInput?: boolean;
   /**
    * Whether `reasoning_content` may go back with the message that it came with: `required` beside tool calls, or 400.
    * Undefined for providers that may refuse the field.
    */
   reasoning?: 'required' | 'kept';
-  /** Runs on the user's own machine and costs nothing. */
+  /** Runs on the user's machine and costs nothing. */
   local?: boolean;
-  /** The header for the key, if not `authorization: Bearer`. */
+  /** Header for the key, unless it is `authorization: Bearer`. */
   keyHeader?: string;
 }
 
@@ -36,7 +36,7 @@ const hosted = (baseUrl: string, keyEnv: readonly string[], models?: RegExp): Pr
   ...(models ? { models } : {}),
 });
 
-/** A preset whose own host stops when a client hangs up. */
+/** A preset whose own host stops when a client disconnects. */
 const stopping = (preset: Preset): Preset => ({
   ...preset,
   ...(preset.baseUrl ? { stopsOnHangUp: new URL(preset.baseUrl).hostname } : {}),
@@ -50,7 +50,7 @@ const local = (baseUrl: string): Preset => ({
   local: true,
 });
 
-/** The providers that `gw providers add NAME` knows. Other OpenAI-compatible services need `--base-url`. */
+/** The providers known to `gw providers add NAME`. Other OpenAI-compatible services need `--base-url`. */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   openai: {
     ...stopping(

@@ -2,13 +2,13 @@ import type { ProviderSettings } from '../config/settings.ts';
 import type { OwnProxy } from '../network/way-out.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 
-/** Required headers by wire, as alternating names and values. A client's own headers override them. */
+/** Headers that each wire requires, as alternating names and values. A client's own headers override them. */
 export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> = {
   openai: [],
   anthropic: ['anthropic-version', '2023-06-01'],
 };
 
-/** A provider that requests can be sent to. */
+/** An upstream provider with its address and credentials. */
 export interface Provider {
   name: string;
   /** Scheme, host and port. */
@@ -16,21 +16,21 @@ export interface Provider {
   /** Path of the base URL, without a trailing slash. */
   basePath: string;
   wire: Preset['wire'];
-  /** The proxy to this provider alone. */
+  /** The proxy for this provider only. */
   ownProxy?: OwnProxy;
   outputLimit: Preset['outputLimit'];
-  /** Model names that can only mean this provider. */
+  /** Model names that identify this provider. */
   models?: RegExp;
   /** Whether it takes back the reasoning of its answers. */
   reasoning?: Preset['reasoning'];
   local: boolean;
-  /** Stops generating, and billing, when the client of a stream hangs up. */
+  /** Stops generating and billing when the client of a stream disconnects. */
   stopsOnHangUp: boolean;
   /** Headers that authenticate gw, as alternating names and values. Never logged. */
   authHeaders: readonly string[];
-  /** Where the key came from, for display: `env OPENAI_API_KEY`, `stored`, `none`. */
+  /** The key's source, for display: `env OPENAI_API_KEY`, `stored`, `none`. */
   keySource: string;
-  /** Where the provider itself is configured. */
+  /** Source of the provider's configuration. */
   source: 'config' | 'environment' | 'built-in';
 }
 
@@ -43,7 +43,7 @@ export interface RegistryOptions {
   sandbox?: { url: string; secret: string };
 }
 
-/** A configured provider that can't be used, and why. */
+/** A configured provider that is unusable, and why. */
 interface ProviderProblem {
   name: string;
   message: string;
@@ -59,15 +59,15 @@ export function buildRegistry({ configured, credentials, env, sandbox }: Registr
   const providers = new Map<string, Provider>();
   const problems: ProviderProblem[] = [];
   for (const [name, settings] of Object.entries(configured)) {
-    const built = build(name, settings, credentials[name], env);
-    if (typeof built === 'string') problems.push({ name, message: built });
-    else providers.set(name, built);
+    const result = build(name, settings, credentials[name], env);
+    if (typeof result === 'string') problems.push({ name, message: result });
+    else providers.set(name, result);
   }
   for (const [name, preset] of Object.entries(PRESETS)) {
     if (providers.has(name) || Object.hasOwn(configured, name)) continue;
     if (preset.baseUrl === undefined || !preset.keyEnv.some((variable) => keyFrom(env, variable))) continue;
-    const built = build(name, {}, undefined, env);
-    if (typeof built !== 'string') providers.set(name, { ...built, source: 'environment' });
+    const result = build(name, {}, undefined, env);
+    if (typeof result !== 'string') providers.set(name, { ...result, source: 'environment' });
   }
   if (sandbox && !providers.has('sandbox')) providers.set('sandbox', sandboxProvider(sandbox));
   return { providers, problems };
@@ -110,7 +110,7 @@ function build(
   };
 }
 
-/** Whether an address is at a host or at one below it. */
+/** Whether a URL's host is `host` or a subdomain of it. */
 function isAt({ hostname }: URL, host: string | undefined): boolean {
   return host !== undefined && (hostname === host || hostname.endsWith(`.${host}`));
 }
@@ -130,7 +130,7 @@ function findKey(
   return { key: keyFrom(env, variable), source: `env ${variable}` };
 }
 
-/** A key from the environment, unless it is gw's: after `eval "$(gw env)"` OPENAI_API_KEY holds a key of gw. */
+/** A key from the environment. Ignores gw's own keys: after `eval "$(gw env)"` OPENAI_API_KEY holds one. */
 function keyFrom(env: RegistryOptions['env'], variable: string): string | undefined {
   const value = env[variable]?.trim();
   return value && !value.startsWith('sk-gw-') ? value : undefined;
@@ -139,7 +139,7 @@ function keyFrom(env: RegistryOptions['env'], variable: string): string | undefi
 /** An endpoint at the end of a base URL that was copied from an example of a request. */
 const ENDPOINT = /\/(?:(?:chat\/)?completions|responses|messages|embeddings|models)$/;
 
-/** Adds the version that all paths of Anthropic's API begin with: base URLs often omit it. */
+/** The base path. Appends the version that all paths of Anthropic's API begin with, because base URLs often omit it. */
 function basePathOf(url: URL, wire: Preset['wire']): string {
   const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(ENDPOINT, '');
   return wire === 'anthropic' && !/\/v\d+$/.test(path) ? `${path}/v1` : path;

@@ -20,9 +20,9 @@ export interface SandboxOptions {
 }
 
 export interface Sandbox {
-  /** The base URL of its OpenAI-compatible API, which ends in `/v1`. */
+  /** Base URL of the OpenAI-compatible API, ending in `/v1`. */
   url: string;
-  /** The bearer token that it requires. */
+  /** The required bearer token. */
   secret: string;
   close(): Promise<void>;
 }
@@ -109,7 +109,7 @@ function answerTo(request: ChatRequest, { clock, random }: Settings): Answer {
   return { request, choices: reply(request, model), timeMs: clock.now(), random };
 }
 
-/** The two forms of an answer. */
+/** An answer as one body and as a stream. */
 interface AnswerForms {
   whole(): object;
   chunks(): Iterable<object>;
@@ -136,7 +136,7 @@ async function deliver(
   return deliverJson(forms.whole(), delivery);
 }
 
-/** Sends an error in OpenAI's format, or cuts off an answer that has already begun. */
+/** Sends an error in OpenAI's format. Drops the connection if the response has started. */
 function refuse(response: ServerResponse, thrown: unknown): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const error =
@@ -156,11 +156,10 @@ interface Delivery {
   response: ServerResponse;
   /** Waits for the model's delay per word. Throws if the client has disconnected. */
   pause: () => Promise<void>;
-  /** Drop the connection in the middle of the body. */
+  /** Drops the connection in the middle of the body. */
   cuts: boolean;
 }
 
-/** Sends a body as JSON. */
 async function deliverJson(body: object, { response, cuts }: Omit<Delivery, 'pause'>): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
@@ -169,7 +168,7 @@ async function deliverJson(body: object, { response, cuts }: Omit<Delivery, 'pau
   else response.end();
 }
 
-/** Sends chunks as server-sent events, each after its pause and after the previous chunk has been sent. */
+/** Sends chunks as server-sent events. Each chunk waits for its pause and for the previous write. */
 async function deliverStream(chunks: Iterable<object>, { response, pause, cuts }: Delivery): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -189,7 +188,7 @@ function firstHalf(chunks: Iterable<object>): object[] {
   return all.slice(0, Math.ceil(all.length / 2));
 }
 
-/** Resolves when the kernel has accepted the bytes, so that a slow reader slows the answer down. */
+/** Resolves when the kernel has accepted the bytes, so that a slow reader slows down the answer. */
 function write(response: ServerResponse, bytes: Buffer | string): Promise<void> {
   return new Promise((resolve, reject) => {
     response.write(bytes, (error) => (error ? reject(error) : resolve()));
@@ -212,7 +211,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Reads the request's body. A body that is too long is read to its end, so that the client gets the 413. */
+/** Reads the request's body. Reads an oversized body to its end, so that the client receives the 413. */
 async function receiveBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;

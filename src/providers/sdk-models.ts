@@ -1,6 +1,6 @@
 /**
- * The models that the newest SDKs of their makers name: `ChatModel` and `AllModels` of openai, `Model` of
- * @anthropic-ai/sdk. A test compares them with the installed SDKs.
+ * Model names in the makers' newest SDKs: `ChatModel` and `AllModels` of openai, `Model` of @anthropic-ai/sdk. A test
+ * compares them with the installed SDKs.
  */
 export const SDK_MODELS: Readonly<Record<string, readonly string[]>> = {
   openai: [

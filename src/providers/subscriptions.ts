@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Provider } from './registry.ts';
 
-/** A login of a client's own, by the plan that pays for it. */
+/** A client's own login, named by the plan that pays for it. */
 export type Login = 'claude' | 'chatgpt';
 
-/** The service of each login. */
+/** The upstream service of each login. */
 export type Subscriptions = Readonly<Record<Login, Provider>>;
 
 const service = (name: string, url: string, wire: Provider['wire']): Provider => ({
@@ -21,8 +21,8 @@ const service = (name: string, url: string, wire: Provider['wire']): Provider =>
 });
 
 /**
- * The addresses are fixed: a login goes to its own service and nowhere else, whatever address is configured for the
- * provider. The names are those of the price lists.
+ * The addresses are fixed: a login is sent only to its own service, whatever address the provider is configured with.
+ * The names are those of the price lists.
  */
 export const SUBSCRIPTIONS: Subscriptions = {
   claude: service('anthropic', 'https://api.anthropic.com/v1', 'anthropic'),
@@ -30,17 +30,17 @@ export const SUBSCRIPTIONS: Subscriptions = {
   chatgpt: service('openai', 'https://chatgpt.com/backend-api/codex', 'openai'),
 };
 
-/** gw's key, for clients whose `authorization` is a login of their own. */
+/** Header for gw's key, used by clients whose `authorization` carries their own login. */
 export const OWN_KEY_HEADER = 'x-gw-key';
 
 const CLAUDE = /^Bearer +sk-ant-oat/i;
-/** A JSON Web Token. Other bearers may be API keys, which are billed. */
+/** A JSON Web Token. Other bearer tokens may be API keys, which are billed. */
 const CHATGPT = /^Bearer +eyJ[\w-]*\.[\w-]+\.[\w-]+ *$/i;
 
-/** The login that a request brings; undefined if it has none, or one that gw doesn't know. */
+/** The login in a request's headers; undefined if missing or unknown. */
 export function loginIn(headers: IncomingHttpHeaders): Login | undefined {
   const { authorization = '' } = headers;
   if (CLAUDE.test(authorization)) return 'claude';
-  // Codex sends the account beside its token.
+  // Codex sends the account id beside its token.
   return CHATGPT.test(authorization) && headers['chatgpt-account-id'] !== undefined ? 'chatgpt' : undefined;
 }

@@ -4,15 +4,15 @@ import { JsonSyntaxError, scanObject } from '../json/scan.ts';
 import { PRESETS } from './presets.ts';
 import type { Provider } from './registry.ts';
 
-/** An endpoint that counts the input tokens of a request without answering it. */
+/** An endpoint that counts a request's input tokens without generating. */
 export interface CountEndpoint {
   /** Path after the provider's base URL. */
   path: string;
-  /** The fields that it counts. */
+  /** Fields that affect the count. */
   counted: ReadonlySet<string>;
-  /** Fields of requests that it refuses, and that add no input. */
+  /** Request fields that the endpoint rejects. They add no input. */
   refused: ReadonlySet<string>;
-  /** A request whose input is one text. */
+  /** A request with a single text as its input. */
   ofText(model: string, text: string): object;
 }
 
@@ -49,10 +49,10 @@ const RESPONSES: CountEndpoint = {
   ofText: (model, text) => ({ model, input: text }),
 };
 
-/** By the path of the requests that they count. */
+/** By the path of the counted requests. */
 const ENDPOINTS: Readonly<Record<string, CountEndpoint>> = { '/messages': MESSAGES, '/responses': RESPONSES };
 
-/** The endpoint that counts requests of a path; undefined if the provider is known to have none. */
+/** The count endpoint for requests of a path; undefined if the provider is known to have none. */
 export function countEndpoint(
   { name, local }: Pick<Provider, 'name' | 'local'>,
   path: string,
@@ -61,12 +61,12 @@ export function countEndpoint(
   return local || isWithout ? undefined : ENDPOINTS[path];
 }
 
-/** Whether an endpoint counts all the input that a request with these fields has. */
+/** Whether an endpoint counts all the input of a request with these fields. */
 export function countsFields({ counted, refused }: CountEndpoint, fields: readonly string[]): boolean {
   return fields.every((field) => counted.has(field) || refused.has(field));
 }
 
-/** The body of a request as its endpoint takes it; undefined for invalid JSON. */
+/** A request's body with only the counted fields; undefined for invalid JSON. */
 export function countBody(body: Buffer, { counted }: CountEndpoint): Buffer | undefined {
   try {
     const members = scanObject(body).map(({ key, keyStart, end }) => ({ key, start: keyStart, end }));
@@ -81,12 +81,12 @@ export function countBody(body: Buffer, { counted }: CountEndpoint): Buffer | un
 }
 
 /**
- * The count in an endpoint's answer: before context editing, if the request asks for that, as the provider may decide
- * otherwise when it answers. Undefined if there is none.
+ * The count in an endpoint's response; undefined if there is none. If the request asks for context editing, the count
+ * before editing: the provider may edit differently when it serves the request.
  */
 export function countIn(answer: Record<string, unknown> | undefined): number | undefined {
   const edited = answer?.context_management;
   const counts = [answer?.input_tokens, isObject(edited) ? edited.original_input_tokens : undefined];
-  const known = counts.filter((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
-  return known.length > 0 ? Math.max(...known) : undefined;
+  const valid = counts.filter((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
+  return valid.length > 0 ? Math.max(...valid) : undefined;
 }

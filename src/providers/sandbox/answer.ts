@@ -4,7 +4,7 @@ import type { ChatRequest } from './request.ts';
 import { wordsOf } from './text.ts';
 import { countPrompt, countText } from './tokens.ts';
 
-/** A request and its choices, sent in the format of https://platform.openai.com/docs/api-reference/chat. */
+/** A request and its choices, in the format of https://platform.openai.com/docs/api-reference/chat. */
 export interface Answer {
   request: ChatRequest;
   choices: Choice[];
@@ -13,7 +13,7 @@ export interface Answer {
   random: Random;
 }
 
-/** The answer to a request without streaming. */
+/** The response body without streaming. */
 export function completion(answer: Answer) {
   return {
     ...identity(answer, 'chat.completion'),
@@ -32,7 +32,7 @@ export function completion(answer: Answer) {
   };
 }
 
-/** The chunks of a streamed answer. The choices take turns, one word each. */
+/** The chunks of a streamed answer. The choices alternate, one word each. */
 export function* chunks(answer: Answer) {
   const { request, choices, random } = answer;
   const includeUsage = request.stream_options?.include_usage === true;
@@ -69,7 +69,7 @@ function identity({ request, timeMs, random }: Answer, object: string) {
   };
 }
 
-/** The first fields of a choice. `position` is added to its tool call, which has an index in chunks only. */
+/** The first fields of a choice. `position` is added to its tool call: only chunks have an index there. */
 function firstDelta({ calls }: Choice, text: string, random: Random, position: { index?: number } = {}) {
   if (calls === undefined) return { content: text };
   const id = newId('call', random);
@@ -79,13 +79,13 @@ function firstDelta({ calls }: Choice, text: string, random: Random, position: {
   };
 }
 
-/** The fields of a later chunk. */
+/** The fields of a later chunk's delta. */
 function laterDelta({ calls }: Choice, text: string) {
   if (calls === undefined) return { content: text };
   return { tool_calls: [{ index: 0, function: { arguments: text } }] };
 }
 
-/** Usage, with tokens counted as in `tokens.ts`. */
+/** Usage, counted as in `tokens.ts`. */
 export function usageOf({ request, choices }: Answer) {
   const promptTokens = countPrompt(request);
   const completionTokens = choices.reduce((sum, choice) => sum + countText(choice.text), 0);

@@ -31,7 +31,7 @@ export function textCompletion(answers: readonly Answer[]) {
   return { ...identity(answers), choices, usage: total(answers) };
 }
 
-/** The chunks of a stream. The choices are sent one after the other. */
+/** The chunks of a stream, one choice after the other. */
 export function* textChunks(answers: readonly Answer[]) {
   const shared = identity(answers);
   for (const { text, index, finishReason } of choicesOf(answers)) {

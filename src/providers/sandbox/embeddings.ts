@@ -38,14 +38,14 @@ export function embed(body: Buffer) {
   };
 }
 
-/** Token ids are treated as words. */
+/** The input texts. Token ids are treated as words. */
 function textsOf(input: string | string[] | number[] | number[][]): string[] {
   if (typeof input === 'string') return [input];
   if (input.every((each) => typeof each === 'number')) return [input.join(' ')];
   return input.map((each) => (Array.isArray(each) ? each.join(' ') : String(each)));
 }
 
-/** A unit vector with a hashed dimension per word, so that texts with common words are similar. */
+/** A unit vector with one hashed dimension per word, so that texts with common words are similar. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions);
   for (const word of ['', ...text.toLowerCase().split(/\W+/u)]) {

@@ -1,11 +1,10 @@
 import { GwError, notFound } from '../../errors.ts';
 
-/** The behaviour of a sandbox model. */
 export interface SandboxModel {
   id: string;
-  /** Number of sentences after the quote in its answer. */
+  /** Number of sentences after the quote. */
   sentences: number;
-  /** Factor for the delay between words. Above 1, an answer without streaming takes as long as a stream. */
+  /** Factor for the delay between words. Above 1, a non-streamed answer takes as long as a stream. */
   slowness: number;
   /** Always answers with this error. */
   error?: () => GwError;
@@ -13,7 +12,7 @@ export interface SandboxModel {
   cuts?: boolean;
 }
 
-/** Upper limit of a choice, whatever the request allows. */
+/** Maximum output of a choice, regardless of the request's limit. */
 export const MAX_OUTPUT_TOKENS = 16_384;
 
 const PREFIX = 'sandbox/';
@@ -26,7 +25,7 @@ const LISTED_MODELS: readonly SandboxModel[] = [
   { id: 'sandbox/free', ...SHORT },
 ];
 
-/** Models for testing how a program handles faults. */
+/** Models for testing a client's error handling. */
 const FAULTY_MODELS: readonly SandboxModel[] = [
   { id: 'sandbox/slow', ...SHORT, slowness: 10 },
   { id: 'sandbox/cut', ...SHORT, cuts: true },

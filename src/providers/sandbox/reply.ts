@@ -15,7 +15,7 @@ export interface Choice {
   finishReason: 'stop' | 'length' | 'tool_calls';
 }
 
-/** The choices of an answer: the same for the same messages, and within the request's limits. */
+/** The choices of an answer, within the request's limits. The same messages always produce the same choices. */
 export function reply(request: ChatRequest, model: SandboxModel): Choice[] {
   const call = toolCall(request);
   return Array.from({ length: request.n ?? 1 }, (_, index) =>
@@ -29,11 +29,11 @@ function toolCall({ tools, tool_choice }: ChatRequest): Omit<Choice, 'index'> | 
   const required = tool_choice === 'required';
   const name = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
   if (!required && name === undefined) return undefined;
-  const called = functions.find((candidate) => required || candidate.name === name);
-  if (!called) throw badRequest(`'tools' has no function ${name ?? 'to call'}.`, 'tool_choice');
-  const text = JSON.stringify(sampleOf(called.parameters ?? {}));
+  const callee = functions.find((candidate) => required || candidate.name === name);
+  if (!callee) throw badRequest(`'tools' has no function ${name ?? 'to call'}.`, 'tool_choice');
+  const text = JSON.stringify(sampleOf(callee.parameters ?? {}));
   // OpenAI finishes with 'stop' when the request itself names the function.
-  return { calls: called.name, text, finishReason: required ? 'tool_calls' : 'stop' };
+  return { calls: callee.name, text, finishReason: required ? 'tool_calls' : 'stop' };
 }
 
 function content(request: ChatRequest, model: SandboxModel, index: number): string {
@@ -64,10 +64,10 @@ function limit(request: ChatRequest, choice: Choice): Choice {
 
 type Schema = Record<string, unknown>;
 
-/** Schemas may be recursive. Beyond this many values, all are null. */
+/** Schemas may be recursive. Values beyond this limit are null. */
 const MAX_VALUES = 200;
 
-/** A value that matches a JSON schema, in simple cases: constants, defaults, required properties. */
+/** A sample value for a JSON schema. Covers simple cases: constants, defaults, required properties. */
 export function sampleOf(root: unknown): unknown {
   let left = MAX_VALUES;
 

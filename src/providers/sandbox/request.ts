@@ -14,7 +14,7 @@ const message = z
     tool_call_id: z.string().nullish(),
   })
   .superRefine(({ role, content, tool_call_id }, context) => {
-    // Only an assistant message may be empty, because it may have called a tool instead.
+    // Only an assistant message may be empty, because it may contain tool calls instead.
     if (content == null && role !== 'assistant') missing(context, 'content');
     if (tool_call_id == null && role === 'tool') missing(context, 'tool_call_id');
   });
@@ -65,7 +65,7 @@ function missing(context: z.RefinementCtx, field: string): void {
   context.addIssue({ code: 'invalid_type', expected: 'string', path: [field], input: undefined });
 }
 
-/** Parses the body of a chat completion request. Throws with OpenAI's status, codes and `param`. */
+/** Parses the body of a chat completion request. Throws OpenAI's status, code and `param`. */
 export function parseChatRequest(body: Buffer): ChatRequest {
   return readChatRequest(parseJson(body));
 }
@@ -80,7 +80,7 @@ export function readChatRequest(value: unknown): ChatRequest {
   return request;
 }
 
-/** Parses a body by any schema. Throws as parseChatRequest() does. */
+/** Parses a body by any schema. Throws the same errors as parseChatRequest(). */
 export function parseBody<T>(schema: z.ZodType<T>, body: Buffer): T {
   return check(schema, parseJson(body));
 }
@@ -112,7 +112,7 @@ function refusal({ issues }: z.ZodError): GwError {
   return badRequest(`'${param}' has a bad value: ${reason}.`, param, kind);
 }
 
-/** For a union, the issue within the alternative that the value is of, or that it is of none. */
+/** The most specific issue of a union: inside the matching alternative, or that no alternative matches. */
 function innermost(
   issue: z.core.$ZodIssue,
 ): Pick<z.core.$ZodIssue, 'path' | 'input' | 'message'> & { code: string } {

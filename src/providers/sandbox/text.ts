@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from './request.ts';
 
-/** Length of the user's message that an answer quotes, in characters. */
+/** Length of the quoted user message, in characters. */
 const QUOTED = 60;
 
 const OPENING = "This is gw's sandbox: no model was asked, and nothing left this machine.";
@@ -51,7 +51,7 @@ export function quoteUser(messages: Message[]): string {
   return characters.slice(0, QUOTED).join('') + more;
 }
 
-/** The words of a text, each with the whitespace before it. Joined, they are the text again. */
+/** The words of a text, each with its leading whitespace. Joined, they equal the text. */
 export function wordsOf(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\S)(?=\s)/);
 }

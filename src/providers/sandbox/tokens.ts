@@ -1,9 +1,9 @@
 import type { ChatRequest, Message } from './request.ts';
 
 /**
- * The sandbox counts tokens by a rule that can be checked by hand: four UTF-8 bytes are a token, rounded up per text. A
- * message counts its text plus 4 tokens. Tools, tool calls and parts other than text count as JSON. A prompt never has
- * more tokens than its request has bytes, which is what gw holds for it.
+ * The sandbox's token count can be checked by hand: four UTF-8 bytes are a token, rounded up per text. A message counts
+ * its text plus 4 tokens. Tools, tool calls and non-text parts count as JSON. A prompt never has more tokens than its
+ * request has bytes, so gw's hold always covers it.
  */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_MESSAGE = 4;
@@ -34,7 +34,7 @@ export function firstTokens(text: string, tokens: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= tokens * BYTES_PER_TOKEN) return text;
   let end = tokens * BYTES_PER_TOKEN;
-  // Bytes 10xxxxxx continue a character. Move the cut before the character that it would split.
+  // Bytes 10xxxxxx continue a character. The cut moves before the character that it would split.
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
 }
