@@ -1,16 +1,17 @@
-/** The capabilities that a model is known to lack; absent when unknown. */
+/** Capabilities that a model is known to lack; undefined if unknown. */
 export interface KnownCapabilities {
   tools?: false;
   vision?: false;
-  /** Structured outputs: answers that strictly follow a JSON schema. */
+  /** Structured outputs that strictly follow a JSON schema. */
   jsonSchema?: false;
 }
 
 type Lack = keyof KnownCapabilities;
 
 /**
- * By model, from the makers' documentation of November 2026. Hosts prefix their own name, and Ollama appends a size.
- * When in doubt a model is not listed: a missing entry costs a failed attempt, a wrong one the dearer tier every time.
+ * Missing capabilities by model, from the makers' documentation of November 2026. Hosts prefix their own name, and
+ * Ollama appends a size. Uncertain models are omitted: a missing entry costs a failed attempt, a wrong one costs the
+ * dearer tier every time.
  */
 const LACKS: readonly (readonly [RegExp, readonly Lack[]])[] = [
   [/^gpt-3\.?5-/, ['vision', 'jsonSchema']],
@@ -51,7 +52,7 @@ const TUNED = /^ft:/;
 const cache = new Map<string, KnownCapabilities>();
 const MAX_CACHED = 1_000;
 
-/** What a model lacks, by its name with or without its host's prefix. */
+/** The capabilities that a model lacks, by its name with or without a host's prefix. */
 export function capabilitiesOf(model: string): KnownCapabilities {
   const cached = cache.get(model);
   if (cached) return cached;

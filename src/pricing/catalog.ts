@@ -6,26 +6,26 @@ import { priceDates } from './price-dates.ts';
 import { flatRate, type Rate, scaleRate } from './rate.ts';
 
 export interface Catalog {
-  /** A model's prices at a provider and time (UTC milliseconds, default now). Undefined: unknown, which isn't free. */
+  /** A model's prices at a provider and time (UTC milliseconds, default now). Undefined means unknown, not free. */
   find(providerName: string, model: string, atMs?: number): PriceCard | undefined;
 }
 
 export interface CatalogOptions {
   /** The user's prices. To change them, create a new catalog, which is cheap. */
   overrides?: readonly PriceOverride[];
-  /** Prices that replace the packaged ones. */
+  /** Price data that replaces the packaged one. */
   published?: PublishedPrices | undefined;
   now?: () => number;
 }
 
-/** The cached result for a name, misses included, and its time of validity. */
+/** The cached result for a name, misses included, and its period of validity. */
 interface Entry {
   card: PriceCard | undefined;
   fromMs: number;
   untilMs: number;
 }
 
-/** Names come from clients. Real ones are shorter, and made-up ones must not fill the memory. */
+/** Names come from clients. Real names are shorter, and invented ones must not fill the memory. */
 const MAX_NAME_LENGTH = 256;
 const MAX_ENTRIES = 10_000;
 
@@ -65,28 +65,28 @@ function always(card: PriceCard | undefined): Entry {
 }
 
 function libraryEntry(providerName: string, model: string, atMs: number): Entry {
-  const found = findInLibrary(providerName, model, atMs);
-  if (!found) return always(undefined);
-  const source = `genai-prices ${found.providerId}/${found.modelId}`;
+  const match = findInLibrary(providerName, model, atMs);
+  if (!match) return always(undefined);
+  const source = `genai-prices ${match.providerId}/${match.modelId}`;
   const pricesAt = (timeMs: number) => {
-    const stated = findInLibrary(providerName, model, timeMs)?.prices;
-    const prices = stated && pricesFromLibrary(found.modelId, stated);
-    return prices && found.providerId === 'openrouter'
-      ? withMakersTiers(prices, found.modelId, timeMs)
+    const listPrices = findInLibrary(providerName, model, timeMs)?.prices;
+    const prices = listPrices && pricesFromLibrary(match.modelId, listPrices);
+    return prices && match.providerId === 'openrouter'
+      ? withMakersTiers(prices, match.modelId, timeMs)
       : prices;
   };
   const prices = pricesAt(atMs);
-  const { untilMs, upcomingMs } = priceDates(found.datedPrices, atMs);
+  const { untilMs, upcomingMs } = priceDates(match.datedPrices, atMs);
   const upcoming = upcomingMs.map(pricesAt).filter((each) => each !== undefined);
   const card = prices && createPriceCard(source, prices, upcoming);
-  return found.datedPrices.length === 0 ? always(card) : { card, fromMs: atMs, untilMs };
+  return match.datedPrices.length === 0 ? always(card) : { card, fromMs: atMs, untilMs };
 }
 
-/** Runtimes on the user's own machine, which cost nothing. */
+/** Runtimes on the user's machine, which cost nothing. */
 const LOCAL_RUNTIMES: ReadonlySet<string> = new Set(['ollama', 'lmstudio', 'vllm']);
 const LOCAL_CARD = freeCard('local runtime, free');
 
-/** The sandbox's models have the prices of real ones, so that users can try budgets on them. */
+/** The sandbox's models have realistic prices, so that users can test budgets. */
 const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
   ['sandbox/echo', sandboxCard('sandbox/echo', { input: 150_000n, cached: 75_000n, output: 600_000n })],
   [
@@ -96,24 +96,24 @@ const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
   ['sandbox/free', freeCard('sandbox/free')],
 ]);
 
-/** The price of a built-in provider's model: the sandbox and the presets of local runtimes. */
+/** The price of a built-in provider's model: the sandbox and the local runtimes. */
 function builtInCard(providerName: string, model: string): PriceCard | undefined {
   if (LOCAL_RUNTIMES.has(providerName)) return LOCAL_CARD;
   if (providerName !== 'sandbox' || !model.startsWith('sandbox/')) return undefined;
-  // Fault models, and names that the sandbox itself will refuse, must not fail for lack of a price.
+  // Fault models, and names that the sandbox rejects, must not fail for lack of a price.
   return SANDBOX_CARDS.get(model) ?? SANDBOX_CARDS.get('sandbox/echo');
 }
 
 function sandboxCard(source: string, pico: { input: bigint; cached: bigint; output: bigint }): PriceCard {
-  const stated = {
+  const listPrices = {
     input: flatRate(pico.input),
     cachedInput: flatRate(pico.cached),
     output: flatRate(pico.output),
   };
-  return createPriceCard(source, completePrices(stated, source));
+  return createPriceCard(source, completePrices(listPrices, source));
 }
 
-/** Makers whose models OpenRouter forwards: the prefix at OpenRouter, and the library's provider name. */
+/** Makers whose models OpenRouter forwards: prefix at OpenRouter, and provider name in the library. */
 const MAKERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
   ['google', 'google'],
@@ -122,14 +122,14 @@ const MAKERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Adds the maker's tiers to a model's prices at OpenRouter. OpenRouter passes the maker's higher prices for long inputs
- * on, but for some models the library lists them at the maker only.
+ * Adds the maker's price tiers to a model's prices at OpenRouter. OpenRouter charges the maker's higher prices for long
+ * inputs, but for some models the library lists them only at the maker.
  */
 function withMakersTiers(prices: Prices, modelId: string, atMs: number): Prices {
   const [prefix = '', name = ''] = modelId.split('/');
   const maker = MAKERS.get(prefix);
-  const found = maker === undefined || name.includes(':') ? undefined : findInLibrary(maker, name, atMs);
-  const makers = found && pricesFromLibrary(found.modelId, found.prices);
+  const match = maker === undefined || name.includes(':') ? undefined : findInLibrary(maker, name, atMs);
+  const makers = match && pricesFromLibrary(match.modelId, match.prices);
   if (!makers) return prices;
   return {
     ...prices,
@@ -143,7 +143,7 @@ function withMakersTiers(prices: Prices, modelId: string, atMs: number): Prices 
   };
 }
 
-/** The rate with the maker's tiers, scaled to its base price. A rate with tiers of its own is kept. */
+/** The rate with the maker's tiers, scaled to its base price. A rate with its own tiers is unchanged. */
 function tiered(rate: Rate, makers: Rate): Rate {
   if (rate.tiers.length > 0 || makers.tiers.length === 0 || makers.picoUsd === 0n) return rate;
   return {

@@ -12,10 +12,7 @@ export interface UsageBound {
   choices: number;
 }
 
-/**
- * The cost of the usage, summed in pico-USD and rounded up to nano-USD once. Parts must not exceed their totals, which
- * readUsage() ensures.
- */
+/** The cost of usage, rounded up to nano-USD once. Parts must not exceed their totals, as readUsage() ensures. */
 export function costOf(usage: TokenUsage, card: PriceCard): Amount {
   const price = (tokens: number, rate: Rate) =>
     tokens === 0 ? 0n : BigInt(tokens) * rateAt(rate, usage.inputTokens);
@@ -51,8 +48,8 @@ export function worstCase({ inputTokens, outputTokens, choices }: UsageBound, ca
 }
 
 /**
- * The most output tokens per choice whose worst case fits into `roomNanoUsd`. `Number.MAX_SAFE_INTEGER` if output is
- * free, -1 if not even the input fits.
+ * The largest output limit per choice whose worst case fits into `roomNanoUsd`. `Number.MAX_SAFE_INTEGER` if output is
+ * free, -1 if the input alone doesn't fit.
  */
 export function affordableOutputTokens(
   roomNanoUsd: NanoUsd,
@@ -67,12 +64,12 @@ export function affordableOutputTokens(
   return Math.min(Number(left / perToken), Number.MAX_SAFE_INTEGER);
 }
 
-/** Whether no request can cost anything. Free models pass an exhausted budget. */
+/** Whether every request is free. Free models pass an exhausted budget. */
 export function isFree(card: PriceCard): boolean {
   return card.dearest.perRequestPicoUsd === 0n && hasNoTokenPrice(card);
 }
 
-/** Whether tokens cost nothing, so that a request costs no more than the price for each request. */
+/** Whether tokens are free, so that a request costs at most its per-request price. */
 export function hasNoTokenPrice({ dearest }: PriceCard): boolean {
   return [dearest.input, dearest.output].every((rate) => rate.picoUsd === 0n && rate.tiers.length === 0);
 }

@@ -5,19 +5,19 @@ import { dearestRate, FREE_RATE, flatRate, type Rate, type RateTier } from './ra
 
 type LibraryPrice = ModelPrice[string];
 
-/** Decimal places from dollars per million tokens, or per thousand requests, to pico-USD for one. */
+/** Decimal places between dollars per million tokens, or per thousand requests, and pico-USD for one. */
 const PER_MILLION_PLACES = 6;
 const PER_THOUSAND_PLACES = 9;
 
-/** Names of audio models, whose audio tokens cost at least ten times their text tokens. */
+/** Names of audio models, whose audio tokens cost at least ten times as much as text tokens. */
 const AUDIO_MODEL = /\b(?:audio|live|realtime|voice|voxtral)\b/;
 
-/** Names of image models, whose image tokens cost ten times their text tokens. OpenAI's have a single price. */
+/** Names of image models, whose image tokens cost ten times as much as text tokens. OpenAI's have a single price. */
 const IMAGE_MODEL = /(?<!gpt)-image\b/;
 
 /**
- * Converts the library's prices. Undefined if they don't determine the cost of tokens: models priced by the page or
- * minute, entries without a price, and audio or image models with a price for text only.
+ * Converts the library's prices. Undefined if they don't determine the cost of tokens: models priced per page or
+ * minute, entries without a price, and audio or image models with text prices only.
  */
 export function pricesFromLibrary(modelId: string, price: ModelPrice): Prices | undefined {
   if (isFreeVariant(modelId, price)) return completePrices({ input: FREE_RATE, output: FREE_RATE }, modelId);
@@ -43,20 +43,20 @@ export function pricesFromLibrary(modelId: string, price: ModelPrice): Prices | 
   );
 }
 
-/** OpenRouter's free variants have no price in the data. Other entries without a price are gaps. */
+/** OpenRouter's free variants have no price in the data. For other entries a missing price is a gap. */
 function isFreeVariant(modelId: string, price: ModelPrice): boolean {
   return modelId.endsWith(':free') && Object.keys(price).length === 0;
 }
 
 /**
- * Usage doesn't distinguish text from video, so the dearer price applies. A model without an output price is for
- * embeddings, or so old that output costs as much as input.
+ * The price of text output. Usage doesn't distinguish text from video, so the dearer price applies. A model without an
+ * output price is for embeddings, or so old that output costs as much as input.
  */
 function outputRate(price: ModelPrice): Rate | undefined {
   const image = price.output_mtok === undefined ? price.output_image_mtok : undefined;
   const rates = [price.output_mtok, image, price.output_video_mtok].map(rateOf);
-  const priced = rates.filter((rate) => rate !== undefined);
-  return priced.length > 0 ? dearestRate(priced) : undefined;
+  const outputRates = rates.filter((rate) => rate !== undefined);
+  return outputRates.length > 0 ? dearestRate(outputRates) : undefined;
 }
 
 function rateOf(price: LibraryPrice): Rate | undefined {

@@ -1,19 +1,19 @@
-/** Looks models up in price data: the packaged one, or a newer one that `gw prices update` has stored. */
+/** Looks up models in price data: the packaged data, or newer data that `gw prices update` stored. */
 import { createRequire } from 'node:module';
 import type { ConditionalPrice, ModelPrice, Provider } from '@pydantic/genai-prices';
 
 /**
- * The packaged price data. The release date isn't in the package, so package.json pins the version that it is of, and a
- * test compares all three.
+ * Version of the packaged price data. The package doesn't contain its release date, so package.json pins the version,
+ * and a test compares all three.
  */
 export const PACKAGED_PRICES = { version: '0.1.8', releasedAt: Date.parse('2026-09-23T00:00:00Z') } as const;
 
-/** Price data that replaces the packaged one: the library's providers, with what a lookup reads. */
+/** Price data that replaces the packaged one: the library's providers, reduced to the fields that a lookup reads. */
 export type PublishedPrices = readonly Provider[];
 
 /**
- * gw's provider names and the library's. Other providers are the user's own and have unknown prices: a proxy may charge
- * anything, whatever its models are called.
+ * Provider names in gw and in the library. All other providers are user-defined and have unknown prices: a proxy may
+ * charge anything, whatever its models are called.
  */
 const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
@@ -32,18 +32,18 @@ const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['xai', 'x-ai'],
 ]);
 
-/** Prefixes of model names at Google's two OpenAI-compatible endpoints, which the library doesn't know. */
+/** Prefixes of model names at Google's two OpenAI-compatible endpoints. The library doesn't know them. */
 const GOOGLE_PREFIX = /^(?:models|google)\//;
 
-/** Loaded on first use, as it takes 20 MB that a user with own prices never needs; and synchronously, unlike import(). */
+/** Loaded on first use: it takes 20 MB that a user with own prices never needs. Unlike import(), synchronous. */
 const library = (): typeof import('@pydantic/genai-prices') =>
   createRequire(import.meta.url)('@pydantic/genai-prices');
 
 let packaged: Provider[] | undefined;
-/** Undefined: the packaged data. */
+/** Undefined for the packaged data. */
 let inUse: PublishedPrices | undefined;
 
-/** Makes lookups read these prices, or the packaged ones. The library has one set of data in a process. */
+/** Sets the price data for all lookups; undefined: the packaged data. The library has one data set per process. */
 export function setPrices(prices: PublishedPrices | undefined): void {
   if (prices === inUse) return;
   const data = prices ?? packagedPrices();
@@ -51,32 +51,32 @@ export function setPrices(prices: PublishedPrices | undefined): void {
   inUse = prices;
 }
 
-/** The prices that lookups read now; undefined: the packaged ones. */
+/** The price data in use; undefined for the packaged data. */
 export function pricesInUse(): PublishedPrices | undefined {
   return inUse;
 }
 
-/** The packaged data of the providers that gw looks up, and of the makers of their models. */
+/** The packaged data of the providers that gw looks up, and of their models' makers. */
 export function packagedPrices(): PublishedPrices {
-  // The first to ask comes before the data is replaced.
+  // Always read before the data is first replaced.
   packaged ??= findProviders();
   return packaged;
 }
 
 function findProviders(): Provider[] {
   const ids = new Set(LIBRARY_PROVIDERS.values());
-  const found: Provider[] = [];
+  const providers: Provider[] = [];
   for (const providerId of ids) {
     const provider = library().findProvider({ providerId });
     if (!provider) continue;
-    found.push(provider);
-    // Iteration goes on with the ids that are added here.
+    providers.push(provider);
+    // The loop also visits the ids added here.
     for (const maker of provider.fallback_model_providers ?? []) ids.add(maker);
   }
-  return found;
+  return providers;
 }
 
-/** gw's names of the providers that the library has prices of, with the library's. */
+/** Providers with prices in the library: gw's names and the library's. */
 export function libraryProviders(): ReadonlyMap<string, string> {
   return LIBRARY_PROVIDERS;
 }
@@ -92,7 +92,7 @@ export interface LibraryModel {
   datedPrices: readonly ConditionalPrice[];
 }
 
-/** The names of a provider's models with a price, and those of its makers; empty for a provider of the user's own. */
+/** Names of the priced models of a provider and of its makers; empty for user-defined providers. */
 export function libraryModelNames(providerName: string): string[] {
   const providerId = LIBRARY_PROVIDERS.get(providerName);
   const { findProvider } = library();
@@ -101,18 +101,18 @@ export function libraryModelNames(providerName: string): string[] {
   return [provider, ...makers].flatMap((each) => (each?.models ?? []).map(({ id }) => id));
 }
 
-/** The model that the library matches to the name, with its prices at `atMs`. */
+/** The library's match for a model name, with its prices at `atMs`. */
 export function findInLibrary(providerName: string, model: string, atMs: number): LibraryModel | undefined {
   const providerId = LIBRARY_PROVIDERS.get(providerName);
   if (providerId === undefined) return undefined;
   const name = providerId === 'google' ? model.replace(GOOGLE_PREFIX, '') : model;
-  const found = library().calcPrice({}, name, { providerId, timestamp: new Date(atMs) });
-  if (!found) return undefined;
+  const match = library().calcPrice({}, name, { providerId, timestamp: new Date(atMs) });
+  if (!match) return undefined;
   return {
-    providerId: found.provider.id,
-    modelId: found.model.id,
-    contextTokens: found.model.context_window,
-    prices: found.model_price,
-    datedPrices: Array.isArray(found.model.prices) ? found.model.prices : [],
+    providerId: match.provider.id,
+    modelId: match.model.id,
+    contextTokens: match.model.context_window,
+    prices: match.model_price,
+    datedPrices: Array.isArray(match.model.prices) ? match.model.prices : [],
   };
 }

@@ -3,14 +3,14 @@ import { findInLibrary, type LibraryModel, pricesInUse } from './library.ts';
 export interface ModelLimits {
   /** Input and output together. */
   contextTokens?: number | undefined;
-  /** Per answer, reasoning included. Never less than the provider allows. */
+  /** Per response, reasoning included. Never lower than the provider's limit. */
   maxOutputTokens?: number | undefined;
 }
 
 /**
  * Output limits by model, from the providers' documentation of November 2026; the library has context windows only.
- * When in doubt the larger figure is listed, because a limit that is too low would let an answer cost more than its
- * hold. Applies only to models served by their makers or Azure: other hosts of open weights set their own limits.
+ * Uncertain limits use the larger figure, because a limit that is too low would let a response cost more than its hold.
+ * Applies only to models served by their makers or Azure: other hosts of open weights set their own limits.
  */
 const MAX_OUTPUT_TOKENS: readonly (readonly [RegExp, number])[] = [
   [/^gpt-3\.5-turbo(-1106|-instruct)?$/, 4_096],
@@ -37,22 +37,22 @@ const MAX_OUTPUT_TOKENS: readonly (readonly [RegExp, number])[] = [
 
 const MAKERS: ReadonlySet<string> = new Set(['anthropic', 'azure', 'deepseek', 'google', 'openai']);
 
-/** Models that OpenRouter forwards to their makers, whose limits apply: `openai/gpt-4o`. */
+/** Models that OpenRouter forwards to their makers: `openai/gpt-4o`. The makers' limits apply. */
 const PASSED_ON = /^(?:anthropic|google|openai)\//;
 
 const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 16_384 };
 
-/** By provider, then model: every request looks here, and a joined key would be built and hashed each time. */
+/** By provider, then model. Every request looks here, and a joined key would have to be built and hashed each time. */
 const cache = new Map<string, Map<string, ModelLimits | undefined>>();
 let entries = 0;
-/** The price data that the entries are of. */
+/** The price data that the cache was filled from. */
 let source = pricesInUse();
 const MAX_CACHED = 10_000;
 const MAX_NAME_LENGTH = 256;
 
 /**
- * A model's context window and output limit, as far as known. Without an output limit of its own, the context window
- * bounds the output. Undefined for models that are not in the price data.
+ * A model's known context window and output limit. Without an output limit of its own, the context window bounds the
+ * output. Undefined for models missing from the price data.
  */
 export function modelLimits(providerName: string, model: string): ModelLimits | undefined {
   if (pricesInUse() !== source) forgetAll();
@@ -65,7 +65,7 @@ export function modelLimits(providerName: string, model: string): ModelLimits | 
   return limits;
 }
 
-/** Other prices come with other context windows. */
+/** Clears the cache. Other price data has other context windows. */
 function forgetAll(): void {
   cache.clear();
   entries = 0;
@@ -81,12 +81,12 @@ function remember(providerName: string, model: string, limits: ModelLimits | und
 
 function findLimits(providerName: string, model: string): ModelLimits | undefined {
   if (providerName === 'sandbox') return SANDBOX_LIMITS;
-  const found = findInLibrary(providerName, model, 0);
-  if (!found) return undefined;
-  const { contextTokens } = found;
-  const maxOutputTokens = maxOutput(found) ?? contextTokens;
+  const match = findInLibrary(providerName, model, 0);
+  if (!match) return undefined;
+  const { contextTokens } = match;
+  const maxOutputTokens = maxOutput(match) ?? contextTokens;
   return {
-    // Some windows in the data are outdated and too small.
+    // Some context windows in the data are outdated and too small.
     ...(contextTokens !== undefined && { contextTokens: Math.max(contextTokens, maxOutputTokens ?? 0) }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
   };

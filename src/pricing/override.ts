@@ -1,9 +1,9 @@
 import { completePrices, createPriceCard, type PriceCard } from './price-card.ts';
 import { flatRate, type Rate } from './rate.ts';
 
-/** A price that the user set, in integer pico-USD per token. Replaces all of the library's prices of the model. */
+/** A price that the user set, in integer pico-USD per token. Replaces all of the library's prices for the model. */
 export interface PriceOverride {
-  /** Null: any provider without an override of its own for this model. */
+  /** Null applies to all providers without an override of their own for this model. */
   provider: string | null;
   model: string;
   inputPicoUsd: number;
@@ -13,11 +13,10 @@ export interface PriceOverride {
   cacheWrite1hPicoUsd?: number | null;
   audioInputPicoUsd?: number | null;
   audioOutputPicoUsd?: number | null;
-  /** Per request. */
   requestPicoUsd?: number | null;
 }
 
-/** Finds the override for a model; one for its provider wins over one for any provider. Ignores letter case. */
+/** Finds a model's override. One for its provider takes precedence over one for any provider. Ignores case. */
 export type FindOverride = (providerName: string, model: string) => PriceCard | undefined;
 
 export function indexOverrides(overrides: readonly PriceOverride[]): FindOverride {

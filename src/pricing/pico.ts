@@ -11,8 +11,8 @@ const LARGEST_NANO = BigInt(Number.MAX_SAFE_INTEGER);
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,30}))?(?:e([+-]\d{1,3}))?$/;
 
 /**
- * The decimal times 10^places as an integer, computed from its text to avoid rounding errors of floats. Finer digits
- * are rounded up, because a price must not be too low. Undefined if the text is not a decimal.
+ * The decimal times 10^places as an integer, computed from its text to avoid floating-point errors. Finer digits are
+ * rounded up, because a price must not be too low. Undefined if the text is not a decimal.
  */
 export function scaleDecimal(text: string, places: number): bigint | undefined {
   const match = DECIMAL.exec(text);

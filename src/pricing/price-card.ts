@@ -10,7 +10,7 @@ import {
   timesFactor,
 } from './rate.ts';
 
-/** Kinds of token that have a price of their own. Reasoning is output. */
+/** Kinds of tokens with separate prices. Reasoning is output. */
 export const TOKEN_KINDS = [
   'input',
   'cachedInput',
@@ -30,7 +30,7 @@ export type TokenKind = (typeof TOKEN_KINDS)[number];
 /** A model's prices. completePrices() fills in missing kinds. */
 export type Prices = Readonly<Record<TokenKind, Rate>> & { readonly perRequestPicoUsd: bigint };
 
-/** The prices that a hold is for: every token is held at the dearest price that can apply to it. */
+/** Prices for holds: every token is held at the dearest price that may apply to it. */
 interface HoldPrices {
   readonly input: Rate;
   readonly output: Rate;
@@ -38,52 +38,52 @@ interface HoldPrices {
 }
 
 /**
- * A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. The prices settle a
- * request, `dearest` holds it.
+ * A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. Requests are held at
+ * `dearest` and settled at the prices themselves.
  */
 export type PriceCard = Prices & {
   readonly source: string;
-  /** Upper bound of each price, over all that may take effect before a request is settled. */
+  /** Upper bound of each price, including prices that may take effect before a request is settled. */
   readonly bounds: Prices;
-  /** Over all kinds of token, or over those that can occur in a request (cardFor). */
+  /** The dearest of all kinds of tokens, or of those possible in a request (cardFor). */
   readonly dearest: HoldPrices;
 };
 
-/** Prices as a source lists them; all but input and output are optional. */
+/** Prices as listed by a source. All except input and output are optional. */
 export type StatedPrices = { [kind in TokenKind]?: Rate | undefined } & {
   input: Rate;
   output: Rate;
   perRequestPicoUsd?: bigint | undefined;
 };
 
-/** OpenAI's models that charge for cache writes, which happen without any mark in the request. */
+/** OpenAI models that charge for cache writes, which they make without any marker in the request. */
 const GPT_WITH_WRITE_PRICE = /\bgpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)/i;
 
 /**
- * Fills in the prices that a source leaves out, never with 0. Cache reads and writes cost as much as input, except for
- * Claude and for GPT-5.6 and later, where writes cost 1.25 times the input price, and twice for Claude's 1-hour lifetime.
- * Audio and images cost as much as text, as they do for Gemini Pro; audio models without an audio price get no card
- * (library-prices.ts).
+ * Fills in prices missing from a source, never with 0. Cache reads and writes cost as much as input, with these
+ * exceptions: writes cost 1.25 times the input price for Claude and for GPT-5.6 and later, and twice the input price
+ * for Claude's 1-hour lifetime. Audio and images cost as much as text, as they do for Gemini Pro. Audio models without
+ * an audio price get no card (library-prices.ts).
  */
-export function completePrices(stated: StatedPrices, model: string): Prices {
-  const { input, output } = stated;
+export function completePrices(prices: StatedPrices, model: string): Prices {
+  const { input, output } = prices;
   const isClaude = /claude/i.test(model);
-  const cachedInput = stated.cachedInput ?? input;
+  const cachedInput = prices.cachedInput ?? input;
   const chargesWrites = isClaude || GPT_WITH_WRITE_PRICE.test(model);
-  const cacheWrite = stated.cacheWrite ?? (chargesWrites ? scaleRate(input, 5n, 4n) : input);
+  const cacheWrite = prices.cacheWrite ?? (chargesWrites ? scaleRate(input, 5n, 4n) : input);
   return {
     input,
     cachedInput,
     cacheWrite,
-    cacheWrite1h: stated.cacheWrite1h ?? (isClaude ? scaleRate(input, 2n, 1n) : cacheWrite),
-    audioInput: stated.audioInput ?? input,
-    cachedAudioInput: stated.cachedAudioInput ?? stated.audioInput ?? cachedInput,
-    imageInput: stated.imageInput ?? input,
-    cachedImageInput: stated.cachedImageInput ?? stated.imageInput ?? cachedInput,
+    cacheWrite1h: prices.cacheWrite1h ?? (isClaude ? scaleRate(input, 2n, 1n) : cacheWrite),
+    audioInput: prices.audioInput ?? input,
+    cachedAudioInput: prices.cachedAudioInput ?? prices.audioInput ?? cachedInput,
+    imageInput: prices.imageInput ?? input,
+    cachedImageInput: prices.cachedImageInput ?? prices.imageInput ?? cachedInput,
     output,
-    audioOutput: stated.audioOutput ?? output,
-    imageOutput: stated.imageOutput ?? output,
-    perRequestPicoUsd: stated.perRequestPicoUsd ?? 0n,
+    audioOutput: prices.audioOutput ?? output,
+    imageOutput: prices.imageOutput ?? output,
+    perRequestPicoUsd: prices.perRequestPicoUsd ?? 0n,
   };
 }
 
@@ -93,27 +93,27 @@ export function createPriceCard(source: string, prices: Prices, upcoming: readon
   return { source, ...prices, bounds, dearest: dearestOf(bounds, ANY_PRICE) };
 }
 
-/** A card for a model that is known to be free, as opposed to one whose price is unknown. */
+/** A card for a model that is known to be free, unlike one whose price is unknown. */
 export function freeCard(source: string): PriceCard {
   return createPriceCard(source, completePrices({ input: FREE_RATE, output: FREE_RATE }, ''));
 }
 
-/** By card, then profile: every request asks. */
+/** By card, then profile. Read for every request. */
 const profiledCards = new WeakMap<PriceCard, PriceCard[]>();
 
-/** The same prices, with `dearest` over those that can apply to requests of a profile. */
+/** The same prices, with `dearest` limited to those possible in requests of a profile. */
 export function cardFor(card: PriceCard, profile: PriceProfile): PriceCard {
   const cards = profiledCards.get(card) ?? [];
   if (cards.length === 0) profiledCards.set(card, cards);
   const index = profileIndex(profile);
-  const found = cards[index];
-  if (found) return found;
-  const made = { ...card, dearest: dearestOf(card.bounds, profile) };
-  cards[index] = made;
-  return made;
+  const cached = cards[index];
+  if (cached) return cached;
+  const profiled = { ...card, dearest: dearestOf(card.bounds, profile) };
+  cards[index] = profiled;
+  return profiled;
 }
 
-/** Whether `dearest` depends on this part of a profile; if not, nobody needs to know it of a request. */
+/** Whether `dearest` depends on this part of a profile. If not, the part needn't be determined. */
 export function dependsOn(card: PriceCard, part: Partial<PriceProfile>): boolean {
   const { input, output } = cardFor(card, { ...PLAIN_TEXT, ...part }).dearest;
   const plain = cardFor(card, PLAIN_TEXT).dearest;
@@ -130,8 +130,8 @@ function isSameRate(a: Rate, b: Rate): boolean {
 }
 
 /**
- * The prices of a request that other models may answer: settled at those of `card`, held at the dearest of all where only
- * the model that answers is billed, else at the sum.
+ * Prices of a request that other models may answer. They settle as in `card`. `dearest` is the maximum over all models
+ * if only the answering model is billed, otherwise the sum.
  */
 export function withFallbacks(
   card: PriceCard,
@@ -157,8 +157,8 @@ const scaledCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
 export function scaleCard(card: PriceCard, factor: number): PriceCard {
   const cards = scaledCards.get(card) ?? new Map<number, PriceCard>();
   scaledCards.set(card, cards);
-  const found = cards.get(factor);
-  if (found) return found;
+  const cached = cards.get(factor);
+  if (cached) return cached;
   const by = (rate: Rate) => timesFactor(rate, factor);
   const scaled = {
     source: `${card.source} x ${Number(factor.toPrecision(4))}`,
@@ -177,7 +177,7 @@ export function scaleCard(card: PriceCard, factor: number): PriceCard {
 /** By card, then factor. */
 const raisedCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
 
-/** The same prices, with `dearest` times a factor: for a model that costs more than is listed. */
+/** The same prices, with `dearest` times a factor, for a model that costs more than its list price. */
 export function raiseHolds(card: PriceCard, factor: number): PriceCard {
   const cards = raisedCards.get(card) ?? new Map<number, PriceCard>();
   raisedCards.set(card, cards);
@@ -197,7 +197,7 @@ function boundsOf(all: readonly Prices[]): Prices {
 
 function ratesBy(rateOf: (kind: TokenKind) => Rate, perRequestPicoUsd: bigint): Prices {
   const rates = Object.fromEntries(TOKEN_KINDS.map((kind) => [kind, rateOf(kind)]));
-  // One rate for each kind.
+  // The cast is safe: `rates` has one rate per kind.
   return { ...(rates as Record<TokenKind, Rate>), perRequestPicoUsd };
 }
 
@@ -216,7 +216,7 @@ function dearestOf(
   return { input: dearest(input), output: dearest(output), perRequestPicoUsd: bounds.perRequestPicoUsd };
 }
 
-/** A write price below the input price is a fee for storage on top of it: OpenRouter lists Gemini's so. */
+/** A write price below the input price is a storage fee in addition to it, as OpenRouter lists for Gemini. */
 function writeRate({ input, cacheWrite }: Prices): Rate {
   return cacheWrite.picoUsd < input.picoUsd ? addRates(input, cacheWrite) : cacheWrite;
 }

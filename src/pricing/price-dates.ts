@@ -3,21 +3,21 @@ import type { ConditionalPrice } from '@pydantic/genai-prices';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** A call of a provider is cut after this time. */
+/** A provider call is aborted after this time. */
 export const MAX_CALL_MS = 120 * MINUTE_MS;
-/** Before its call, a request may wait for room and for a connection: longer than any setting allows. */
+/** Longest wait of a request for budget room and a connection, above every setting's maximum. */
 const MAX_WAIT_MS = 15 * MINUTE_MS;
-/** Prices that take effect while a request may run count for its hold. */
+/** Prices that take effect while a request may still run count for its hold. */
 const LOOKAHEAD_MS = MAX_WAIT_MS + MAX_CALL_MS;
 
 export interface PriceDates {
-  /** Until then, the current prices and the upcoming ones stay the same. */
+  /** Until this time, the current and the upcoming prices stay the same. */
   untilMs: number;
-  /** Times up to the lookahead past `untilMs` at which other prices take effect. */
+  /** Times before `untilMs` plus the lookahead at which other prices take effect. */
   upcomingMs: number[];
 }
 
-/** When prices change that depend on a start date or on the time of day. */
+/** Change times of prices that depend on a start date or on the time of day. */
 export function priceDates(prices: readonly ConditionalPrice[], atMs: number): PriceDates {
   const changes = prices.flatMap(({ constraint }) => {
     if (!constraint) return [];
@@ -29,7 +29,7 @@ export function priceDates(prices: readonly ConditionalPrice[], atMs: number): P
   return { untilMs, upcomingMs: ahead.filter((changeMs) => changeMs < untilMs + LOOKAHEAD_MS) };
 }
 
-/** When the cached prices expire because of a change: when it comes within the lookahead, or when it takes effect. */
+/** When a price change invalidates cached prices: when it enters the lookahead, or when it takes effect. */
 function refreshAt(changeMs: number, atMs: number): number {
   return changeMs - LOOKAHEAD_MS > atMs ? changeMs - LOOKAHEAD_MS : changeMs;
 }

@@ -1,16 +1,16 @@
-/** The cache writes of a request: none, for the provider's default lifetime, or for an hour as well. */
+/** Cache writes of a request: none, with the provider's default lifetime, or also with a 1-hour lifetime. */
 export type CacheWrites = 'none' | 'default' | '1h';
 
-/** The kinds of price that can apply to a request. A kind that can't be ruled out counts. */
+/** The kinds of price that may apply to a request. A kind that can't be ruled out is included. */
 export interface PriceProfile {
   cacheWrites: CacheWrites;
   audioInput: boolean;
   audioOutput: boolean;
-  /** The prices for long inputs. */
+  /** Prices for long inputs may apply. */
   longInput: boolean;
 }
 
-/** Everything that a price card lists. */
+/** All prices of a card. */
 export const ANY_PRICE: PriceProfile = Object.freeze({
   cacheWrites: '1h',
   audioInput: true,
@@ -18,7 +18,7 @@ export const ANY_PRICE: PriceProfile = Object.freeze({
   longInput: true,
 });
 
-/** Text in and out, without cache writes. */
+/** Text input and output, without cache writes. */
 export const PLAIN_TEXT: PriceProfile = Object.freeze({
   cacheWrites: 'none',
   audioInput: false,
@@ -33,7 +33,7 @@ export function longerWrites(a: CacheWrites, b: CacheWrites): CacheWrites {
   return WRITES.indexOf(a) < WRITES.indexOf(b) ? b : a;
 }
 
-/** A small integer, different for each profile. */
+/** A small integer, unique for each profile. */
 export function profileIndex({ cacheWrites, audioInput, audioOutput, longInput }: PriceProfile): number {
   const flags = (audioInput ? 1 : 0) + (audioOutput ? 2 : 0) + (longInput ? 4 : 0);
   return WRITES.indexOf(cacheWrites) * 8 + flags;

@@ -1,9 +1,9 @@
 /**
  * A price tier for long inputs. A request whose input exceeds the threshold pays the tier's price for all its tokens,
- * not only for those beyond the threshold. The input's length decides for the output as well.
+ * including those below the threshold. The length of the input determines the output price too.
  */
 export interface RateTier {
-  /** The tier applies to requests with more input tokens than this. */
+  /** The tier applies above this number of input tokens. */
   readonly overTokens: number;
   /** Per token. */
   readonly picoUsd: bigint;
@@ -39,13 +39,13 @@ export function scaleRate(rate: Rate, numerator: bigint, denominator: bigint): R
   };
 }
 
-/** The rate times a factor, rounded up. The product of two doubles is off by less than a trillionth. */
+/** The rate times a factor, rounded up. The trillionth that is deducted covers the rounding error of doubles. */
 export function timesFactor({ picoUsd, tiers }: Rate, factor: number): Rate {
   const scale = (price: bigint) => BigInt(Math.ceil(Number(price) * factor * (1 - 1e-12)));
   return { picoUsd: scale(picoUsd), tiers: tiers.map((tier) => ({ ...tier, picoUsd: scale(tier.picoUsd) })) };
 }
 
-/** What a token costs that is charged at both rates. */
+/** The sum of two rates, for a token charged at both. */
 export function addRates(a: Rate, b: Rate): Rate {
   const thresholds = [...new Set([...a.tiers, ...b.tiers].map(({ overTokens }) => overTokens))];
   const tiers = thresholds
@@ -55,8 +55,8 @@ export function addRates(a: Rate, b: Rate): Rate {
 }
 
 /**
- * The rate with tiers that begin at their threshold instead of after it. Whether the threshold itself is a long input is
- * not certain: the price data has both 271,999 and 272,000 for OpenAI's models.
+ * The rate with tiers that start at their threshold instead of after it. It is unclear whether the threshold itself is
+ * a long input: the price data has both 271,999 and 272,000 for OpenAI's models.
  */
 export function fromOneTokenLess({ picoUsd, tiers }: Rate): Rate {
   return { picoUsd, tiers: tiers.map((tier) => ({ ...tier, overTokens: tier.overTokens - 1 })) };
@@ -64,7 +64,7 @@ export function fromOneTokenLess({ picoUsd, tiers }: Rate): Rate {
 
 /**
  * The maximum of the rates at every input length. It never falls as the input grows, even if a rate does, so that it
- * also bounds the cost of a request that turns out shorter than estimated.
+ * also bounds the cost of a request that is shorter than estimated.
  */
 export function dearestRate(rates: readonly Rate[]): Rate {
   const thresholds = new Set(rates.flatMap((rate) => rate.tiers.map((tier) => tier.overTokens)));

@@ -1,6 +1,6 @@
 /**
- * Some providers report what they charge for an answer. The figure includes what token counts don't show (searches, a
- * dearer host, a discount), and exists for models without a list price. Only the providers below are trusted: another
+ * Some providers report the cost of a response. The figure includes costs that token counts don't show (searches, a
+ * dearer host, a discount), and exists for models without a list price. Only the providers below are trusted: others
  * could report 0.
  */
 import type { NanoUsd } from '../money.ts';
@@ -11,7 +11,7 @@ const PICO_PLACES = 12;
 /** xAI counts in ticks, 1 USD = 1e10. */
 const PICO_PER_TICK_PLACES = 2;
 
-/** The cost of an answer that the provider reports in its parsed `usage`; undefined if it reports none. */
+/** The cost that the provider reports in its parsed `usage`; undefined if it reports none. */
 export function readReportedCost(providerName: string, raw: unknown): NanoUsd | undefined {
   const usage = fields(raw);
   switch (providerName) {
@@ -26,7 +26,7 @@ export function readReportedCost(providerName: string, raw: unknown): NanoUsd | 
   }
 }
 
-/** With the user's own key at the provider behind OpenRouter, `cost` is only OpenRouter's fee. */
+/** If the user's own key serves the request behind OpenRouter, `cost` is only OpenRouter's fee. */
 function openRouterCost(usage: Fields): NanoUsd | undefined {
   const fee = amount(usage.cost, PICO_PLACES);
   if (usage.is_byok !== true || fee === undefined) return fee;

@@ -1,15 +1,15 @@
 import { type PriceCard, scaleCard } from './price-card.ts';
 
-/** A service option's price, as a factor of the listed prices. */
+/** Price of a service option, as a factor of the list price. */
 export interface ServiceFactor {
   factor: number;
-  /** False where no page names the model: then the most that the option costs for any, so that no cap is passed. */
+  /** False if no price page names the model. The factor is then the option's highest, so that no cap is exceeded. */
   isKnown: boolean;
 }
 
 type ByModel = readonly (readonly [models: RegExp, factor: number])[];
 
-/** For all models. */
+/** Matches all models. */
 const ANY = /./;
 const LISTED: ByModel = [[ANY, 1]];
 
@@ -33,14 +33,14 @@ const CLAUDE_FAST: ByModel = [
   [/^claude-opus-4-[67](-\d{8})?$/, 6],
 ];
 
-/** `most`: for models that the list lacks. */
+/** `most` applies to models that the list lacks. */
 interface Option {
   models: ByModel;
   most: number;
 }
 
 /**
- * Factors by field and value. OpenAI's ultrafast costs up to 6 times the listed price
+ * Factors by field and value. OpenAI's ultrafast costs up to 6 times the list price
  * (https://developers.openai.com/api/docs/guides/fast-mode), Anthropic's inference in one country 1.1 times
  * (https://platform.claude.com/docs/en/about-claude/pricing).
  */
@@ -64,21 +64,21 @@ function each(values: readonly string[], models: ByModel, most: number): Record<
   return Object.fromEntries(values.map((value) => [value, { models, most }]));
 }
 
-/** The fields of requests and answers that state a service option. */
+/** Request and response fields that state a service option. */
 export const SERVICE_FIELDS: readonly string[] = Object.keys(FACTORS);
 
-/** The factor of an option for a model, whose name may have a provider in front; undefined for an unknown option. */
+/** An option's factor for a model, with or without a provider prefix; undefined for unknown options. */
 export function serviceFactor(field: string, value: unknown, model: string): ServiceFactor | undefined {
   const values = FACTORS[field];
   const option =
     values && typeof value === 'string' && Object.hasOwn(values, value) ? values[value] : undefined;
   if (!option) return undefined;
   const name = model.slice(model.lastIndexOf('/') + 1);
-  const found = option.models.find(([models]) => models.test(name))?.[1];
-  return { factor: found ?? option.most, isKnown: found !== undefined };
+  const factor = option.models.find(([models]) => models.test(name))?.[1];
+  return { factor: factor ?? option.most, isKnown: factor !== undefined };
 }
 
-/** The product of what options cost for a model, by field and value; 1, the listed price, for those that are unknown. */
+/** The product of the options' factors for a model, by field and value. Unknown options count as 1, the list price. */
 export function factorOf(options: Readonly<Record<string, string>>, model: string): number {
   return Object.entries(options).reduce(
     (product, [field, value]) => product * (serviceFactor(field, value, model)?.factor ?? 1),
@@ -90,16 +90,16 @@ export function factorOf(options: Readonly<Record<string, string>>, model: strin
 export function servicePrices(model: string): { field: string; value: string; factor: number }[] {
   return SERVICE_FIELDS.flatMap((field) =>
     Object.keys(FACTORS[field] ?? {}).flatMap((value) => {
-      const found = serviceFactor(field, value, model);
+      const price = serviceFactor(field, value, model);
       const isOffered = field !== 'inference_geo' || /claude/.test(model);
-      return isOffered && found?.isKnown && found.factor !== 1
-        ? [{ field, value, factor: found.factor }]
+      return isOffered && price?.isKnown && price.factor !== 1
+        ? [{ field, value, factor: price.factor }]
         : [];
     }),
   );
 }
 
-/** A provider's regional endpoints, which cost a tenth more. */
+/** A provider's regional endpoints, which cost 10 % more. */
 interface Region {
   origin: RegExp;
   models: RegExp;
@@ -116,7 +116,7 @@ const REGIONS: ReadonlyMap<string, Region> = new Map([
 
 const REGION_FACTOR = 1.1;
 
-/** The prices of a model at a regional endpoint. The user's own prices are not changed. */
+/** A model's prices at a regional endpoint. The user's own prices are unchanged. */
 export function regionalCard(
   card: PriceCard | undefined,
   { name, origin }: { name: string; origin: string },

@@ -1,18 +1,18 @@
 /**
  * Fees of server-side tools, charged in addition to tokens. From the price pages of OpenAI
  * (developers.openai.com/api/docs/pricing), Anthropic (platform.claude.com/docs/en/about-claude/pricing), Microsoft
- * (azure.microsoft.com/pricing) and xAI (docs.x.ai/docs/models) as of November 2026; of a range, the upper end.
- * `gw config set fees.NAME` overrides them.
+ * (azure.microsoft.com/pricing) and xAI (docs.x.ai/docs/models) as of November 2026, with the upper end of price
+ * ranges. `gw config set fees.NAME` overrides them.
  */
 import { type NanoUsd, parseUsd } from '../money.ts';
 
-/** A fee is charged for each call, or once for a request that may call the tool. */
+/** A fee per call, or once per request that may call the tool. */
 export interface ToolFee {
   nanoUsd: NanoUsd;
   per: 'call' | 'request';
-  /** The tool runs in a container, which is billed by the minute; the fee is for the longest time. */
+  /** Price per minute if the tool runs in a container. The fee covers the longest session. */
   perMinute?: NanoUsd;
-  /** The owner has set it. */
+  /** Set by the user. */
   isOwn?: boolean;
 }
 
@@ -25,17 +25,17 @@ const forMinutes = (minutes: number, usd: string): ToolFee => {
   return { ...fee, perMinute: fee.nanoUsd / minutes };
 };
 
-/** Fees of OpenAI and Anthropic, which agree on the tools that both have. Assumed for all other providers. */
+/** Fees of OpenAI and Anthropic, which are equal for the tools that both have. The default for all other providers. */
 const COMMON: Fees = {
   // Per search; one call may run several.
   web_search: perCall('0.01'),
   web_search_preview: perCall('0.025'),
   file_search: perCall('0.0025'),
-  // The dearest image (6,240 tokens at $40 per million), its partial images and its input images.
+  // The dearest image (6,240 tokens at $40 per million), with its partial images and input images.
   image_generation: perCall('0.40'),
   web_fetch: perCall('0'),
   mcp: perCall('0'),
-  // A chat model that searches once per answer.
+  // A chat model that searches once per response.
   chat_search: perRequest('0.025'),
   // A 20-minute session, by memory size.
   container: forMinutes(20, '0.03'),
@@ -55,7 +55,7 @@ const BY_PROVIDER: Readonly<Record<string, Fees>> = {
   },
   openrouter: {
     chat_search: perRequest('0.05'),
-    // A thousand pages, the most that its OCR reads of a document, in the dearest region.
+    // A thousand pages, the limit of its OCR per document, in the dearest region.
     file_parser: perRequest('2.20'),
   },
 };
@@ -66,11 +66,11 @@ export function toolFee(
   tool: string,
   own: Readonly<Record<string, Pick<ToolFee, 'nanoUsd'>>>,
 ): ToolFee | undefined {
-  const listed = ownEntry(ownEntry(BY_PROVIDER, provider) ?? {}, tool) ?? ownEntry(COMMON, tool);
-  const set = ownEntry(own, tool);
-  if (set === undefined) return listed;
-  // The owner's fee is for a request, however long its container runs.
-  return { nanoUsd: set.nanoUsd, per: listed?.per ?? 'request', isOwn: true };
+  const listFee = ownEntry(ownEntry(BY_PROVIDER, provider) ?? {}, tool) ?? ownEntry(COMMON, tool);
+  const userFee = ownEntry(own, tool);
+  if (userFee === undefined) return listFee;
+  // The user's fee is per request, however long the container runs.
+  return { nanoUsd: userFee.nanoUsd, per: listFee?.per ?? 'request', isOwn: true };
 }
 
 function ownEntry<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {

@@ -5,28 +5,28 @@
  * - Anthropic's Messages, `input_tokens`, `cache_read_input_tokens` and `cache_creation_input_tokens`: they add up to
  *   the total.
  *
- * A count is a non-negative integer, including 0. Details that are anything else (null, a string, a fraction, negative)
- * are ignored. Without totals for input and output, the usage is unknown. Cached and written tokens that exceed their
- * total lie beside it, as relays report them that copy Anthropic's `input_tokens`; other parts are clamped to theirs, so
- * that parts always sum up.
+ * A count is a non-negative integer, including 0. Details of any other form (null, a string, a fraction, negative) are
+ * ignored. Without totals for input and output, the usage is unknown. If cached and written tokens exceed the total, they
+ * are added to it: some relays copy Anthropic's `input_tokens`, which excludes them. Other parts are clamped to their
+ * totals, so that parts always add up.
  */
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { count, type Fields, fields, first, isStated } from './payload-fields.ts';
 
 const BESIDE_TOTAL = ['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'];
 
-/** How a provider counts, where the fields don't tell. */
+/** A provider's way of counting, if the field names don't show it. */
 export interface UsageRules {
-  /** Reasoning lies beside the completion and within `total_tokens`, as xAI and Gemini count. */
+  /** Reasoning is excluded from the completion and included in `total_tokens`, as xAI and Gemini count. */
   reasoningBeside?: boolean;
-  /** There is no output, so that `total_tokens` is the input: embeddings. */
+  /** Embeddings: there is no output, so `total_tokens` is the input. */
   inputOnly?: boolean;
 }
 
-/** Where OpenAI's usage has the reasoning within the completion, xAI's and Gemini's has it beside. */
+/** OpenAI's completion count includes reasoning. xAI's and Gemini's exclude it. */
 const REASONING_BESIDE = /grok|gemini/i;
 
-/** The rules of a provider's model. `endpoint`: as in request records. */
+/** The counting rules for a provider's model. `endpoint` is the one in request records. */
 export function usageRules(provider: string, model: string, endpoint?: string): UsageRules {
   return {
     reasoningBeside: provider === 'xai' || provider === 'google' || REASONING_BESIDE.test(model),
@@ -34,7 +34,7 @@ export function usageRules(provider: string, model: string, endpoint?: string): 
   };
 }
 
-/** The usage of one of the models that worked on an answer; undefined for the one that the answer names. */
+/** Usage of one model that worked on a response. `model` is undefined for the model that the response names. */
 export interface ModelUsage {
   model: string | undefined;
   usage: TokenUsage;
@@ -42,20 +42,20 @@ export interface ModelUsage {
 
 export interface UsageReport {
   usage: TokenUsage;
-  /** The same by model: Anthropic's `iterations` may be of several. */
+  /** The same usage by model: Anthropic's `iterations` may come from several models. */
   parts: readonly ModelUsage[];
-  /** Figures that contradict each other, in words. */
+  /** Contradictions between the figures, as text. */
   conflicts: readonly string[];
 }
 
-/** The tokens that a provider reports in its parsed `usage`; undefined without totals for input and output. */
+/** Token usage from a provider's parsed `usage`; undefined without totals for input and output. */
 export function readUsage(payload: unknown, rules?: UsageRules): TokenUsage | undefined {
   return readReport(payload, rules)?.usage;
 }
 
 /**
- * The same with its parts and contradictions. Anthropic's streams report usage in two events, which must be merged first,
- * the later over the earlier.
+ * Usage with its parts and contradictions. Anthropic's streams report usage in two events, which must be merged first;
+ * the later one takes precedence.
  */
 export function readReport(payload: unknown, rules: UsageRules = {}): UsageReport | undefined {
   const raw = fields(payload);
@@ -71,8 +71,9 @@ export function readReport(payload: unknown, rules: UsageRules = {}): UsageRepor
 }
 
 /**
- * The iterations that the totals exclude: https://platform.claude.com/docs/en/build-with-claude/compaction and
- * .../agents-and-tools/tool-use/advisor-tool. All others, such as those of a model that declined, they include.
+ * Iterations that the totals exclude: https://platform.claude.com/docs/en/build-with-claude/compaction and
+ * .../agents-and-tools/tool-use/advisor-tool. The totals include all other iterations, such as those of a model that
+ * declined.
  */
 const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message']);
 
@@ -125,13 +126,13 @@ function readInput(raw: Fields, { inputOnly }: UsageRules, conflicts: string[]):
 
 function withinTotal(
   raw: Fields,
-  stated: unknown,
-  statedDetails: unknown,
+  reported: unknown,
+  reportedDetails: unknown,
   conflicts: string[],
 ): InputCounts | undefined {
-  const total = count(stated);
+  const total = count(reported);
   if (total === undefined) return undefined;
-  const details = fields(statedDetails);
+  const details = fields(reportedDetails);
   const cachedKinds = fields(details.cached_tokens_details);
   // In order: OpenAI; Perplexity's Responses; DeepSeek; Moonshot; Mistral (which bills a tenth for them, by
   // https://docs.mistral.ai/studio-api/conversations/advanced/prompt-caching); older xAI models; proxies of Anthropic.
@@ -157,7 +158,7 @@ function withinTotal(
     total: isBeside ? total + cached + written : total,
     cached,
     written,
-    // LiteLLM's; proxies of Anthropic.
+    // In order: LiteLLM; proxies of Anthropic.
     written1h: first(
       fields(details.cache_creation_token_details).ephemeral_1h_input_tokens,
       fields(raw.cache_creation).ephemeral_1h_input_tokens,
@@ -181,12 +182,12 @@ function besideTotal(raw: Fields): InputCounts | undefined {
   return { total: fresh + cached + written, cached, written, written1h, ...kinds };
 }
 
-/** Every field by its name: a spread costs several times the rest of the reading. */
+/** Lists every field: a spread takes several times as long as the rest of the parsing. */
 function joinUsage(input: InputCounts, output: OutputUsage): TokenUsage {
   const { total, cached, written } = input;
   const written1h = Math.min(input.written1h, written);
   const fresh = total - cached - written;
-  // Without a figure for cached audio or images, all of them count as uncached, which is dearer.
+  // Without a count of cached audio or images, all of them count as uncached, which is dearer.
   const freshAudio = Math.min(input.audio - Math.min(input.cachedAudio, input.audio), fresh);
   const freshImages = Math.min(input.images - Math.min(input.cachedImages, input.images), fresh - freshAudio);
   const cachedAudio = Math.min(input.audio - freshAudio, cached);
@@ -211,31 +212,31 @@ type OutputUsage = Pick<
   'outputTokens' | 'reasoningTokens' | 'audioOutputTokens' | 'imageOutputTokens'
 >;
 
-/** Whether a `usage` has an output count, or a total that implies it. */
+/** Whether a `usage` has an output count, or a total from which it follows. */
 export function statesOutput(payload: unknown): boolean {
   const raw = fields(payload);
   return [raw.completion_tokens, raw.output_tokens, raw.total_tokens].some(isStated);
 }
 
-/** Embeddings report no output and have none. An output count that can't be read must follow from the total. */
+/** The output counts. Embeddings have none. An unreadable output count is derived from the total. */
 function readOutput(
   raw: Fields,
   inputTokens: number,
   rules: UsageRules,
   conflicts: string[],
 ): OutputUsage | undefined {
-  const stated = raw.completion_tokens ?? raw.output_tokens;
+  const reported = raw.completion_tokens ?? raw.output_tokens;
   const total = count(raw.total_tokens);
-  if (isStated(stated) && count(stated) === undefined && total === undefined) return undefined;
+  if (isStated(reported) && count(reported) === undefined && total === undefined) return undefined;
   const details = fields(
     raw.completion_tokens_details ?? raw.output_tokens_details ?? raw.output_token_details,
   );
   const reasoning = first(details.reasoning_tokens, details.thinking_tokens, raw.reasoning_tokens);
   const left = (total ?? 0) - inputTokens;
-  // Perplexity's deep research excludes reasoning and citations from both.
+  // Perplexity's deep research excludes reasoning and citations from both counts.
   const output = isStated(raw.citation_tokens)
-    ? Math.max(first(stated), left) + reasoning + first(raw.citation_tokens)
-    : outputOf(first(stated), reasoning, left, rules, conflicts);
+    ? Math.max(first(reported), left) + reasoning + first(raw.citation_tokens)
+    : outputOf(first(reported), reasoning, left, rules, conflicts);
   const audio = Math.min(first(details.audio_tokens), output);
   const other = output - audio;
   const hasKinds = isStated(details.image_tokens) || isStated(details.text_tokens);
@@ -250,25 +251,25 @@ function readOutput(
   };
 }
 
-/** The output by what is stated, and by what the total leaves beside the input. */
+/** The output count, from the reported count and from the remainder of the total after input (`left`). */
 function outputOf(
-  stated: number,
+  reported: number,
   reasoning: number,
   left: number,
   { reasoningBeside }: UsageRules,
   conflicts: string[],
 ): number {
-  if (left <= stated) {
-    if (reasoning <= stated) return stated;
-    if (left > 0) conflicts.push(`reasoning of ${reasoning} exceeds the output of ${stated}`);
-    return stated + reasoning;
+  if (left <= reported) {
+    if (reasoning <= reported) return reported;
+    if (left > 0) conflicts.push(`reasoning of ${reasoning} exceeds the output of ${reported}`);
+    return reported + reasoning;
   }
-  const isSum = left === stated + reasoning;
-  // A part that is more than the whole lies beside it.
-  if (stated === 0 || reasoningBeside || (isSum && reasoning > stated)) return left;
-  conflicts.push(`the total leaves ${left} of output, and ${stated} are stated`);
-  // A relay that adds up reasoning although the completion includes it.
-  return isSum ? stated : left;
+  const isSum = left === reported + reasoning;
+  // A part larger than its whole is not included in it.
+  if (reported === 0 || reasoningBeside || (isSum && reasoning > reported)) return left;
+  conflicts.push(`the total leaves ${left} of output, and ${reported} are stated`);
+  // A relay that adds reasoning twice: the completion includes it already.
+  return isSum ? reported : left;
 }
 
 const NAMES = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // NO_USAGE has exactly these keys.
@@ -279,7 +280,7 @@ function addUsage(sum: TokenUsage, part: TokenUsage): TokenUsage {
   return added;
 }
 
-/** The usage without a part of it; nothing of what the part has more of. */
+/** The usage minus a part of it, at least 0 for every count. */
 function without(usage: TokenUsage, part: TokenUsage): TokenUsage {
   const left = { ...usage };
   for (const name of NAMES) left[name] = Math.max(0, left[name] - part[name]);

@@ -1,6 +1,6 @@
 import { amountOf, type Bound, bookBound, type NanoUsd } from '../../money.ts';
 import { costOf } from '../../pricing/cost.ts';
-import { readImageUsage, readToolCalls, readToolRuns, tellsToolCalls } from '../../pricing/tool-usage.ts';
+import { readImageUsage, readToolCalls, readToolRuns, reportsToolCalls } from '../../pricing/tool-usage.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
@@ -44,7 +44,7 @@ function reportedBill(
   { limit, tools, feeFor }: HeldTools,
 ): ToolBill | undefined {
   const { usage } = metering.relay;
-  if (limit === 'all' && !tellsToolCalls(usage)) return undefined;
+  if (limit === 'all' && !reportsToolCalls(usage)) return undefined;
   const bill: ToolBill = { nanoUsd: 0, assumed: [] };
   const calls = readToolCalls(usage);
   const ownFee = feeFor('image_generation');
@@ -75,7 +75,7 @@ function reportedBill(
 
 /** Whether an answer names the containers that its tools ran in: OpenAI's responses do, and Anthropic's messages. */
 function tellsContainers({ relay, target }: Metering, { name }: ServerTool): boolean {
-  return name === 'code_execution' ? target.provider.wire === 'anthropic' : tellsToolCalls(relay.usage);
+  return name === 'code_execution' ? target.provider.wire === 'anthropic' : reportsToolCalls(relay.usage);
 }
 
 /** Containers are billed by the minute that they exist, of which an answer says only which one it used. */

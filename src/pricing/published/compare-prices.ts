@@ -3,20 +3,20 @@ import { libraryModelNames, libraryProviders, type PublishedPrices, setPrices } 
 import { type PriceCard, type Prices, TOKEN_KINDS } from '../price-card.ts';
 import { type Rate, rateAt } from '../rate.ts';
 
-/** A model whose price differs between two catalogs. Undefined: no price. */
+/** A model whose price differs between two catalogs. An undefined card means no price. */
 export interface PriceChange {
   provider: string;
   model: string;
   before: PriceCard | undefined;
   after: PriceCard | undefined;
-  /** `lower` if any of its prices is, whatever the others do: its holds may become too small. */
+  /** `lower` if any price is lower, even if others are higher: holds may become too small. */
   kind: 'new' | 'gone' | 'lower' | 'higher' | 'same';
 }
 
-/** Names of models by provider. */
+/** Model names with their providers. */
 export type ModelNames = readonly (readonly [provider: string, model: string])[];
 
-/** The names in price data; undefined: in the packaged one. */
+/** The names in price data; undefined selects the packaged data. */
 export function namesIn(prices: PublishedPrices | undefined): ModelNames {
   setPrices(prices);
   return [...libraryProviders().keys()].flatMap((provider) =>
@@ -30,7 +30,7 @@ export function comparePrices(
   { before, after, atMs }: { before: Catalog; after: Catalog; atMs: number },
 ): PriceChange[] {
   const unique = [...new Map(names.map((each) => [each.join('/'), each])).values()];
-  // One catalog after the other: the library has one set of data at a time.
+  // One catalog after the other, because the library holds one data set at a time.
   const cardsBefore = unique.map(([provider, model]) => before.find(provider, model, atMs));
   return unique.flatMap(([provider, model], i) => {
     const change = changeOf(cardsBefore[i], after.find(provider, model, atMs));
@@ -55,17 +55,17 @@ function kindOf(before: PriceCard | undefined, after: PriceCard | undefined): Pr
 
 const ratesOf = (prices: Prices): Rate[] => TOKEN_KINDS.map((kind) => prices[kind]);
 
-/** Both rates below the first tier and in each one of either. */
+/** Pairs of both rates, below the first tier and in every tier of either. */
 function steps(a: Rate, b: Rate): [bigint, bigint][] {
   const lengths = [0, ...[...a.tiers, ...b.tiers].map(({ overTokens }) => overTokens + 1)];
   return lengths.map((tokens) => [rateAt(a, tokens), rateAt(b, tokens)]);
 }
 
-/** How two sets of price data differ in what they know; the published file has neither a date nor a version. */
+/** How two sets of price data differ in coverage. The published file has neither a date nor a version. */
 export interface Knowledge {
-  /** Models of the first alone. */
+  /** Models that only the first set has. */
   lost: string[];
-  /** Whether the second looks older: it lacks more models, and dates of price changes, than it has new ones. */
+  /** Whether the second set seems older: it lacks more models and price change dates than it adds. */
   isOlder: boolean;
 }
 
@@ -81,16 +81,16 @@ export function compareKnowledge(known: PublishedPrices, fresh: PublishedPrices)
   return { lost, isOlder: balance < 0 };
 }
 
-/** The last date at which each model's price changes; empty for one without dates. */
+/** The last date at which each model's price changes; empty without dates. */
 function lastChanges(prices: PublishedPrices): Map<string, string> {
-  const found = new Map<string, string>();
+  const lastDates = new Map<string, string>();
   for (const provider of prices) {
     for (const { id, prices: all } of provider.models) {
       const dates = (Array.isArray(all) ? all : []).map(({ constraint }) =>
         constraint?.type === 'start_date' ? constraint.start_date : '',
       );
-      found.set(`${provider.id}/${id}`, dates.sort().at(-1) ?? '');
+      lastDates.set(`${provider.id}/${id}`, dates.sort().at(-1) ?? '');
     }
   }
-  return found;
+  return lastDates;
 }

@@ -10,17 +10,17 @@ import {
 } from '../library.ts';
 import { pricesFromLibrary } from '../library-prices.ts';
 
-/** A downloaded file that gw can't take. The message says why. */
+/** A downloaded price file that gw rejects. The message gives the reason. */
 export class PriceFileError extends Error {}
 
-/** Bounds of a file. The published one has 0.4 MB, 36 providers and 1,500 models. */
+/** Size limits. The published file has 0.4 MB, 36 providers and 1,500 models. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 const MAX_PROVIDERS = 500;
 const MAX_MODELS = 5_000;
 const MAX_PRICES = 100;
 const MAX_DEPTH = 8;
 
-/** A model that is also priced in another way has no known price: without the other part, it would seem too cheap. */
+/** A price that counts as unknown, for models also charged in an unknown way, which would seem too cheap. */
 const UNKNOWN_PRICE = { requests_kcount: 0 };
 
 const name = z.string().min(1).max(200);
@@ -49,7 +49,7 @@ const datedPrices = z
 type Match = { [kind: string]: string | Match[] };
 const LEAVES = ['equals', 'starts_with', 'ends_with', 'contains', 'regex'] as const;
 
-/** What decides whether a name is a model's; nesting is bounded, as the library looks into it recursively. */
+/** Schema of the rules that match model names. Nesting is bounded, because the library evaluates them recursively. */
 function match(depth: number): z.ZodType<Match> {
   const leaves = LEAVES.map((kind) => z.strictObject({ [kind]: name }));
   if (depth === 0) return z.union(leaves);
@@ -57,7 +57,7 @@ function match(depth: number): z.ZodType<Match> {
   return z.union([...leaves, z.strictObject({ or: inner }), z.strictObject({ and: inner })]);
 }
 
-/** The fields that a lookup reads; others are left out. */
+/** The fields that a lookup reads; others are dropped. */
 const file = z
   .array(
     z.object({
@@ -80,7 +80,7 @@ const file = z
   .min(1)
   .max(MAX_PROVIDERS);
 
-/** The prices in a published file, of the providers that gw looks up. Throws PriceFileError for one that is damaged. */
+/** The prices in a published file, for the providers that gw looks up. Throws PriceFileError if the file is damaged. */
 export function parsePriceFile(text: string): PublishedPrices {
   let value: unknown;
   try {
@@ -99,7 +99,7 @@ export function parsePriceFile(text: string): PublishedPrices {
   return reached;
 }
 
-/** Names the provider and the model that a path leads into. */
+/** The ids of the provider and model that a path leads into. */
 function place(value: unknown, path: readonly PropertyKey[]): string {
   let at = value;
   const names: string[] = [];
@@ -116,7 +116,7 @@ function reachedProviders(all: PublishedPrices): PublishedPrices {
   const byId = new Map(all.map((each) => [each.id, each]));
   if (byId.size < all.length) throw new PriceFileError('it has a provider twice');
   const reached = [];
-  // Iteration goes on with the makers that are added here.
+  // The loop also visits the makers added here.
   for (const id of ids) {
     const provider = byId.get(id);
     if (!provider) throw new PriceFileError(`it lacks the provider ${id}`);
@@ -126,19 +126,19 @@ function reachedProviders(all: PublishedPrices): PublishedPrices {
   return reached;
 }
 
-/** The data with only those prices that consist of kinds which this version of the library knows. */
+/** The data without prices of kinds that this version of the library doesn't know. Their models become unpriced. */
 function withKnownKinds(providers: PublishedPrices): PublishedPrices {
   const all = packagedPrices().flatMap(({ models }) => models.flatMap((model) => modelPrices(model.prices)));
   const kinds = new Set(all.flatMap((each) => Object.keys(each)));
-  const known = (each: ModelPrice) =>
+  const knownPrice = (each: ModelPrice) =>
     Object.keys(each).every((kind) => kinds.has(kind)) ? each : UNKNOWN_PRICE;
   return providers.map((provider) => ({
     ...provider,
     models: provider.models.map((model) => ({
       ...model,
       prices: Array.isArray(model.prices)
-        ? model.prices.map((dated) => ({ ...dated, prices: known(dated.prices) }))
-        : known(model.prices),
+        ? model.prices.map((dated) => ({ ...dated, prices: knownPrice(dated.prices) }))
+        : knownPrice(model.prices),
     })),
   }));
 }
@@ -147,17 +147,17 @@ function modelPrices(prices: PublishedPrices[number]['models'][number]['prices']
   return Array.isArray(prices) ? prices.map((dated) => dated.prices) : [prices];
 }
 
-/** Names of models come from clients: an expression must need linear time for each. */
+/** Model names come from clients, so every expression must take linear time. */
 function refuseSlowExpressions(providers: PublishedPrices): void {
   const models = providers.flatMap((provider) => provider.models);
   for (const source of new Set(models.flatMap((model) => patternsIn(model.match)))) {
-    const shown = JSON.stringify(source);
+    const quotedSource = JSON.stringify(source);
     if (!isLinear(source))
-      throw new PriceFileError(`the regular expression ${shown} can't be proven to take linear time`);
+      throw new PriceFileError(`the regular expression ${quotedSource} can't be proven to take linear time`);
     try {
       new RegExp(source);
     } catch (error) {
-      throw new PriceFileError(`the regular expression ${shown} can't be read: ${messageOf(error)}`);
+      throw new PriceFileError(`the regular expression ${quotedSource} can't be read: ${messageOf(error)}`);
     }
   }
 }
@@ -168,7 +168,7 @@ function patternsIn(node: unknown): string[] {
   return Object.values(node).flat().flatMap(patternsIn);
 }
 
-/** Looks every model up once, so that what the library refuses shows now and not at a request. */
+/** Looks up every model once, so that the library's errors appear now and not at a request. */
 function refuseUnreadable(providers: PublishedPrices): void {
   const now = Date.now();
   try {
@@ -179,8 +179,8 @@ function refuseUnreadable(providers: PublishedPrices): void {
           when?.type === 'start_date' ? [Date.parse(when.start_date)] : [],
         );
         for (const atMs of [now, ...starts]) {
-          const found = findInLibrary(ours, id, atMs);
-          if (found) pricesFromLibrary(found.modelId, found.prices);
+          const entry = findInLibrary(ours, id, atMs);
+          if (entry) pricesFromLibrary(entry.modelId, entry.prices);
         }
       }
     }
@@ -191,7 +191,7 @@ function refuseUnreadable(providers: PublishedPrices): void {
   }
 }
 
-/** Characters, escapes and classes; groups and lookaheads; the signs between them; quantifiers. */
+/** Characters, escapes and classes; groups and lookaheads; operators; quantifiers. */
 const TOKEN =
   /\\[dDwWsSbB^$\\.*+?()[\]{}|/-]|\[(?:[^\\\]]|\\.)+\]|\(\?[:!=]|[()|^$.*+?]|\{\d{1,2}\}|[^\\[\](){}|^$.*+?]/y;
 const UNBOUNDED = /^[*+]$/;
@@ -201,9 +201,9 @@ const UNREPEATABLE = /^[(|^$*+?{]/;
 const MAX_CHOICES = 12;
 
 /**
- * Whether an expression provably needs no more than linear time for any text. That holds where groups are not repeated,
- * the choices multiply to a constant, and a repetition without a limit occurs at most once, behind `^`: then one position
- * is tried as its end after the other, and what follows has a fixed length.
+ * Whether an expression provably takes linear time for any text. That holds if no group is repeated, the number of
+ * alternatives is bounded by a constant, and at most one repetition is unbounded and follows `^`: matching then tries
+ * one end position after another, and the rest has a fixed length.
  */
 export function isLinear(source: string): boolean {
   let choices = 0;

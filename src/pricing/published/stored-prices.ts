@@ -4,10 +4,10 @@ import { isObject } from '../../json/object.ts';
 import { writing } from '../../write-fault.ts';
 import { PACKAGED_PRICES, type PublishedPrices } from '../library.ts';
 
-/** Where stored prices came from. */
+/** The origin of stored prices. */
 export interface PricesOrigin {
   url: string;
-  /** SHA-256 of the file as it was downloaded. */
+  /** SHA-256 of the downloaded file. */
   sha256: string;
   /** UTC milliseconds. */
   fetchedAt: number;
@@ -15,13 +15,13 @@ export interface PricesOrigin {
 
 export interface StoredPrices extends PricesOrigin {
   prices: PublishedPrices;
-  /** SHA-256 of what is stored. */
+  /** SHA-256 of the stored data. */
   checksum: string;
 }
 
 /**
- * The stored prices. Undefined: there are none, they are older than the packaged ones, or they are damaged, as `problem`
- * says; the packaged ones apply.
+ * The stored prices. Undefined if there are none, if they are older than the packaged ones, or if the file is damaged
+ * (`problem`). The packaged prices apply then.
  */
 export interface StoredPricesRead {
   stored?: StoredPrices;
@@ -29,8 +29,8 @@ export interface StoredPricesRead {
 }
 
 /**
- * Reads the file that `gw prices update` wrote: a line with the origin and the checksum of the rest. `previous` comes
- * back as it is if the file has not changed.
+ * Reads the file that `gw prices update` wrote: a line with the origin and the checksum of the rest. Returns `previous`
+ * if the file has not changed.
  */
 export function readStoredPrices(file: string, previous?: StoredPrices): StoredPricesRead {
   let text: string;
@@ -60,7 +60,7 @@ function parseStored(
       sha256: String(origin.sha256),
       fetchedAt: Number(origin.fetched_at),
       checksum: origin.checksum,
-      // What was checked when it was downloaded, as its checksum tells.
+      // Validated when it was downloaded; the checksum proves that it is unchanged.
       prices: JSON.parse(body) as PublishedPrices,
     };
   } catch {
