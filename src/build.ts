@@ -1,8 +1,7 @@
 /**
- * The last step of a build, run from `dist`, which has the compiled modules: bundles them into `dist/bundle`, from which
- * gw runs, copies the SQL and the rank tables, and writes down what was built. Hundreds of modules take gw as long to load
- * as all else that it does before it answers. Packages among the devDependencies are bundled too, with their licenses:
- * what gw uses of them is a tenth of their size.
+ * Last step of the build, run in `dist` after compilation: bundles the modules into `dist/bundle`, which gw runs from,
+ * copies the SQL and the rank tables, and writes `build.json`. Unbundled, loading hundreds of modules takes as long as
+ * the rest of gw's start. Dev dependencies are bundled too, with their licenses: gw uses a tenth of their code.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +14,7 @@ import type { BuiltWorker } from './worker-calls.ts';
 const DIST = new URL('.', import.meta.url);
 const BUNDLE = new URL('bundle/', DIST);
 
-/** What starts a process or a thread. All files of the bundle stand in one folder, so that `FILES` is the same for each. */
+/** Entry points of processes and threads. All bundle files are in one folder, so that `FILES` is the same in each. */
 const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
   main: 'cli/main.js',
   statusline: 'cli/statusline/main.js',
@@ -27,13 +26,13 @@ const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
   'unzstd-worker': 'gateway/intake/unzstd-worker.js',
 };
 
-/** `Encoding` in tokens/encoding.ts. */
+/** Keep in sync with `Encoding` in tokens/encoding.ts. */
 const ENCODINGS = ['o200k_base', 'cl100k_base'];
 
 const { dependencies, peerDependencies } = JSON.parse(
   readFileSync(new URL('../package.json', DIST), 'utf8'),
 ) as Record<'dependencies' | 'peerDependencies', Record<string, string>>;
-/** Packages that are installed beside gw. Ink loads react-devtools-core where a developer has it. */
+/** Packages that npm installs beside gw. Ink loads react-devtools-core only if a developer has installed it. */
 const INSTALLED = [...Object.keys({ ...dependencies, ...peerDependencies }), 'react-devtools-core'];
 
 const PACKAGED = /^.*[/\\]node_modules[/\\](@[^/\\]+[/\\])?[^/\\]+/;
@@ -49,7 +48,7 @@ const { output } = await bundle.write({
   dir: fileURLToPath(BUNDLE),
   chunkFileNames: '[name].js',
   comments: false,
-  // A chunk a package, so that what is loaded can be told by the names of files.
+  // One chunk per package, so that file names show which packages a command loads.
   codeSplitting: { groups: [{ debugName: 'packages', test: PACKAGED, name: chunkOf }] },
 });
 await bundle.close();
@@ -75,18 +74,18 @@ writeFileSync(
   `${JSON.stringify({ commit: commit(), schema: entries.length })}\n`,
 );
 
-/** The folder of the package that a module is of; undefined for gw's own. */
+/** The package folder of a module's path; undefined for gw's own modules. */
 function packageFolder(path: string): string | undefined {
   return PACKAGED.exec(path)?.[0];
 }
 
-/** Ink imports its devtools.js only for developers: in Ink's own chunk it would be loaded always, and miss its package. */
+/** Ink imports its devtools.js on demand. In Ink's chunk it would always load and fail on its missing package. */
 function chunkOf(path: string): string | null {
   if (path.endsWith('devtools.js')) return null;
   return packageFolder(path)?.split(SEPARATOR).at(-1) ?? null;
 }
 
-/** The licenses of the packages that have modules in the bundle, and of js-tiktoken, whose tables are copied. */
+/** The licenses of all bundled packages, and of js-tiktoken, whose tables are copied. */
 function licensesOf(paths: readonly string[]): string {
   const root = fileURLToPath(new URL('../node_modules', DIST));
   const folders = paths.flatMap((path) => packageFolder(path) ?? []);
@@ -101,7 +100,7 @@ function licensesOf(paths: readonly string[]): string {
     .join(`\n\n${'-'.repeat(80)}\n\n`);
 }
 
-/** The commit of the checkout; undefined where there is no git or no repository. */
+/** The commit of the checkout; undefined without git or a repository. */
 function commit(): string | undefined {
   try {
     const output = execFileSync('git', ['rev-parse', '--short=7', 'HEAD'], {

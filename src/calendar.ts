@@ -34,7 +34,7 @@ export function systemTimezone(): string {
   return isSystemInUtc() ? 'UTC' : (new Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC');
 }
 
-/** Servers mostly are. They need no `Intl`, whose first use takes as long as a tenth of gw's start. */
+/** Most servers run in UTC and need no `Intl`, whose first use takes a tenth of gw's start. */
 function isSystemInUtc(): boolean {
   const { TZ } = process.env;
   if (TZ !== undefined) return TZ === 'UTC';
@@ -54,14 +54,14 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** Whether the text is a valid date YYYY-MM-DD, from year 1 on, so that the day before is valid as well. */
+/** Whether the text is a valid date YYYY-MM-DD. Excludes year 0, so that the day before is valid too. */
 export function isDate(text: string): boolean {
   if (!/^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** The first and last date of a month, YYYY-MM; undefined if it is none. */
+/** The first and last date of a month, YYYY-MM; undefined if the month is invalid. */
 export function datesOfMonth(month: string): { from: string; to: string } | undefined {
   const from = `${month}-01`;
   if (!isDate(from)) return undefined;
@@ -142,7 +142,7 @@ export function createCalendar(timezone: string): Calendar {
     return earlier ?? reached;
   }
 
-  // The most recent spans: nearly all requests of a day need the same two.
+  // The most recent spans. Nearly all requests of a day need the same ones.
   let lastDay: Span = { start: 0, end: 0 };
   let lastWeek: Span = { start: 0, end: 0 };
   let lastMonth: Span = { start: 0, end: 0 };
@@ -171,12 +171,11 @@ export function createCalendar(timezone: string): Calendar {
   };
 }
 
-/** The Monday of a date's week. */
 function mondayOf(date: string): string {
   return addDays(date, -((new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7));
 }
 
-/** The span that begins at `date`, or the next one if clocks set back at midnight repeat the old date. */
+/** The span that starts at `date`. If clocks set back at midnight repeat the old date, it may be the next span. */
 function enclosing(
   timeMs: number,
   date: string,

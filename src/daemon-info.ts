@@ -4,9 +4,9 @@ import type { Paths } from './paths.ts';
 import { VERSION } from './version.ts';
 import { writing } from './write-fault.ts';
 
-/** What a daemon writes of itself for commands, in `daemon.json`. */
+/** The running daemon's `daemon.json`, which commands read. */
 export interface DaemonInfo {
-  /** Missing while it waits for the daemon that it replaces. */
+  /** Missing while the daemon waits for the one that it replaces. */
   instanceId: string;
   pid: number;
   port: number;
@@ -15,18 +15,18 @@ export interface DaemonInfo {
   /** UTC milliseconds. */
   startedAt: number;
   version: string;
-  /** The flags it was started with. */
+  /** The flags that the daemon was started with. */
   flags: Record<string, unknown>;
-  /** Whether the platform's service manager runs it. */
+  /** Whether the platform's service manager runs the daemon. */
   service: boolean;
   /** The database file that it opened. */
   databaseFile: string;
-  /** How it lost that file. */
+  /** Why the daemon lost access to that file. */
   databaseLoss: string;
 }
 
 /**
- * Writes the address of this process's daemon, atomically. It may be out of date: only a `/health` with the same
+ * Writes the address of this process's daemon, atomically. It may be stale: only a `/health` response with the same
  * instance id proves that the daemon runs.
  */
 export function writeDaemonInfo(
@@ -43,7 +43,7 @@ export function writeDaemonInfo(
   });
 }
 
-/** What the last daemon wrote; empty if none runs, or the file cannot be read. */
+/** The last daemon's info; empty if no daemon runs or the file can't be read. */
 export function readDaemonInfo({ daemonInfo }: Pick<Paths, 'daemonInfo'>): Partial<DaemonInfo> {
   try {
     const info: unknown = JSON.parse(readFileSync(daemonInfo, 'utf8'));
@@ -54,8 +54,8 @@ export function readDaemonInfo({ daemonInfo }: Pick<Paths, 'daemonInfo'>): Parti
 }
 
 /**
- * Whether a process runs, including those of other users. One that has ended does not, though it exists until its parent
- * collects it, which the first process of a container may never do.
+ * Whether a process of any user runs. A zombie doesn't count: it exists until its parent reaps it, which the init
+ * process of a container may never do.
  */
 export function isAlive(pid: number): boolean {
   try {
@@ -70,7 +70,7 @@ function isZombie(pid: number): boolean {
   if (process.platform !== 'linux') return false;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before the state may hold parentheses too.
+    // The process name before the state may contain parentheses.
     return stat.startsWith(') Z', stat.lastIndexOf(')'));
   } catch {
     return false;

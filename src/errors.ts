@@ -1,4 +1,4 @@
-/** The error types of gw's HTTP API. Uses OpenAI's names, where it has one. */
+/** The error types of gw's HTTP API. Follows OpenAI's names if OpenAI has one. */
 export type ErrorType =
   | 'authentication_error'
   | 'permission_error'
@@ -8,11 +8,10 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'api_error';
 
-/** A field of the error object that clients get. */
+/** A field of the error object in responses. */
 export type ErrorField = string | number | boolean | null | { readonly [name: string]: ErrorField };
 
 export interface GwErrorOptions {
-  /** HTTP status of the response. */
   status: number;
   type: ErrorType;
   code: string;
@@ -20,10 +19,9 @@ export interface GwErrorOptions {
   param?: string;
   /** Additional fields of the error object. */
   fields?: Record<string, ErrorField>;
-  /** Additional response headers. */
   headers?: Record<string, string>;
   cause?: unknown;
-  /** The refused request is on record already, or can't be. */
+  /** The refused request is recorded already, or can't be recorded. */
   recorded?: boolean;
 }
 

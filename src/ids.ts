@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 
 /**
  * A request id is a safe integer, so that it can be a rowid: 41 bits of milliseconds since 2025, 5 bits of the daemon's
- * slot, 7 bits of sequence. Ids only rise, in the order in which requests come in, and are unique across the daemons of a
- * database. Their milliseconds are those of the clock, unless it was once ahead: records have their own time.
+ * slot, 7 bits of sequence. Ids increase in the order in which requests arrive and are unique across the daemons of a
+ * database. Their milliseconds may be ahead of the clock, so records store their own time.
  */
 export type RequestId = number;
 
-/** When ids begin. gw is younger, so a clock that shows an earlier time is not set. */
+/** The first millisecond of ids. A clock that shows an earlier time is wrong, because gw is younger. */
 export const EPOCH_MS = Date.UTC(2025, 0, 1);
-/** Ids don't follow a clock beyond this: those of 2094 are not safe integers. */
+/** Ids don't follow the clock beyond this: ids of 2094 would not be safe integers. */
 const LIMIT_MS = Date.UTC(2090, 0, 1) - EPOCH_MS;
 const SLOTS = 32;
 const SEQUENCE = 128;
@@ -23,13 +23,13 @@ export const MAX_SLOTS = SLOTS;
 /** Generates request ids for one daemon. */
 export interface RequestIds {
   (): RequestId;
-  /** Later ids are greater than that of another daemon, which the clock may have led ahead. */
+  /** Makes later ids greater than `id`, an id of another daemon that may be ahead of the clock. */
   follow(id: RequestId): void;
 }
 
 /**
- * Generates request ids. Beyond 128 ids per millisecond they run ahead of the clock. All are greater than `after`, the
- * highest id so far, even after the clock was set back.
+ * Creates a generator of request ids. Beyond 128 ids per millisecond they run ahead of the clock. All are greater than
+ * `after`, the highest id so far, even if the clock was set back.
  */
 export function createRequestIds(slot: number, now: () => number, after: RequestId = 0): RequestIds {
   let lastMs = Math.floor(after / PER_MS);
@@ -54,12 +54,12 @@ export function createRequestIds(slot: number, now: () => number, after: Request
   return Object.assign(next, { follow });
 }
 
-/** The time that an id was made of, UTC milliseconds: that of the request, or later if the clock was once ahead. */
+/** The time encoded in an id, UTC milliseconds: the request's arrival, or later if ids ran ahead of the clock. */
 export function timeOfRequestId(id: RequestId): number {
   return Math.floor(id / PER_MS) + EPOCH_MS;
 }
 
-/** An id that those of all requests from a time on are not below: a bound for an index, beside the record's own time. */
+/** Lower bound of the ids of all requests since `timeMs`, for index searches. Compare the record's own time as well. */
 export function requestIdAt(timeMs: number): RequestId {
   return Math.max(0, Math.floor(timeMs) - EPOCH_MS) * PER_MS;
 }
@@ -75,7 +75,7 @@ export function formatRequestId(id: RequestId, prefix = 'req'): string {
   return `${prefix}_${text}`;
 }
 
-/** The id of the question that a request's owner is asked: that of the request, with another prefix. */
+/** The approval id of a request: the request id with another prefix. */
 export const formatAskId = (id: RequestId): string => formatRequestId(id, 'ask');
 
 /** Parses the output of `formatRequestId`; undefined if invalid. */

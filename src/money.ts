@@ -5,15 +5,15 @@
 export type NanoUsd = number;
 
 declare const KIND: unique symbol;
-/** The most that something can cost: what holds are made of. It doesn't compile as an `Amount`. */
+/** Upper bound of a cost: the amount of a hold. Not assignable to `Amount`. */
 export type Bound = NanoUsd & { readonly [KIND]: 'bound' };
 /** A cost that is booked. */
 export type Amount = NanoUsd & { readonly [KIND]: 'amount' };
 
-/** A cost that was worked out from what an answer reports. */
+/** A cost computed from the usage, or the cost, that a response reports. */
 export const amountOf = <T extends NanoUsd>(cost: T extends Bound ? never : T): Amount =>
   cost as NanoUsd as Amount;
-/** The most that an answer can have cost, where nothing better is known of it. The record is flagged `estimated`. */
+/** Books the upper bound if the real cost is unknown. The record is flagged `estimated`. */
 export const bookBound = (bound: Bound): Amount => bound as NanoUsd as Amount;
 export const NO_COST = 0 as Amount;
 
@@ -37,7 +37,7 @@ export function parseUsd(text: string): NanoUsd | undefined {
 /** The amount in dollars, with at most 9 decimal places, for JSON. */
 export function usdNumber(amount: NanoUsd): number {
   const dollars = amount / NANO_PER_USD;
-  // The quotient of two whole numbers is the double next to its decimal; text is slow.
+  // Dividing two integers gives the double nearest to the decimal. The text conversion is slow.
   return Number.isInteger(amount) ? dollars : Number(dollars.toFixed(9));
 }
 
@@ -55,10 +55,10 @@ export function formatUsd(amount: NanoUsd): string {
 
 const formats = new Map<number, Intl.NumberFormat>();
 
-/** Kept, as making one takes longer than 100 uses of it. */
+/** Cached, because creating a format takes longer than using it 100 times. */
 function inDigits(maximumFractionDigits: number): Intl.NumberFormat {
-  const known = formats.get(maximumFractionDigits);
-  if (known) return known;
+  const cached = formats.get(maximumFractionDigits);
+  if (cached) return cached;
   const format = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits });
   formats.set(maximumFractionDigits, format);
   return format;

@@ -1,16 +1,16 @@
-/** Names longer than this are nobody's typo. */
+/** Longer names are not typos. */
 const MAX_LENGTH = 100;
 const MAX_NAMES = 3;
 
-/** Up to three of the names that are a likely misspelling away from `name`, the nearest first. */
+/** Up to three names that `name` is likely a misspelling of, nearest first. */
 function nearestNames(name: string, names: Iterable<string>): string[] {
-  const wanted = name.toLowerCase();
-  if (wanted.length > MAX_LENGTH) return [];
-  const most = Math.max(1, Math.floor(wanted.length / 4));
+  const lowerName = name.toLowerCase();
+  if (lowerName.length > MAX_LENGTH) return [];
+  const most = Math.max(1, Math.floor(lowerName.length / 4));
   const near: { each: string; edits: number }[] = [];
   for (const each of new Set(names)) {
-    if (each === name || Math.abs(each.length - wanted.length) > most) continue;
-    const edits = editsBetween(wanted, each.toLowerCase());
+    if (each === name || Math.abs(each.length - lowerName.length) > most) continue;
+    const edits = editsBetween(lowerName, each.toLowerCase());
     if (edits <= most) near.push({ each, edits });
   }
   near.sort((a, b) => a.edits - b.edits || (a.each < b.each ? -1 : 1));
@@ -23,7 +23,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/** Edit distance: insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 function editsBetween(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -15,22 +15,22 @@ export interface Paths {
   cliKeys: string;
   /** URL and key of `gw login`. */
   login: string;
-  /** What `gw connect` wrote into the settings of agents, and what stood there before. */
+  /** Agent settings that `gw connect` wrote, and the values they replaced. */
   connections: string;
-  /** Prices that `gw prices update` has downloaded. */
+  /** Prices downloaded by `gw prices update`. */
   prices: string;
-  /** Folder of the bodies of requests, while `requests.keep_bodies` is on. */
+  /** Folder of kept request bodies (`requests.keep_bodies`). */
   bodies: string;
   /** Locked exclusively by the running daemon. */
   lock: string;
-  /** The running daemon's pid and address. May be outdated; `lock` decides whether it runs. */
+  /** The running daemon's pid and address. May be stale: only `lock` proves that a daemon runs. */
   daemonInfo: string;
   log: string;
 }
 
 type Environment = Record<string, string | undefined>;
 
-/** The paths for an environment: `$GW_HOME`, else the platform's data directory; `$GW_DATABASE` moves the database. */
+/** The paths for an environment: `$GW_HOME`, or the platform's data directory. `$GW_DATABASE` moves the database. */
 export function resolvePaths(env: Environment, platform: NodeJS.Platform = process.platform): Paths {
   const home = resolve(env.GW_HOME || defaultHome(env, platform));
   const database = env.GW_DATABASE;
@@ -70,8 +70,8 @@ export function makeHome({ home }: Pick<Paths, 'home'>): void {
 }
 
 /**
- * Creates a directory (0700) and its parents. Doesn't use mkdir's `recursive`, which never returns in Node for paths
- * such as those in /proc, where the system refuses to create directories with ENOENT.
+ * Creates a directory (0700) and its parents. Avoids mkdir's `recursive`: in Node it never returns for paths such as
+ * those in /proc, where creating a directory fails with ENOENT.
  */
 export function makeDirectory(path: string): void {
   const parent = dirname(path);

@@ -1,21 +1,21 @@
-/** Takes a provider, or all of them, past the proxy of the environment. */
+/** Setting value that makes a provider, or all providers, ignore the environment's proxy. */
 export const NO_PROXY_AT_ALL = 'none';
 
-/** What is wrong with any other text, and how one looks. */
+/** Error text for invalid addresses, with an example. */
 export const NO_PROXY_ADDRESS =
   'not the address of an http(s) proxy; an example is http://proxy.example:3128. Special characters of a user or password are percent-encoded: % is %25, @ is %40';
 
-/** A proxy's address. As for curl, one without a scheme is http. Undefined for anything but an http(s) proxy. */
+/** Parses a proxy's address. Without a scheme it is http, as in curl. Undefined unless it is an http(s) proxy. */
 export function parseProxyAddress(text: string): URL | undefined {
-  const written = text.includes('://') ? text : `http://${text}`;
-  if (!URL.canParse(written)) return undefined;
-  const url = new URL(written);
+  const withScheme = text.includes('://') ? text : `http://${text}`;
+  if (!URL.canParse(withScheme)) return undefined;
+  const url = new URL(withScheme);
   const isBare = url.pathname === '/' && !url.search && !url.hash;
   const isHost = /^[\w.:[\]-]+$/.test(url.hostname);
   return /^https?:$/.test(url.protocol) && isHost && isBare && isDecodable(url) ? url : undefined;
 }
 
-/** A proxy's address for display. */
+/** A proxy's address for display, with user and password masked. */
 export function withoutPassword(text: string): string {
   return text.replace(/^([a-z0-9+.-]+:\/\/)?.*@/i, '$1***@');
 }

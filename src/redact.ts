@@ -1,8 +1,8 @@
 const MASK = '[redacted]';
 
-/** Removes secrets from text of others: what providers, receivers and libraries write. */
+/** Removes secrets from foreign text, such as provider errors and library messages. */
 export interface Redactor {
-  /** The text without the secrets, in any of their spellings, whole or cut. The same text if there is none. */
+  /** The text without any spelling of a secret, whole or cut. Returns the same string if there is nothing to redact. */
   redact(text: string): string;
 }
 
@@ -15,33 +15,33 @@ export function redactKeys(text: string): string {
   return text.replace(KEYS, (secret) => `${secret.slice(0, 6)}${MASK}`);
 }
 
-/** The keys of gw itself, which it keeps as hashes alone. */
+/** gw's own keys. gw stores only their hashes, so it can't search for their values. */
 const OWN_KEYS = /sk-gw-[\w-]{16,}/g;
 
-/** The text without keys of gw, which a client may send as a name by mistake. */
+/** Masks gw's own keys, which a client may send as a name by mistake. */
 export const withoutOwnKeys = (text: string): string =>
   text.includes('sk-gw-') ? text.replace(OWN_KEYS, `sk-gw-${MASK}`) : text;
 
-/** Longer secrets are recognised by their blocks, so that a part of one is found too. */
+/** Longer secrets are found by their blocks, so that a part of one is found too. */
 const BLOCK = 8;
 const MIN_BLOCKS = 2;
-/** Shorter texts, such as the `ollama` that a local server takes for a key, are words. */
+/** Shorter texts are treated as words, such as the key `ollama` of a local server. */
 const MIN_LENGTH = 6;
 
-/** A spelling of a secret in lower case, and where in it a block stands. */
+/** A spelling of a secret in lower case, and the offset of a block in it. */
 interface Place {
   spelling: string;
   at: number;
 }
 
 /**
- * Finds secrets by their values, without regard to letter case: plain, escaped for URLs and JSON, in base64, base64url and
- * hexadecimal, and every part of 15 characters or more. Takes 2 ns a character where there is nothing to find.
+ * Finds secrets by their values, ignoring case: plain, escaped for URLs and JSON, in base64, base64url and hexadecimal,
+ * and every part of 15 characters or more. Takes 2 ns per character if nothing is found.
  */
 export function createRedactor(secrets: Iterable<string>): Redactor {
   const blocks = new Map<string, Place[]>();
   const short = new Set<string>();
-  /** Whether a block begins with these two characters: a quick check before each look-up. */
+  /** Whether any block begins with these two characters: a quick check before each lookup. */
   const begins = new Uint8Array(1 << 14);
   for (const spelling of spellingsOf(secrets)) {
     if (spelling.length < BLOCK * MIN_BLOCKS) {
@@ -86,12 +86,12 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   };
 }
 
-/** The secrets of a daemon as they are now, for its records, events and log. */
+/** The daemon's current secrets, for redacting its records, events and log. */
 export interface SecretStore extends Redactor {
   set(secrets: readonly string[]): void;
 }
 
-/** Prepares the search on first use: texts to redact are rare, and changes of the configuration are not. */
+/** Prepares the search on first use, because configurations change more often than texts need redaction. */
 export function createSecretStore(): SecretStore {
   let secrets: readonly string[] = [];
   let redactor: Redactor | undefined;
@@ -107,12 +107,12 @@ export function createSecretStore(): SecretStore {
   };
 }
 
-/** The same for capitals and small letters. */
+/** Hash of two characters, ignoring case. */
 function pairAt(text: string, at: number): number {
   return (((text.charCodeAt(at) | 0x20) & 0x7f) << 7) | ((text.charCodeAt(at + 1) | 0x20) & 0x7f);
 }
 
-/** The longest run around a block that agrees with one of its spellings. */
+/** The longest range around a block that matches one of its spellings. */
 function widest(text: string, at: number, places: readonly Place[]): { start: number; end: number } {
   const range = { start: at, end: at + BLOCK };
   for (const { spelling, at: from } of places) {
@@ -139,7 +139,7 @@ function withoutWord(text: string, secret: string): string {
 
 const NOT_ASCII = /[^\0-\x7f]/;
 
-/** Of ASCII letters only, which keeps each character at its place. */
+/** Lowercases ASCII letters only, so that every character keeps its offset. */
 const lowerCase = (text: string) =>
   NOT_ASCII.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase();
 
@@ -156,7 +156,7 @@ function decode(text: string): string | undefined {
 
 const PREFIX = /^(?:whsec_|sk-|xox[a-z]-|\?|\/+|(?:Bearer|Basic)\s+)/i;
 
-/** The spellings in which secrets are quoted, in lower case. */
+/** All spellings of the secrets, in lower case. */
 function spellingsOf(secrets: Iterable<string>): Set<string> {
   const all = new Set<string>();
   for (const secret of secrets) {
@@ -178,12 +178,12 @@ function spellingsOf(secrets: Iterable<string>): Set<string> {
   return all;
 }
 
-/** What a secret is in the base64 of a text that contains it: one spelling for each place of its first byte in a triple. */
+/** The secret inside the base64 of a longer text: one spelling per alignment of its first byte. */
 function base64Of(secret: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), secret]);
     const whole = bytes.subarray(0, bytes.length - (bytes.length % 3)).toString('base64');
-    // The first characters are of what stands before it, too.
+    // The first characters also encode the bytes before the secret.
     const own = before === 0 ? whole : whole.slice(4);
     return [own, own.replaceAll('+', '-').replaceAll('/', '_')].filter(({ length }) => length >= BLOCK);
   });

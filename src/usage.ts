@@ -23,7 +23,7 @@ export interface TokenUsage {
   outputTokens: number;
   reasoningTokens: number;
   audioOutputTokens: number;
-  /** Output that is images, or may be: where the provider names no kinds, all but reasoning and audio. */
+  /** Image output. If the provider doesn't split its output tokens, all except reasoning and audio count as images. */
   imageOutputTokens: number;
 }
 

@@ -16,10 +16,10 @@ export interface WorkerCalls<Request, Answer> {
 }
 
 export interface WorkerCallsOptions {
-  /** Its name in messages, such as `token counter`. */
+  /** Name in error messages, such as `token counter`. */
   name: string;
   startWorker: () => Worker;
-  /** How long the thread is kept after its last call; it holds memory. */
+  /** Time until an idle thread is stopped; it holds memory. */
   idleMs?: number;
   clock?: Clock;
 }
@@ -69,7 +69,7 @@ export function createWorkerCalls<Request, Answer>(
     const { worker, open } = source;
     source.answers++;
     const call = open.get(reply.id);
-    // A late reply of a session that has ended.
+    // A late reply of an ended session.
     if (!call) return;
     open.delete(reply.id);
     if ('answer' in reply) call.resolve(reply.answer);
@@ -133,7 +133,7 @@ function replyTo<Answer>(id: number, answer: () => Answer): Reply<Answer> {
   }
 }
 
-/** The entries of the bundle that are threads; `build.ts` names their files. */
+/** The bundle's worker threads; `build.ts` maps them to files. */
 export type BuiltWorker =
   | 'attribution-worker'
   | 'checkpoints-worker'
@@ -145,14 +145,14 @@ export type BuiltWorker =
 const YOUNG_GENERATION_MB = 8;
 
 /**
- * Starts a worker thread from an entry of the bundle, in tests as well, which run the sources: Node 20 can't run
- * TypeScript, and vitest doesn't transform files in worker threads.
+ * Starts a worker thread from the bundle, also in tests, which run the sources: Node 20 can't run TypeScript, and
+ * vitest doesn't transform files in worker threads.
  */
 export function startBuiltWorker(name: BuiltWorker): Worker {
   return new Worker(new URL(`dist/bundle/${name}.js`, PACKAGE), {
     // The process's own flags are not inherited: some, such as --input-type, prevent the worker from starting.
     execArgv: [],
-    // A sixth of the default, which a thread with much garbage would fill. Saves 25 MB for 5 % more time.
+    // A sixth of the default, which a thread with much garbage would fill. Saves 25 MB, costs 5 % more time.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
 }

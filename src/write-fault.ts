@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { GwError, messageOf } from './errors.ts';
 import { shellQuoted } from './shell-quoted.ts';
 
-/** Why a file could not be written, in words, and how to fix it. */
+/** Why a file access failed, and how to fix it. */
 export interface Reason {
   why: string;
   mend?: string;
@@ -35,7 +35,7 @@ export function writeFault(path: string, cause: unknown): GwError {
   });
 }
 
-/** Why writing `path`, or reading it, failed, by the error codes of errno(3) and SQLite. */
+/** Why writing or reading `path` failed, from the error codes of errno(3) and SQLite. */
 export function reasonOf(path: string, error: unknown, action: 'write' | 'read' = 'write'): Reason {
   const folder = dirname(path);
   const code = error instanceof Error ? String((error as { code?: unknown }).code) : '';
