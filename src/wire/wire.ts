@@ -16,9 +16,9 @@ export interface RequestWire {
   family: Preset['wire'];
   /** Path after the provider's base URL. */
   path: string;
-  /** What one pass over a body finds out; what it shares with `earlier` is taken over. Throws GwError 400. */
+  /** The results of one pass over a body. The common prefix with `earlier` is reused. Throws GwError 400. */
   scan(bytes: Buffer, earlier?: Earlier<ScannedBody>): BodyScan;
-  /** Reads a body, of which `scan` is known. Throws GwError 400 with `param`. */
+  /** Parses a body; `scan` is its scan if it exists already. Throws GwError 400 with `param`. */
   parse(bytes: Buffer, scan?: BodyScan): WireRequest;
   /** The edit that replaces the model name. */
   renameModel(request: WireRequest, model: string): Edit;
@@ -26,48 +26,48 @@ export interface RequestWire {
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
   /** The edits that move the request's own output limit to the field that the provider supports. */
   nameLimit?(request: WireRequest, field: Preset['outputLimit']): Edit[];
-  /** The edits that limit reasoning and answer together, besides a limit that may be the answer's alone. */
+  /** The edits that limit reasoning and output together. Some hosts apply the usual limit to the output alone. */
   limitTotal?(request: WireRequest, tokens: number): Edit[];
-  /** The edits that limit the calls of server tools where the request sets no limit. */
+  /** The edits that limit server tool calls if the request sets no limit. */
   limitCalls?(request: WireRequest, calls: number): Edit[];
-  /** Format of the API's conversations; undefined when the optimizer can't read them. */
+  /** Format of the API's conversations; undefined if the optimizer can't read them. */
   form?: Form;
-  /** The member that holds the conversation. */
+  /** The member that contains the conversation. */
   messagesOf?(request: WireRequest): Member | undefined;
   /** The input as the model reads it. */
   promptOf(request: WireRequest): Prompt;
-  /** Input that the bytes of the request don't bound. What is not of a known shape may be such. */
+  /** Input that may have more tokens than the request has bytes. Anything of an unknown shape counts. */
   unseenIn(request: WireRequest): UnknownInput | undefined;
-  /** The prompt in blocks; undefined if it holds anything whose size the bytes don't bound. */
+  /** The prompt in blocks; undefined if it may have more tokens than bytes. */
   blocksOf?(request: WireRequest, earlier?: EarlierPrompt): PromptBlocks | undefined;
 }
 
-/** Reads the answers of one client API. */
+/** Reads the responses of one client API. */
 export interface AnswerWire {
   /** The API's name in request records. */
   endpoint: string;
-  /** The provider's usage in a complete answer; undefined if it reports none. */
+  /** The provider's usage in a complete response; undefined if it reports none. */
   usageOf(answer: Buffer): unknown;
   /** Reads complete events of a stream. */
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
-  /** Follows a stream that may have to be ended at its output limit. */
+  /** Tracks a stream that may have to end at its output limit. */
   endAtLimit?(): LimitEnding;
-  /** Whether stream events contain content, or the end of an answer without content. */
+  /** Whether stream events contain content, or the end of a response without content. */
   hasContent?(events: Buffer): boolean;
-  /** Whether the last events of a stream give a finish reason, for providers that omit the closing event. */
+  /** Whether the last events of a stream have a finish reason, for providers that omit the closing event. */
   isOver?(events: Buffer): boolean;
-  /** The generated text of a complete answer or of stream events, for counting tokens. */
+  /** The generated text of a complete response or of stream events, for token counting. */
   textOf(answer: Buffer, stream: boolean): string[];
 }
 
-/** A client API. The stages of a completion depend on this interface alone. */
+/** A client API. The stages of a completion depend only on this interface. */
 export interface Wire extends RequestWire, AnswerWire {
-  /** Usage that an answer doesn't report is estimated. */
+  /** Unreported usage is estimated. */
   unreported?: undefined;
 }
 
-/** Reads answers of any API to requests that gw passes through. */
+/** Reads responses of any API to passed-through requests. */
 export interface PassThroughWire extends AnswerWire {
-  /** How an answer without usage is booked: gw can't estimate it. */
+  /** How a response without usage is booked; gw can't estimate it. */
   unreported: 'free' | 'unmetered';
 }

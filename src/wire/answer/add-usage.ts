@@ -4,10 +4,10 @@ import { count } from '../../pricing/payload-fields.ts';
 type Usage = Record<string, unknown>;
 
 /**
- * Merges the usage of two events of one answer, such as Anthropic's at its start and at its end. Counts are cumulative
- * (https://platform.claude.com/docs/en/build-with-claude/streaming#event-types): of two figures the larger counts, at any
- * depth. `isOpening`: `before` is of an answer's start. Its output is a guess that a later 0 takes back, and its input is
- * replaced by what the end states.
+ * Merges the usage of two events of one response, such as Anthropic's first and last. Counts are cumulative
+ * (https://platform.claude.com/docs/en/build-with-claude/streaming#event-types), so the larger of two counts applies,
+ * at any depth. `isOpening`: `before` is from the first event. Its output count is provisional and a later 0 resets it.
+ * Its input counts are replaced by those of the last event.
  */
 export function addUsage(before: unknown, usage: unknown, isOpening = false): unknown {
   if (!isObject(usage)) return before ?? usage;
@@ -31,26 +31,26 @@ const WRITTEN = 'cache_creation_input_tokens';
 const LIFETIMES = 'cache_creation';
 const INPUT = [FRESH, CACHED, WRITTEN];
 
-/** The input of an answer that its end states differently than its start; an end of nothing but zeros states none. */
+/** Input counts that the last event corrects. A last event with zeros only corrects nothing. */
 function closingInput(before: Usage, end: Usage): Usage {
-  const stated = INPUT.filter((key) => count(end[key]) !== undefined);
-  if (stated.every((key) => end[key] === 0)) return {};
+  const reported = INPUT.filter((key) => count(end[key]) !== undefined);
+  if (reported.every((key) => end[key] === 0)) return {};
   const at = (usage: Usage, key: string) => count(usage[key]) ?? 0;
-  if (!stated.includes(FRESH)) {
-    // DashScope counts the whole prompt at the start, and names the cached part of it at the end.
+  if (!reported.includes(FRESH)) {
+    // DashScope's first event counts the whole prompt, and its last event states the cached part.
     const cached = at(end, CACHED) + at(end, WRITTEN);
     const isWithin = at(before, CACHED) + at(before, WRITTEN) === 0 && cached <= at(before, FRESH);
     return isWithin ? { [FRESH]: at(before, FRESH) - cached } : {};
   }
-  const input: Usage = Object.fromEntries(stated.map((key) => [key, end[key]]));
-  if (stated.includes(WRITTEN)) input[LIFETIMES] = end[LIFETIMES] ?? lifetimesOf(before, at(end, WRITTEN));
-  const fell = stated.filter((key) => at(end, key) < at(before, key));
-  return fell.length === 0
+  const input: Usage = Object.fromEntries(reported.map((key) => [key, end[key]]));
+  if (reported.includes(WRITTEN)) input[LIFETIMES] = end[LIFETIMES] ?? lifetimesOf(before, at(end, WRITTEN));
+  const decreased = reported.filter((key) => at(end, key) < at(before, key));
+  return decreased.length === 0
     ? input
     : { ...input, superseded: Object.fromEntries(INPUT.map((key) => [key, at(before, key)])) };
 }
 
-/** The lifetimes of what was written, which the start alone names, as far as the end has written as much. */
+/** Cache lifetimes from the first event, capped at the written tokens of the last, which doesn't state lifetimes. */
 function lifetimesOf({ [LIFETIMES]: lifetimes }: Usage, written: number): unknown {
   if (!isObject(lifetimes)) return lifetimes;
   const hour = Math.min(count(lifetimes.ephemeral_1h_input_tokens) ?? 0, written);

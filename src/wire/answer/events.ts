@@ -8,7 +8,7 @@ export interface EventAt {
   data: string;
 }
 
-/** The events of a buffer of complete events. An unfinished event at the end counts as one. */
+/** The events of a buffer. An incomplete event at the end counts as one. */
 export function* eventsIn(events: Buffer): Generator<EventAt> {
   for (let start = 0; start < events.length; ) {
     const eventEnd = endOfEvent(events, start);
@@ -25,7 +25,7 @@ export function dataIn(events: Buffer): string[] {
 
 const DATA = 'data: ';
 
-/** Fast path, four times as fast, for streams with one `data` line per event; undefined for other streams. */
+/** Fast path (four times as fast) for streams with one `data` line per event; undefined for other streams. */
 function plainData(text: string): string[] | undefined {
   if (text.includes('\r')) return undefined;
   const data: string[] = [];
@@ -56,7 +56,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The bytes without the ranges, which must be in order. Returns the same buffer if there are no ranges. */
+/** The bytes without the ranges, which must be in order. Without ranges, returns the same buffer. */
 export function without(events: Buffer, ranges: readonly { start: number; end: number }[]): Buffer {
   if (ranges.length === 0) return events;
   const parts: Buffer[] = [];
@@ -69,13 +69,13 @@ export function without(events: Buffer, ranges: readonly { start: number; end: n
   return Buffer.concat(parts);
 }
 
-/** The message of a provider's error, cut to 500 characters. */
+/** A provider's error message, cut to 500 characters. */
 export function describeError(error: unknown): string {
   const message = isObject(error) ? error.message : error;
   return typeof message === 'string' ? message.slice(0, 500) : 'error';
 }
 
-/** Writes events named by their type, the format of Anthropic's messages and OpenAI's responses. */
+/** Writes events named by their type, as in Anthropic's messages and OpenAI's responses. */
 export function namedEvents(values: readonly { type: string; [field: string]: unknown }[]): Buffer {
   return Buffer.from(
     values.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`).join(''),

@@ -1,25 +1,25 @@
 import type { TokenUsage } from '../../usage.ts';
 
-/** The contents of complete events of a stream. */
+/** The relevant contents of complete stream events. */
 export interface InspectedEvents {
-  /** The events to pass on: the input buffer itself unless something is hidden. */
+  /** The events to forward: the input buffer itself unless something is hidden. */
   pass: Buffer;
-  /** The closing event, which is held back until the request is recorded. */
+  /** The closing event, held back until the request is recorded. */
   closing?: Buffer;
-  /** The usage as the provider reported it. A later event's is merged into an earlier one's. */
+  /** Usage as reported by the provider. Later events are merged into earlier ones. */
   usage?: unknown;
-  /** Undefined for the final usage; `opening` for that of the first event; `so far` for a total that may still grow. */
+  /** Undefined if the usage is final, `opening` if it is the first event's, `so far` if the total may still grow. */
   usageIs?: 'opening' | 'so far' | undefined;
-  /** How many results of tools that the provider runs. Behind each, the model reads its context again. */
+  /** Number of server-side tool results. After each of them the model reads its context again. */
   toolResults?: number;
-  /** The error that the provider reported within the stream. */
+  /** The provider's error within the stream. */
   error?: string;
 }
 
-/** Ends a stream at its output limit as the provider should have. */
+/** Ends a stream at its output limit in the format of the provider's own ending. */
 export interface LimitEnding {
-  /** Reads the events that were sent to the client, in order. */
+  /** Reads the events sent to the client, in order. */
   take(events: Buffer): void;
-  /** The events that end the stream; `usage` is undefined if the client did not request it. */
+  /** The events that end the stream. `usage` is undefined if the client did not request it. */
   end(usage: TokenUsage | undefined): Buffer;
 }

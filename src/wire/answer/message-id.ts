@@ -3,18 +3,18 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { valuesIn } from './events.ts';
 
 const HEAD_BYTES = 512;
-/** The id where OpenAI and Anthropic have it: among the first fields of the answer, or of the first event's. */
+/** The usual place of the id at OpenAI and Anthropic: among the first fields of the body or of the first event. */
 const EARLY_ID =
   /^\s*(?:event:[^\n]*\n)?(?:data: ?)?\{\s*(?:"(?:type|model|role|object|sequence_number)":\s*(?:"[^"]*"|\d+),\s*)*(?:"(?:message|response)":\s*\{\s*)?(?:"(?:type|model|role|object)":\s*"[^"]*",\s*)*"id":\s*"([^"\\]*)"/;
 
-/** The provider's id of an answer, such as `msg_...`, by its body or its first events; empty if it has no usable one. */
+/** The provider's response id, such as `msg_...`, from a body or from first events; empty if missing or unusable. */
 export function messageIdIn(answer: Buffer, isStream: boolean): string {
   const early = EARLY_ID.exec(answer.toString('latin1', 0, HEAD_BYTES));
   const id = early ? early[1] : isStream ? idInEvents(answer) : idInBody(answer);
   return typeof id === 'string' && ID.test(id) ? id : '';
 }
 
-/** Providers choose the ids. */
+/** Providers choose the ids, so their characters and length are checked. */
 const ID = /^[\x21-\x7e]{1,128}$/;
 
 function idInEvents(events: Buffer): unknown {

@@ -14,12 +14,12 @@ interface OpenItem {
   part: { name: string; fields: Json; value: Json } | undefined;
 }
 
-/** Ends a response at the output limit: closes open items as they are and marks the response incomplete. */
+/** Ends a response at the output limit: closes open items and marks them and the response as incomplete. */
 export function endResponseAtLimit(): LimitEnding {
   let response: Json = {};
   let sequence = 0;
   const open = new Map<number, OpenItem>();
-  /** By index: a list of holes up to any index that a provider names would take minutes to go through. */
+  /** By index. A list would be filled with holes up to any index that a provider sends, and take minutes to iterate. */
   const output = new Map<number, Json>();
 
   function take(event: Json): void {
@@ -64,14 +64,14 @@ export function endResponseAtLimit(): LimitEnding {
   };
 }
 
-/** The field of the open part that a delta extends, by kind of event. */
+/** The field of the open part that a delta extends, by event kind. */
 const PART_DELTAS: Record<string, string> = {
   output_text: 'text',
   refusal: 'refusal',
   reasoning_summary_text: 'text',
   reasoning_text: 'text',
 };
-/** The field of the item itself that a delta extends, by kind of event. */
+/** The field of the item that a delta extends, by event kind. */
 const CALL_DELTAS: Record<string, string> = {
   function_call_arguments: 'arguments',
   custom_tool_call_input: 'input',
@@ -99,7 +99,7 @@ function append(to: Json, field: string, delta: unknown): void {
   if (typeof delta === 'string') to[field] = textIn(to[field]) + delta;
 }
 
-/** The value, if it is a text: "String" fails for an object such as `{"toString": 1}`. */
+/** The value if it is a string; otherwise empty. `String(value)` throws for an object such as `{"toString": 1}`. */
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function nameOf({ type }: Json, isSummary: boolean): string {

@@ -3,32 +3,32 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { eventsIn, parseObject } from './events.ts';
 
 const MODEL = Buffer.from('"model"');
-/** Events that are looked at for the model's name. */
+/** Number of events searched for the model name. */
 const MAX_EVENTS = 8;
 
-/** The model and the id that an answer states: a JSON body, or the first events of a stream. */
+/** Model and id stated in a response: a JSON body, or the first events of a stream. */
 export interface AnswerHead {
   model: string;
   id: string | undefined;
 }
 
-/** Undefined if the answer names no model. */
+/** Undefined if the response names no model. */
 export function answerHead(answer: Buffer, isStream: boolean): AnswerHead | undefined {
   const at = answer.indexOf(MODEL);
   if (at < 0) return undefined;
   if (!isStream) return headIn(headAtStart(answer, at) ?? headAtEnd(answer, at) ?? topLevel(answer));
-  let seen = 0;
+  let count = 0;
   for (const { data } of eventsIn(answer)) {
     const head = headIn(parseObject(data));
     if (head) return head;
-    if (++seen >= MAX_EVENTS) return undefined;
+    if (++count >= MAX_EVENTS) return undefined;
   }
   return undefined;
 }
 
 /**
- * Parses only the beginning, up to the model's name: with `}` behind it, that is valid JSON if the name is at the top
- * level. Undefined if that fails, or if the id may follow.
+ * Fast path: parses the body up to the model name. Followed by `}`, that is valid JSON if the name is at the top level.
+ * Undefined if that fails, or if the id may follow.
  */
 function headAtStart(answer: Buffer, at: number): Record<string, unknown> | undefined {
   const end = answer.indexOf(QUOTE, answer.indexOf(QUOTE, at + MODEL.length) + 1);
@@ -37,7 +37,7 @@ function headAtStart(answer: Buffer, at: number): Record<string, unknown> | unde
   return head?.id === undefined ? undefined : head;
 }
 
-/** The same from the name on, for answers that state it behind everything else, as embeddings do. */
+/** The same from the name to the end, for bodies that state it last, as embeddings do. */
 function headAtEnd(answer: Buffer, at: number): Record<string, unknown> | undefined {
   if (answer.length - at > MAX_HEAD_BYTES) return undefined;
   const end = parseObject(`{${answer.toString('utf8', at)}`);
@@ -68,17 +68,17 @@ function headIn(value: Record<string, unknown> | undefined): AnswerHead | undefi
 /** A date, or a version of three or four digits as in `gpt-4-0613`. */
 const VERSION = /[-@:](?:20\d\d-?[01]\d-?[0-3]\d|\d{3,4}|v\d+(?:\.\d+)*)$/;
 
-/** Whether a name says which version it is, so that it can't be given to another model. */
+/** Whether a name contains its version, so that it can't come to mean another model. */
 export function isDated(model: string): boolean {
   return VERSION.test(model);
 }
 
-/** Whether an answer's model is the requested one, or that name with a version in place of `latest` or behind it. */
+/** Whether a response's model is the requested one, perhaps with a version appended or instead of `latest`. */
 export function isSameModel(requested: string, served: string): boolean {
-  const asked = baseName(requested).replace(/-latest$/, '');
+  const base = baseName(requested).replace(/-latest$/, '');
   const name = baseName(served);
-  return name === asked || (name.startsWith(asked) && name.replace(VERSION, '') === asked);
+  return name === base || (name.startsWith(base) && name.replace(VERSION, '') === base);
 }
 
-/** The name without the maker's, which some hosts leave out: `models/gemini-3-pro`. */
+/** The name without its maker's prefix, which some hosts omit: `models/gemini-3-pro`. */
 const baseName = (model: string): string => model.toLowerCase().replace(/^.*\//, '');

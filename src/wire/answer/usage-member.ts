@@ -4,10 +4,10 @@ import { parseObject } from './events.ts';
 
 const USAGE = Buffer.from('"usage"');
 const TIER = Buffer.from('"service_tier"');
-/** Longest distance of the usage from the end of the answer for the fast path. */
+/** Longest distance from the usage to the end of the body for the fast path. */
 const MAX_END_BYTES = 4096;
 
-/** The top-level `usage` of an answer with its `service_tier`; undefined if it has none or isn't a JSON object. */
+/** The top-level `usage` of a body, with its `service_tier`; undefined without one or if the body isn't an object. */
 export function usageMember(answer: Buffer): unknown {
   const at = answer.lastIndexOf(USAGE);
   if (at < 0) return undefined;
@@ -15,8 +15,8 @@ export function usageMember(answer: Buffer): unknown {
 }
 
 /**
- * Parses only the end of the answer: `{` plus the text from a top-level member on is valid JSON, from a nested member
- * on it isn't. Undefined if that fails, or if the service tier may precede the usage.
+ * Fast path: parses only the end of the body. `{` plus the text from a top-level member on is valid JSON; from a nested
+ * member on it isn't. Undefined if that fails, or if the service tier may precede the usage.
  */
 function usageAtEnd(answer: Buffer, at: number): unknown {
   const end = parseObject(`{${answer.toString('utf8', at)}`);

@@ -17,7 +17,6 @@ const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const DEFERRAL = Buffer.from('defer_loading');
 
-/** Blocks of chat completions. */
 export const CHAT_BLOCKS: BlockShape = {
   fields: { tools: addFunctionTools, messages: addMessages },
   options: new Set([
@@ -30,7 +29,7 @@ export const CHAT_BLOCKS: BlockShape = {
   ]),
 };
 
-/** Tools whose definitions the request has, or that the model knows by name. */
+/** Tools that are fully defined in the request, or that the model knows by name. */
 const CLIENT_TOOL =
   /^(function|custom|local_shell|apply_patch|computer|computer_use_preview|namespace|tool_search)$/;
 const TOOL: KnownMembers = {
@@ -46,7 +45,7 @@ const SEARCH: KnownMembers = {
   json: new Set(['filters', 'user_location', 'search_content_types']),
 };
 
-/** Tools of OpenAI's APIs. Prompts are not compared where the provider loads definitions later. */
+/** Adds the tools of OpenAI's APIs. If the provider loads definitions later, the prompt is not comparable. */
 export function addFunctionTools(reader: BlockReader, list: Member, search?: RegExp): void {
   const { bytes } = reader;
   if (bytes.subarray(list.start, list.end).indexOf(DEFERRAL) >= 0) reader.isComparable = false;
@@ -66,7 +65,7 @@ export function addFunctionTools(reader: BlockReader, list: Member, search?: Reg
   });
 }
 
-/** How a refusal names something by its type. */
+/** Describes something by its type, for error messages. */
 export function unknownType(what: string, type: string): string {
   return type === '' ? `a ${what} without a type` : `a ${what} of type "${type.slice(0, 64)}"`;
 }
@@ -89,7 +88,7 @@ const MESSAGE: KnownMembers = {
     'role', 'content', 'name', 'refusal', 'tool_call_id', 'tool_name', 'type', 'phase', 'status', 'thinking', 'signature',
     'finish_reason', 'stop_reason', ...REASONING,
   ]),
-  // The content is read part by part.
+  // The content's parts are checked one by one.
   json: new Set(['content', 'tool_calls', 'function_call', 'annotations', 'cache_control', ...REASONING]),
 };
 
@@ -103,7 +102,7 @@ function addMessages(reader: BlockReader, { start }: Member): void {
   });
 }
 
-/** A message is a block; its parts and its reasoning are blocks of their own. */
+/** Adds a message as a block. Its parts and its reasoning are blocks of their own. */
 function addMessage(
   reader: BlockReader,
   { start, end }: { start: number; end: number },
@@ -184,12 +183,12 @@ const mediaPart = (name: string): KnownMembers => ({
 /** A map, because a request may name a part `constructor`. */
 const MEDIA_PARTS = new Map(['image_url', 'input_audio', 'file'].map((name) => [name, mediaPart(name)]));
 
-/** Audio in the request itself: some hosts also accept an address as `data`. */
+/** Requires audio inside the request: some hosts also accept a URL as `data`. */
 export function checkAudio(bytes: Buffer, members: readonly Member[]): void {
   checkContents(bytes, members, 'input_audio', 'data');
 }
 
-/** A file in the request itself. */
+/** Requires a file inside the request. */
 function checkFile(bytes: Buffer, members: readonly Member[]): void {
   checkContents(bytes, members, 'file', 'file_data');
 }
@@ -207,7 +206,7 @@ function checkContents(bytes: Buffer, members: readonly Member[], key: string, d
   checkMembers(bytes, inner, CONTENTS, `"${key}"`);
 }
 
-/** Images that are not in the request itself. */
+/** Number of images not contained in the request itself. */
 function addressedIn(bytes: Buffer, members: readonly Member[]): number {
   const image = onlyMember(members, 'image_url');
   const value = image && readValue(bytes, image);

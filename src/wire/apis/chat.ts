@@ -13,7 +13,7 @@ import type { Wire } from '../wire.ts';
 import { CHAT_BLOCKS } from './chat-blocks.ts';
 import { choiceAnswers } from './choice-answers.ts';
 
-/** Input that the provider fetches: media by URL, and Azure's data sources. */
+/** Input fetched by the provider: media by URL, and Azure's data sources. */
 const FETCHED = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
 /** Keys of Google's tools, which have no `type`. */
 const GOOGLE_TOOLS = [
@@ -26,7 +26,7 @@ const GOOGLE_TOOLS = [
 ];
 export const NON_TEXT: NonTextMarkers = {
   images: ['image_url'],
-  // `audio_*` matches the ids of earlier audio answers, and audio by URL.
+  // `audio_*` matches the ids of earlier audio responses, and audio by URL.
   context: [
     'file_id',
     'file_data',
@@ -83,7 +83,7 @@ export const chatWire: Wire = {
   }),
   renameModel,
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),
-  // OpenAI refuses a limit that it doesn't support, but some other providers ignore the newer field.
+  // OpenAI rejects a limit that it doesn't support, but some other providers ignore the newer field.
   nameLimit: ({ members }, field) => (field === 'max_tokens' ? renameLimit(members) : []),
   limitTotal: (request, tokens) => [
     ...(request.members.some(({ key }) => key === 'max_tokens')

@@ -7,7 +7,7 @@ import { usageMember, withTier } from '../answer/usage-member.ts';
 import { collectStrings } from '../request/prompt.ts';
 import type { AnswerWire } from '../wire.ts';
 
-/** Reads the answers of both APIs that answer with choices: chat completions and legacy completions. */
+/** Reads the responses of both APIs with choices: chat completions and legacy completions. */
 export const choiceAnswers: Omit<AnswerWire, 'endpoint'> = {
   usageOf: usageMember,
   inspect: inspectChoices,
@@ -18,12 +18,12 @@ export const choiceAnswers: Omit<AnswerWire, 'endpoint'> = {
 };
 
 /**
- * Matches the events to inspect. OpenAI's usage is null in all events but the last. One regular expression over the
- * text is ten times faster than three searches of the bytes.
+ * Matches events that need inspection. OpenAI's usage is null in all events but the last. One regular expression over
+ * the text is ten times as fast as three byte searches.
  */
 const MARKS = /\[DONE\]|"error"|"usage"(?![: ]*n)/;
 
-/** Finds the usage, errors and `[DONE]`. A buffer without any of these is passed on unparsed, by reference. */
+/** Finds the usage, errors and `[DONE]`. A buffer without any of these is forwarded unparsed. */
 export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEvents {
   if (!MARKS.test(events.toString('latin1'))) return { pass: events };
   const result: InspectedEvents = { pass: events };
@@ -38,7 +38,7 @@ export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEve
   return result;
 }
 
-/** Reads usage and errors; true for an event with nothing but the usage. */
+/** Reads usage and errors. Returns whether the event contains only the usage. */
 function inspectData(data: string, result: InspectedEvents): boolean {
   const isMarked = data.includes('"usage"') || data.includes('"error"');
   const chunk = isMarked ? parseObject(data) : undefined;
@@ -46,7 +46,7 @@ function inspectData(data: string, result: InspectedEvents): boolean {
   const choices: unknown[] = Array.isArray(chunk?.choices) ? chunk.choices : [];
   const usage = chunk && reportedUsage(chunk, choices);
   if (!usage) {
-    // A total that text follows is none.
+    // A total followed by text is not final.
     if (result.usageIs === 'so far' && hasText(data)) result.usageIs = 'opening';
     return false;
   }
@@ -75,7 +75,7 @@ function isFinished(choice: unknown): boolean {
   return isObject(choice) && typeof choice.finish_reason === 'string';
 }
 
-/** Whether a chunk has content in a delta besides its role, or a finish reason. */
+/** Whether a chunk has a finish reason, or a delta with content besides the role. */
 function hasChoiceContent(events: Buffer): boolean {
   for (const { choices } of valuesIn(events)) {
     if (!Array.isArray(choices)) continue;
@@ -108,7 +108,7 @@ function hasValue(value: unknown): boolean {
   );
 }
 
-/** The generated text of all choices: content, refusals, reasoning, tool calls, and the text of legacy completions. */
+/** The generated text of all choices: content, refusals, reasoning, tool calls, and text of legacy completions. */
 export function choicesText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];
   if (!stream) {
@@ -120,13 +120,13 @@ export function choicesText(answer: Buffer, stream: boolean): string[] {
     if (piece === undefined) collectText(data, texts);
     else texts.push(piece);
   }
-  // Joined before counting: deltas counted separately would cost at least one token each.
+  // Joined before counting, because separately counted deltas would cost at least one token each.
   return [texts.join('')];
 }
 
 const DELTA = '"choices":[{"index":0,"delta":{"content":"';
 
-/** The text of a chunk with nothing but content, found without parsing; undefined for any other chunk. */
+/** Fast path: the text of a chunk with content only, found without parsing; undefined for any other chunk. */
 function contentOf(data: string): string | undefined {
   const at = data.indexOf(DELTA);
   if (at < 0) return undefined;
@@ -146,7 +146,7 @@ function collectText(json: string, texts: string[]): void {
   }
 }
 
-/** Ends a stream of choices: finish reason `length` for each open choice, the usage, and `[DONE]`. */
+/** Ends a stream of choices: finish reason `length` for each open choice, then the usage and `[DONE]`. */
 function endChoicesAtLimit(): LimitEnding {
   let last: Record<string, unknown> = {};
   const open = new Map<unknown, boolean>();

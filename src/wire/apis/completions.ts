@@ -23,7 +23,7 @@ export const completionsWire: Wire = {
   path: '/completions',
   ...createParser({
     limits: LIMITS,
-    // OpenRouter takes max_completion_tokens, too; other servers ignore it.
+    // OpenRouter also accepts max_completion_tokens; other servers ignore it.
     certainLimit: 'max_tokens',
     fields: ['prompt', 'messages', 'n', 'best_of', 'prediction', 'reasoning', 'thinking'],
     usageOnRequest: true,
@@ -51,7 +51,7 @@ const hasOtherLimit = ({ members }: WireRequest) => members.some(({ key }) => OT
 
 const PROMPTS: BlockShape = { ...CHAT_BLOCKS, fields: { ...CHAT_BLOCKS.fields, prompt: readPlainInput } };
 
-/** Number of prompts: each item of a list is one, but a list of numbers is a single prompt of token ids. */
+/** Number of prompts. Each item of a list is a prompt, but a list of numbers is a single prompt of token ids. */
 function promptsIn(fields: Fields, bytes: Buffer): number {
   const prompt = fields.find('prompt');
   if (!prompt || bytes[prompt.start] !== OPEN_BRACKET) return 1;

@@ -5,8 +5,8 @@ import { type BlockReader, UnboundedInput } from '../request/prompt-blocks.ts';
 const COMPACTION = Buffer.from('compact');
 
 /**
- * Edits shorten the prompt, but for a compaction, for which the model reads it once more. Claude Code's keep it whole.
- * https://platform.claude.com/docs/en/build-with-claude/context-editing
+ * Context edits shorten the prompt, except a compaction: for that the model reads the prompt once more. Claude Code's
+ * edits keep the whole prompt. https://platform.claude.com/docs/en/build-with-claude/context-editing
  */
 export function readContextEdits(reader: BlockReader, member: Member): void {
   const { bytes } = reader;

@@ -28,7 +28,7 @@ export const embeddingsWire: Wire = {
   endpoint: 'embeddings',
   family: 'openai',
   path: '/embeddings',
-  // Embeddings have no output tokens and no streams.
+  // Embeddings have neither output tokens nor streams.
   scan: parser.scan,
   parse: (bytes, scan) => ({
     ...parser.parse(bytes, scan),

@@ -4,8 +4,8 @@ import type { PromptBlock } from '../request/prompt-block.ts';
 import type { WireRequest } from '../request/wire-request.ts';
 
 /**
- * Whether thinking is on for the whole prompt. It is off where the prompt ends inside a loop of tool calls whose turn
- * doesn't begin with thinking: https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+ * Whether the provider keeps thinking for the whole prompt. It drops thinking if the prompt ends inside a tool loop
+ * whose turn doesn't begin with thinking: https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 export function keepsReasoning(blocks: readonly PromptBlock[], { bytes, members }: WireRequest): boolean {
   if (!blocks.some(({ kind }) => kind === 'reasoning')) return true;
@@ -14,7 +14,7 @@ export function keepsReasoning(blocks: readonly PromptBlock[], { bytes, members 
   if (!isObject(value) || (value.type !== 'enabled' && value.type !== 'adaptive')) return false;
   const messages = splitMessages(blocks);
   if (!messages.at(-1)?.some(isResult)) return true;
-  // A message with results and a text may count as a turn of its own.
+  // A message with tool results and text may count as a turn of its own.
   const texts = messages.map(
     (message) => message[0]?.role === 'user' && message.some((block) => !isResult(block)),
   );

@@ -22,14 +22,13 @@ const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const NULL = 0x6e;
 
-/** Tools that the client runs. Anthropic's own come with a schema of which the request has only the name. */
+/** Client-side tools. The schemas of Anthropic's own tools are not in the request, only their names. */
 const CLIENT_TOOL = /^(custom|(bash|text_editor|computer|memory)_\d{8})$/;
-/** What code adds to the input later is held by its rounds. */
+/** Tools that run code. The hold covers the input that they add later, round by round. */
 const CODE_TOOL = /^code_execution_\d{8}$/;
-/** Claude Code's line for the bill: https://github.com/ggml-org/llama.cpp/issues/20623 */
+/** Claude Code's billing line: https://github.com/ggml-org/llama.cpp/issues/20623 */
 const NOTICE = Buffer.from('"x-anthropic-billing-header:');
 
-/** Blocks of Anthropic's messages. */
 export const MESSAGE_BLOCKS: BlockShape = {
   fields: {
     container: readContainer,
@@ -54,7 +53,7 @@ const TOOL: KnownMembers = {
     'custom',
   ]),
 };
-/** A container holds files, of which the model reads only what code prints. Its skills have a bound of their own. */
+/** Checks a container. Its files reach the model only through the output of code. Skills are bounded separately. */
 function readContainer(reader: BlockReader, { start }: Member): void {
   const { bytes } = reader;
   if (bytes[start] === QUOTE) return;
@@ -64,7 +63,7 @@ function readContainer(reader: BlockReader, { start }: Member): void {
   });
 }
 
-/** Claude Code's paths and rules for the provider's classifier of dangerous calls: no model reads them. */
+/** Claude Code's paths and rules for the provider's classifier of dangerous calls. No model reads them. */
 function addSafeguards(reader: BlockReader, { start, end }: Member): void {
   reader.add({ kind: 'notice', role: 'system', start, end, isJson: true });
 }
@@ -94,7 +93,7 @@ function addTools(reader: BlockReader, list: Member): void {
   });
 }
 
-/** A tool of one's own may have no type, but has a schema. */
+/** A user-defined tool may omit the type, but has a schema. */
 function isCustom(bytes: Buffer, type: Member | undefined, members: readonly Member[]): boolean {
   const hasType = type !== undefined && bytes[type.start] !== NULL;
   return !hasType && members.some(({ key }) => key === 'input_schema');
@@ -129,7 +128,7 @@ function addMessages(reader: BlockReader, { start }: Member): void {
   reader.walkMessages(start, (message) => addMessage(reader, message));
 }
 
-/** Returns the message's end. Its content is walked once, unless it stands before the role. */
+/** Adds a message and returns its end. Walks the content once, or twice if it precedes the role. */
 function addMessage(reader: BlockReader, message: number): number {
   const { bytes } = reader;
   let role: BlockRole | undefined;
@@ -166,7 +165,7 @@ function roleOf(name: string | undefined): BlockRole {
   throw new UnboundedInput(`a message with the role "${(name ?? '').slice(0, 64)}"`);
 }
 
-/** Returns the content's end. */
+/** Adds a message's content and returns its end. */
 function addContent(reader: BlockReader, role: BlockRole, start: number): number {
   const { bytes } = reader;
   if (bytes[start] === QUOTE) {
@@ -188,9 +187,9 @@ interface Range {
   end: number;
 }
 
-/** What a message may have besides its role and its content. */
+/** Members of a message besides role and content. */
 const MESSAGE: KnownMembers = { texts: new Set(['id', 'type', 'model', 'stop_reason']), json: new Set() };
-/** The members of a block of a type, besides those that all may have. */
+/** The members of a block type, in addition to the common ones. */
 function known(texts: string[], json: string[] = []): KnownMembers {
   return { texts: new Set(['type', ...texts]), json: new Set(['cache_control', ...json]) };
 }
@@ -211,7 +210,7 @@ const BLOCKS: Readonly<Record<string, KnownMembers>> = {
   text_editor_code_execution_tool_result: known(['tool_use_id'], ['content']),
 };
 
-/** Checks the type of a block and its members. Returns the type. */
+/** Checks a block's type and members. Returns the type. */
 function checkBlock(bytes: Buffer, members: readonly Member[], types: ReadonlySet<string>): string {
   const type = typeOf(bytes, members) ?? '';
   const what = unknownType('content block', type);
@@ -281,7 +280,7 @@ const RESULTS = new Set(['text', 'image', 'tool_reference', 'document', 'search_
 const TEXTS = new Set(['text']);
 const INLINE_SOURCES: ReadonlySet<string> = new Set(['text', 'base64']);
 
-/** Documents and search results in the request itself. A page of a PDF has tokens that its bytes don't tell. */
+/** Checks a document or search result, which must be in the request itself. A PDF may have more tokens than bytes. */
 function readDocument(reader: BlockReader, members: Member[]): void {
   const { bytes } = reader;
   reader.isComparable = false;
@@ -351,7 +350,7 @@ function resultBlock(
   };
 }
 
-/** An image by URL or file id, whose content may change, or the bytes of one in the request itself. */
+/** Counts an image by URL or file id, whose content may change (`addressed`), or the bytes of one in the request. */
 function imageIn(bytes: Buffer, members: readonly Member[]): { addressed: number; inline: number } {
   const source = onlyMember(members, 'source');
   const value = source && readValue(bytes, source);
@@ -366,7 +365,7 @@ function typeOf(bytes: Buffer, members: readonly Member[]): string | undefined {
 
 const kindOf = (role: BlockRole): BlockKind => (role === 'user' ? 'user' : 'assistant');
 
-/** A block of nothing but text is the same as that text alone: Claude Code writes a text as a block to mark it. */
+/** A block of plain text, hashed like a bare string: Claude Code converts strings to blocks to mark them. */
 function textBlock(
   bytes: Buffer,
   kind: BlockKind,

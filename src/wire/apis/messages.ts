@@ -14,7 +14,7 @@ import type { Wire } from '../wire.ts';
 import { MESSAGE_BLOCKS } from './messages-blocks.ts';
 
 const LIMITS = ['max_tokens'];
-/** The tools that accept `max_uses`. */
+/** Tools that accept `max_uses`. */
 const TOOLS_WITH_LIMIT = new Set(['web_search', 'web_fetch']);
 
 /** Anthropic's messages: https://docs.anthropic.com/en/api/messages */
@@ -24,15 +24,15 @@ export const messagesWire: Wire = {
   path: '/messages',
   ...createParser({
     limits: LIMITS,
-    // Hosts that bridge to chats take their fields as well.
+    // Hosts that bridge to chat completions accept their fields too.
     fields: ['messages', 'thinking', 'reasoning', 'n', 'best_of'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'send the conversation in it'),
-    // With interleaved thinking the budget may exceed `max_tokens`. Then it counts in addition to it.
+    // With interleaved thinking the budget may exceed `max_tokens` and counts in addition to it.
     beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
     hasThinking: true,
     reasoningBudget,
     choices: choicesPerPrompt,
-    // Documents, and tools that make the provider add input.
+    // Documents, and tools that let the provider add input.
     nonText: {
       images: ['image'],
       context: [
@@ -46,7 +46,7 @@ export const messagesWire: Wire = {
         'advisor_*',
       ],
     },
-    // A conversation that the provider stores, and its compaction, for which the model reads it once more.
+    // A conversation stored by the provider, and its compaction, for which the model reads it once more.
     stored: ['thread', 'compaction'],
     tools: { limit: 'each', fields: { mcp_servers: 'mcp', plugins: 'plugins' } },
   }),
@@ -75,10 +75,10 @@ export const messagesWire: Wire = {
   }),
 };
 
-/** Matches the few events to inspect. Content deltas have neither. */
+/** Matches the few events that need inspection. Content deltas never match. */
 const MARKS = /"message|"error"|_tool_result"/;
 
-/** Finds usage, errors and the closing event. A buffer without any of these is passed on unparsed, by reference. */
+/** Finds usage, errors and the closing event. A buffer without any of these is forwarded unparsed. */
 export function inspectMessageEvents(events: Buffer): InspectedEvents {
   const result: InspectedEvents = { pass: events };
   if (!MARKS.test(events.toString('latin1'))) return result;
@@ -88,7 +88,7 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
     if (isObject(usage)) {
       withContainer(usage, isObject(value?.delta) ? value.delta.container : undefined);
       result.usage = addUsage(result.usage, usage, result.usageIs === 'opening');
-      // The first event counts the output of its time. A later one that counts none leaves it at that.
+      // The first event's output count is provisional. A later event without an output count doesn't replace it.
       result.usageIs = value?.type === 'message_start' || !statesOutput(usage) ? 'opening' : undefined;
     }
     if (isToolResult(value?.content_block)) result.toolResults = (result.toolResults ?? 0) + 1;
@@ -105,7 +105,7 @@ const isToolResult = (block: unknown): boolean =>
 
 const CONTAINER = Buffer.from('"container"');
 
-/** The usage of a whole message, with the container that its tools ran in. */
+/** The usage of a complete message, with the container that its tools ran in. */
 function messageUsage(answer: Buffer): unknown {
   const usage = usageMember(answer);
   if (isObject(usage) && answer.includes(CONTAINER))
@@ -125,7 +125,6 @@ function hasMessageContent(events: Buffer): boolean {
   return false;
 }
 
-/** Whether there is a stop reason. */
 function isMessageOver(events: Buffer): boolean {
   for (const { type, delta } of valuesIn(events)) if (hasStopReason(type, delta)) return true;
   return false;
@@ -135,7 +134,7 @@ function hasStopReason(type: unknown, delta: unknown): boolean {
   return type === 'message_delta' && isObject(delta) && typeof delta.stop_reason === 'string';
 }
 
-/** The generated text: text, thinking and the input of tool calls. */
+/** The generated text: text, thinking and tool inputs. */
 function messageText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];
   if (!stream) {
@@ -144,13 +143,13 @@ function messageText(answer: Buffer, stream: boolean): string[] {
   }
   for (const { type, delta, content_block } of valuesIn(answer)) {
     if (type === 'content_block_delta') collectStrings(delta, texts);
-    // The name of a tool; some hosts also have the whole block here.
+    // The tool's name. Some hosts send the whole block here.
     if (type === 'content_block_start') collectStrings(content_block, texts);
   }
   return [texts.join('')];
 }
 
-/** Ends a message at the output limit: stops open blocks, then the message. */
+/** Ends a message at the output limit: closes open blocks, then the message. */
 function endMessageAtLimit(): LimitEnding {
   const open = new Set<unknown>();
   return {

@@ -2,7 +2,7 @@ import type { Member } from '../../json/scan.ts';
 import { readValue } from '../../json/scan.ts';
 import { type BlockReader, UnboundedInput } from '../request/prompt-blocks.ts';
 
-/** Texts, token ids, and lists of them. Anything else may refer to what the request doesn't have. */
+/** Accepts texts, token ids, and lists of them. Anything else may refer to content outside the request. */
 export function readPlainInput({ bytes }: BlockReader, member: Member): void {
   const value = readValue(bytes, member);
   if (!isPlain(value) && !(Array.isArray(value) && value.every((each) => isPlain(each) || isTokens(each))))

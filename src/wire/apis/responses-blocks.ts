@@ -20,14 +20,13 @@ const NULL = 0x6e;
 const NO_TYPE = '';
 const MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
-/** Blocks of OpenAI's responses. */
 export const RESPONSE_BLOCKS: BlockShape = {
   fields: { tools: addResponseTools, instructions: addInstructions, input: addInput },
   options: new Set(['tool_choice', 'text', 'reasoning']),
   previous: 'previous_response_id',
 };
 
-/** What a search adds to the input is held by its rounds; the rest of it is in the request. */
+/** Allows web searches. The hold covers the input that they add, round by round; all other input is in the request. */
 function addResponseTools(reader: BlockReader, list: Member): void {
   addFunctionTools(reader, list, /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/);
 }
@@ -66,7 +65,7 @@ const ITEM: KnownMembers = {
     'type', 'id', 'call_id', 'role', 'status', 'phase', 'name', 'namespace', 'content', 'arguments', 'input', 'output',
     'encrypted_content', 'execution', 'caller', 'result',
   ]),
-  // Their readers check those that may refer to something.
+  // Members that may contain references are checked separately.
   json: new Set([
     'content',
     'output',
@@ -84,8 +83,8 @@ const ITEM: KnownMembers = {
 };
 
 /**
- * An item of the published union that has all of its content with it. All others are unseen: an id alone, searches, files
- * and programs, whose results the provider stores.
+ * Reads an item of OpenAI's published union if its content is in the request. All other items are unbounded: bare ids,
+ * and the searches, files and programs whose results the provider stores.
  */
 function readItem(reader: BlockReader, range: Range, members: Member[]): NewBlock | undefined {
   const { bytes } = reader;
@@ -106,7 +105,7 @@ function readItem(reader: BlockReader, range: Range, members: Member[]): NewBloc
     case 'apply_patch_call':
     case 'computer_call':
     case 'tool_search_call':
-    // An image: `NonTextInput` counts it, as it does screenshots.
+    // `NonTextInput` counts the image, as it does screenshots.
     case 'image_generation_call':
       reader.isComparable = false;
       return undefined;
@@ -134,7 +133,7 @@ function readItem(reader: BlockReader, range: Range, members: Member[]): NewBloc
   }
 }
 
-/** With an id and without its sealed text, the item refers to what the provider stores. */
+/** A reasoning item with an id but without encrypted content refers to stored reasoning. */
 function reasoningBlock(reader: BlockReader, { start, end }: Range, members: Member[]): NewBlock {
   const { bytes } = reader;
   const seal = onlyMember(members, 'encrypted_content');
@@ -147,7 +146,7 @@ function reasoningBlock(reader: BlockReader, { start, end }: Range, members: Mem
   return { kind: 'reasoning', role: 'assistant', start, end };
 }
 
-/** The output of a shell, a patch or a computer: a text, the texts of a list, or a screenshot. */
+/** Checks the output of a shell, patch or computer call: a string, a list of strings, or a screenshot. */
 function checkOutput({ bytes }: BlockReader, members: Member[], what: string): void {
   const output = onlyMember(members, 'output');
   if (output && bytes[output.start] === OPEN_BRACE) checkScreenshot(bytes, output);
@@ -160,7 +159,7 @@ function checkOutput({ bytes }: BlockReader, members: Member[], what: string): v
   });
 }
 
-/** One image, however it is given. */
+/** Checks a screenshot, by URL, file id or content. It counts as one image. */
 function checkScreenshot(bytes: Buffer, { start }: Range): void {
   const members: Member[] = [];
   readMembers(bytes, start, members);
@@ -225,14 +224,14 @@ const MEDIA_PARTS = new Map([
 ]);
 const INLINE = Buffer.from('"data:');
 
-/** The images of a content, which otherwise is text. */
+/** Counts the images of a content. All other parts must be text. */
 function imagesIn(
   reader: BlockReader,
   { start }: Range,
 ): Pick<PromptBlock, 'images' | 'addressed' | 'inline'> {
   const { bytes } = reader;
-  const found = { images: 0, addressed: 0, inline: 0 };
-  if (bytes[start] === QUOTE) return found;
+  const counts = { images: 0, addressed: 0, inline: 0 };
+  if (bytes[start] === QUOTE) return counts;
   if (bytes[start] !== OPEN_BRACKET) throw new UnboundedInput('a content that is no text');
   walkArray(bytes, start, (part) => {
     const members: Member[] = [];
@@ -241,16 +240,16 @@ function imagesIn(
     const name = (type && stringAt(bytes, type)) ?? NO_TYPE;
     checkMembers(bytes, members, MEDIA_PARTS.get(name) ?? TEXT_PART, unknownType('content part', name));
     if (name === 'input_image') {
-      found.images++;
+      counts.images++;
       const url = onlyMember(members, 'image_url');
       const isInline = url && bytesAt(bytes, url.start, INLINE);
-      if (isInline) found.inline += url.end - url.start;
-      else found.addressed++;
+      if (isInline) counts.inline += url.end - url.start;
+      else counts.addressed++;
     } else if (name === 'input_audio') {
       checkAudio(bytes, members);
       reader.isComparable = false;
     } else if (!TEXTS.has(name)) throw new UnboundedInput(unknownType('content part', name));
     return end;
   });
-  return found;
+  return counts;
 }

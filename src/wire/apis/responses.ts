@@ -16,13 +16,13 @@ import { RESPONSE_BLOCKS } from './responses-blocks.ts';
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const LIMITS = ['max_output_tokens'];
-/** Fields that add stored input; each may fill the model's context. */
+/** Fields that add stored input. Each may fill the model's context. */
 const STORED = ['previous_response_id', 'conversation', 'prompt', 'context_management'];
 const CALL_LIMIT = 'max_tool_calls';
 
 const TOOLS = Buffer.from('"tools"');
 
-/** The lists of tools in items of the conversation: https://platform.openai.com/docs/guides/tools */
+/** Tool lists in conversation items: https://platform.openai.com/docs/guides/tools */
 function additionalTools(bytes: Buffer, members: Member[]): { start: number }[] {
   const input = members.find(({ key }) => key === 'input');
   if (!input || bytes[input.start] !== OPEN_BRACKET) return [];
@@ -44,7 +44,7 @@ export const responsesWire: Wire = {
   ...createParser({
     limits: LIMITS,
     leastLimit: 16,
-    // Hosts that bridge to chats take their fields as well.
+    // Hosts that bridge to chat completions accept their fields too.
     fields: ['background', 'reasoning', 'thinking', 'n', 'best_of'],
     beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
     reasoningBudget,
@@ -57,7 +57,7 @@ export const responsesWire: Wire = {
         'unsupported_value',
       );
     },
-    // Files, earlier items, and tools that make the provider add input.
+    // Files, earlier items, and tools that let the provider add input.
     nonText: {
       images: ['input_image', 'computer_screenshot', 'image_generation_call'],
       // biome-ignore format: related markers share a line
@@ -98,23 +98,23 @@ export const responsesWire: Wire = {
   }),
 };
 
-/** Compacts a conversation; Codex uses it when its context is full. The API has no output limit. */
+/** Compacts a conversation. Codex calls it when its context is full. The API has no output limit. */
 export const compactWire: Wire = {
   ...responsesWire,
   endpoint: 'responses/compact',
   path: '/responses/compact',
   parse: (bytes, scan) => ({ ...responsesWire.parse(bytes, scan), limitable: false }),
   limitOutput: () => [],
-  // Its usage is that of a compaction.
+  // The usage is that of a compaction, so the prompt is not compared.
   blocksOf: () => undefined,
 };
 
 /** The events that end a stream. Each contains the response with its usage. */
 const CLOSING = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-/** Matches the few events to inspect. Deltas have neither. */
+/** Matches the few events that need inspection. Deltas never match. */
 const MARKS = /"response"|"error"/;
 
-/** Finds the closing event and errors. A buffer without either is passed on unparsed, by reference. */
+/** Finds the closing event and errors. A buffer without either is forwarded unparsed. */
 function inspectResponseEvents(events: Buffer): InspectedEvents {
   if (!MARKS.test(events.toString('latin1'))) return { pass: events };
   for (const { start, data } of eventsIn(events)) {
@@ -155,7 +155,7 @@ function responseUsage(answer: Buffer): unknown {
   return withToolCalls(response);
 }
 
-/** The usage, extended by the server tool calls and the service tier that the response reports elsewhere. */
+/** The usage, with the server tool calls and service tier that the response reports elsewhere. */
 function withToolCalls({ usage, tool_usage, output, service_tier }: Record<string, unknown>): unknown {
   if (!isObject(usage)) return usage ?? undefined;
   if (Array.isArray(output) && output.length > 0) {
@@ -166,7 +166,7 @@ function withToolCalls({ usage, tool_usage, output, service_tier }: Record<strin
   return withTier(usage, service_tier);
 }
 
-/** Whether there is a delta, a finished item or an end without error. */
+/** Whether there is a delta, a finished item or an end without an error. */
 function hasResponseContent(events: Buffer): boolean {
   for (const { type } of valuesIn(events)) {
     if (typeof type === 'string' && CONTENT.test(type)) return true;
@@ -176,7 +176,7 @@ function hasResponseContent(events: Buffer): boolean {
 
 const CONTENT = /\.delta$|^response\.(completed|incomplete|output_item\.done)$/;
 
-/** The generated text: text, refusals, reasoning and the arguments of tool calls. */
+/** The generated text: text, refusals, reasoning and tool call arguments. */
 function responseText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];
   if (!stream) {
@@ -187,7 +187,7 @@ function responseText(answer: Buffer, stream: boolean): string[] {
   for (const { type, delta, item, response } of valuesIn(answer)) {
     if (typeof type !== 'string') continue;
     if (type.endsWith('.delta')) collectStrings(delta, texts);
-    // Items and answers that came without deltas.
+    // Items and responses without deltas.
     else if (type === 'response.output_item.done') collectStrings(item, whole);
     else if (CLOSING.has(type) && whole.length === 0 && isObject(response))
       collectStrings(response.output, whole);
@@ -195,7 +195,7 @@ function responseText(answer: Buffer, stream: boolean): string[] {
   return [(texts.length > 0 ? texts : whole).join('')];
 }
 
-/** Fee names of the output items that stand for a charged call. */
+/** Fee names of charged output items. */
 const FEE_NAMES: Readonly<Record<string, string>> = {
   web_search_call: 'web_search',
   file_search_call: 'file_search',
@@ -206,7 +206,7 @@ const FEE_NAMES: Readonly<Record<string, string>> = {
   collections_search_call: 'collections_search',
 };
 
-/** Number of server tool calls among the items of a response, by fee name. */
+/** Number of server tool calls in a response, by fee name. */
 function countToolCalls(output: readonly unknown[]): Record<string, number> {
   const calls: Record<string, number> = {};
   for (const item of output.filter(isObject)) {
@@ -216,7 +216,7 @@ function countToolCalls(output: readonly unknown[]): Record<string, number> {
   return calls;
 }
 
-/** The containers that tools ran in, among the items of a response; empty for one without an id. */
+/** Ids of the containers that a response's tools ran in; empty string for a container without an id. */
 function containersIn(output: readonly unknown[]): string[] {
   const runs = output.filter(isObject).filter((item) => feeName(item) === 'container');
   return [...new Set(runs.map(({ container_id }) => (typeof container_id === 'string' ? container_id : '')))];

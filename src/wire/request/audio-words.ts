@@ -1,23 +1,23 @@
 import { bytesAt } from '../../json/bytes-at.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** In the names of types, MIME types and fields that audio comes with. Video has sound. */
+/** Words in the names of audio types, MIME types and fields. Video counts, because it has sound. */
 const WORDS = ['audio', 'video'].map((word) => Buffer.from(word));
-/** What stands before the word at the beginning of such a name. */
+/** Prefixes of those words in such names. */
 const PREFIXES = ['"', '"input_', '"output_', '"data:'].map((prefix) => Buffer.from(prefix));
-/** The fields that ask for audio as output, or pass on fields that gw doesn't know. */
+/** Fields that request audio output, or forward fields unknown to gw. */
 const OUTPUT_FIELD = /modalit|audio|extra_body|config/i;
 
-/** Models whose input or output is audio by their nature. */
+/** Models with audio input or output. */
 const AUDIO_MODEL = /\b(?:audio|live|omni|realtime|speech|transcribe|tts|voice|voxtral|whisper)\b/i;
 
-/** Whether a request may have audio in its input or ask for it in its output. What can't be ruled out may be. */
+/** Whether a request may have audio input or request audio output. True unless it can be ruled out. */
 export function audioIn(
   { bytes, members, nonText }: Pick<WireRequest, 'bytes' | 'members' | 'nonText'>,
   model: string,
 ): { audioInput: boolean; audioOutput: boolean } {
   if (AUDIO_MODEL.test(model)) return { audioInput: true, audioOutput: true };
-  // The contents of files, addresses and stored conversations are unknown.
+  // The contents of files, URLs and stored conversations are unknown.
   const isUnseen = nonText.context || nonText.images > 0;
   return {
     audioInput: isUnseen || WORDS.some((word) => beginsName(bytes, word)),
@@ -25,7 +25,7 @@ export function audioIn(
   };
 }
 
-/** Whether a string begins with the word or a prefix of it. Inside a string the quotation mark would be escaped. */
+/** Whether a string starts with the word, perhaps after a prefix. Inside a string its quote would be escaped. */
 function beginsName(bytes: Buffer, word: Buffer): boolean {
   for (let at = bytes.indexOf(word); at >= 0; at = bytes.indexOf(word, at + word.length)) {
     const isName = PREFIXES.some((prefix) => {
@@ -39,7 +39,7 @@ function beginsName(bytes: Buffer, word: Buffer): boolean {
 
 const BACKSLASH = 0x5c;
 
-/** Whether an odd number of backslashes stands before a byte. */
+/** Whether the byte at `at` follows an odd number of backslashes. */
 function isEscaped(bytes: Buffer, at: number): boolean {
   let slashes = 0;
   while (bytes[at - 1 - slashes] === BACKSLASH) slashes++;

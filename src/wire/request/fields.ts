@@ -1,18 +1,18 @@
 import { badRequest } from '../../errors.ts';
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 
-/** Typed access to the body fields that gw reads. `null` counts as absent, as it does at the providers. */
+/** Typed access to the body fields that gw reads. `null` counts as absent, as at the providers. */
 export interface Fields {
   find(key: string): Member | undefined;
   /** The first byte of the field's value; undefined for `null`. */
   firstByte(key: string): number | undefined;
-  /** The field's value, of up to a megabyte. All three readers throw GwError 400. */
+  /** The field's value, up to 1 MB. This and the next two methods throw GwError 400. */
   read(key: string): unknown;
   boolean(key: string): boolean | undefined;
   integer(key: string, min: number, max: number): number | undefined;
 }
 
-/** Refuses duplicate fields of `names`: gw and the provider could read different ones. */
+/** Rejects duplicate fields of `names`, because gw and the provider could read different ones. */
 export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<string>): Fields {
   const byKey = new Map<string, Member>();
   for (const member of members) {
@@ -59,13 +59,13 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
   };
 }
 
-/** Options, limits and names; a longer one would keep others waiting while it is parsed. */
+/** Limit for options, limits and names. Parsing a longer value would delay other requests. */
 const MAX_VALUE_BYTES = 1024 * 1024;
 const START_OF_NULL = 0x6e;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Checks for an array that is not empty. Its items are left to the provider to check. */
+/** Requires a non-empty array. Its items are left to the provider to check. */
 export function checkList(bytes: Buffer, fields: Fields, key: string, meaning: string): void {
   const member = fields.find(key);
   if (!member) throw badRequest(`"${key}" is missing: ${meaning}`, key, 'missing_required_parameter');
@@ -79,7 +79,7 @@ export function checkList(bytes: Buffer, fields: Fields, key: string, meaning: s
   }
 }
 
-/** A member that must exist, as parsing required it. */
+/** A member that must exist, because parsing required it. */
 export function memberOf(members: readonly Member[], key: string): Member {
   const member = members.find((candidate) => candidate.key === key);
   if (!member) throw new Error(`the ${key} member is gone`);

@@ -1,6 +1,6 @@
 import { badRequest, type GwError } from '../../errors.ts';
 
-/** A field of a form, and the byte range of its value. */
+/** A form field and the byte range of its value. */
 export interface FormField {
   name: string;
   isFile: boolean;
@@ -9,16 +9,16 @@ export interface FormField {
 }
 
 const HEADERS_END = Buffer.from('\r\n\r\n');
-/** Parameters of a header, each a token or a quoted string without escapes, which servers read differently. */
+/** Header parameters, each a token or a quoted string without escapes, because servers decode escapes differently. */
 const PARAMETERS = /^(?:[ \t]*;[ \t]*[\w*-]+=(?:"[^"\\]*"|[^\s";\\]+))+[ \t]*$/;
 const PARAMETER = /;[ \t]*([\w*-]{1,40})=(?:"([^"\\]*)"|([^\s";\\]+))/g;
 const TYPE = /^multipart\/form-data/i;
 const DISPOSITION = /^content-disposition:[ \t]*form-data/i;
 
-/** As many as servers take: https://starlette.dev/requests/#request-files */
+/** The limit of common servers: https://starlette.dev/requests/#request-files */
 export const MAX_FIELDS = 1_000;
 
-/** 400 for a form of more fields: each takes its time. */
+/** GwError 400 for a form with too many fields, which would take too long. */
 export function tooManyFields(): GwError {
   return badRequest(
     `the form has more than ${MAX_FIELDS} fields. Send it in parts`,
@@ -28,9 +28,9 @@ export function tooManyFields(): GwError {
 }
 
 /**
- * The fields of a `multipart/form-data` body (RFC 7578; RFC 2046, 5.1), in their order. Undefined for one that servers
- * could read differently: text before the first field or behind the last, escapes in names, a header or a parameter twice,
- * a field in an encoding or a charset of its own. Throws GwError 400 above `MAX_FIELDS`.
+ * The fields of a `multipart/form-data` body (RFC 7578; RFC 2046, 5.1), in order. Undefined for forms that servers may
+ * read differently: text before the first field or after the last, escapes in names, duplicate headers or parameters,
+ * and fields with their own encoding or charset. Throws GwError 400 above `MAX_FIELDS`.
  */
 export function readForm(bytes: Buffer, contentType: string): FormField[] | undefined {
   const type = parametersOf(contentType.replace(TYPE, ''));
@@ -45,10 +45,10 @@ export function readForm(bytes: Buffer, contentType: string): FormField[] | unde
     const end = bytes.indexOf(next, headersEnd + 2);
     if (headersEnd < 0 || end < 0) return undefined;
     const start = headersEnd + HEADERS_END.length;
-    const named = nameIn(bytes.toString('latin1', at, headersEnd));
-    if (!named || end < start) return undefined;
+    const field = nameIn(bytes.toString('latin1', at, headersEnd));
+    if (!field || end < start) return undefined;
     if (fields.length === MAX_FIELDS) throw tooManyFields();
-    fields.push({ ...named, start, end });
+    fields.push({ ...field, start, end });
     const after = bytes.toString('latin1', end + next.length, end + next.length + 5);
     if (after === '--' || after === '--\r\n') return fields;
     if (!after.startsWith('\r\n')) return undefined;
@@ -56,16 +56,16 @@ export function readForm(bytes: Buffer, contentType: string): FormField[] | unde
   }
 }
 
-/** The parameters of a header by their names in small letters; undefined for those that servers read differently. */
+/** A header's parameters by lower-case name; undefined if servers may read them differently. */
 function parametersOf(text: string): Map<string, string> | undefined {
   if (!PARAMETERS.test(text)) return undefined;
-  const found = new Map<string, string>();
+  const parameters = new Map<string, string>();
   for (const [, key = '', quoted, plain] of text.matchAll(PARAMETER)) {
     const name = key.toLowerCase();
-    if (found.has(name) || name === 'name*' || name.startsWith('boundary*')) return undefined;
-    found.set(name, quoted ?? plain ?? '');
+    if (parameters.has(name) || name === 'name*' || name.startsWith('boundary*')) return undefined;
+    parameters.set(name, quoted ?? plain ?? '');
   }
-  return found;
+  return parameters;
 }
 
 function nameIn(headers: string): Pick<FormField, 'name' | 'isFile'> | undefined {
@@ -83,12 +83,12 @@ function nameIn(headers: string): Pick<FormField, 'name' | 'isFile'> | undefined
 }
 
 const UTF_8 = /^utf-?8$/i;
-/** Charsets in which the name of a model has the same bytes. */
+/** Charsets that encode model names like UTF-8. */
 const LIKE_UTF_8 = /^(?:utf-?8|us-ascii|iso-8859-1)$/i;
 const isPlainCharset = (charset: string | undefined, plain: RegExp) =>
   charset === undefined || plain.test(charset);
 
-/** Whether a header says that the value is encoded: Go decodes `quoted-printable`, other servers decode charsets. */
+/** Whether a header declares an encoded value: Go decodes `quoted-printable`, other servers decode charsets. */
 function isEncoded(line: string): boolean {
   const [, name = '', value = ''] = /^(content-[\w-]+)[ \t]*:(.*)$/i.exec(line) ?? [];
   if (/^content-transfer-encoding$/i.test(name)) return !/^[ \t]*(?:7bit|8bit|binary)[ \t]*$/i.test(value);

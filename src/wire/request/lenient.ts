@@ -11,7 +11,7 @@ import { type BodyScan, scanBody } from './scan/body-scan.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** A request whose model gw knows if the body names one; `modelAt` is its byte range. */
+/** A request of any content type. `modelAt` is the byte range of its model, if the body names one. */
 export interface LooseRequest extends WireRequest {
   modelAt?: { start: number; end: number; quoted: boolean };
 }
@@ -19,15 +19,15 @@ export interface LooseRequest extends WireRequest {
 const FIELD_NAMES = new Set(['model', 'stream', 'service', 'n']);
 const MAX_PICTURES = 1_000;
 
-/** The number of pictures that a field asks for. */
+/** The requested number of images. */
 function pictures(n: unknown): number {
   const count = typeof n === 'number' || typeof n === 'string' ? Number(n) : 1;
   return Number.isInteger(count) ? Math.min(Math.max(count, 1), MAX_PICTURES) : 1;
 }
 
 /**
- * Reads model, `stream` and `service` from any kind of body. `scan`: of these very bytes; null if they are no JSON object.
- * Throws GwError 400 for an invalid `service`.
+ * Reads `model`, `stream` and `service` from any kind of body. `scan` is the scan of the same bytes, or null if they
+ * are not a JSON object. Throws GwError 400 for an invalid `service`.
  */
 export function readLoosely(
   bytes: Buffer,
@@ -37,11 +37,11 @@ export function readLoosely(
   const type = headers['content-type'] ?? '';
   if (/^multipart\/form-data/i.test(type)) return readFormRequest(bytes, type);
   if (!/json\b/i.test(type)) return bareRequest(bytes);
-  const found = scan === undefined ? scanJson(bytes) : scan;
-  return found ? readJson(bytes, found) : { ...bareRequest(bytes), isBroken: isBroken(bytes, type) };
+  const bodyScan = scan === undefined ? scanJson(bytes) : scan;
+  return bodyScan ? readJson(bytes, bodyScan) : { ...bareRequest(bytes), isBroken: isBroken(bytes, type) };
 }
 
-/** A request of which gw knows only the bytes. */
+/** A request known only by its bytes. */
 export function bareRequest(bytes: Buffer): WireRequest {
   return {
     bytes,
@@ -57,7 +57,7 @@ export function bareRequest(bytes: Buffer): WireRequest {
   };
 }
 
-/** Not the object that a type of one JSON text announces. In a list, and in an empty body, nobody finds a field. */
+/** Whether a body announced as JSON is not an object. Lists and empty bodies are exempt: they have no fields. */
 function isBroken(bytes: Buffer, type: string): boolean {
   const first = bytes[skipSpace(bytes, 0)];
   return first !== undefined && first !== OPEN_BRACKET && /^[\w.-]+\/(?:[\w.-]+\+)?json\b/i.test(type);
@@ -94,8 +94,8 @@ function readJson(bytes: Buffer, { members, mayMislead }: BodyScan): LooseReques
 }
 
 /**
- * A form that servers could read differently names no model. Throws GwError 400 for a field that stands twice, or that
- * some servers take for one that gw reads: of another case, or of a list.
+ * Reads a form. Forms that servers may read differently name no model. Throws GwError 400 for duplicate fields, and for
+ * names that some servers would read as one of gw's fields: in another case, or as a list.
  */
 function readFormRequest(bytes: Buffer, type: string): LooseRequest {
   const fields = readForm(bytes, type);

@@ -4,14 +4,14 @@ import { stringAt, walkArray, walkObject } from '../../json/walk.ts';
 import { makerOf } from '../../providers/makers.ts';
 import type { FormField } from './form.ts';
 
-/** The models that a request lets answer. */
+/** All models that may answer a request. */
 export interface NamedModels {
   names: string[];
-  /** A field that chooses models which the request doesn't name, such as an agent; undefined without one. */
+  /** A field that selects models not named in the request, such as an agent; undefined if there is none. */
   hidden: string | undefined;
 }
 
-/** What holds texts and data of users, tools and their schemas, where a name chooses nothing. */
+/** Fields with user text and data, tools or schemas. Names in them select no model. */
 // biome-ignore format: they fit a few lines
 const CONTENT = new Set([
   'anthropic_beta', 'arguments', 'betas', 'client_metadata', 'content', 'contents', 'description', 'input',
@@ -20,8 +20,9 @@ const CONTENT = new Set([
   'texts', 'title', 'tool_resources', 'user',
 ]);
 /**
- * What stands for a model, or requests, that are stored elsewhere: agents and workflows (Mistral, OpenAI), presets
- * (OpenRouter), assistants, files of requests; another host or account of a proxy's (LiteLLM). Plain names.
+ * Fields that refer to models or requests stored elsewhere: agents and workflows (Mistral, OpenAI), presets
+ * (OpenRouter), assistants, request files, and another host or account of a proxy (LiteLLM). In the form of
+ * `plainName`.
  */
 // biome-ignore format: they fit a few lines
 const HIDDEN = new Set([
@@ -30,32 +31,32 @@ const HIDDEN = new Set([
   'modellist', 'preset', 'promptid', 'workflow', 'workflowid',
 ]);
 /**
- * Plain names of members whose texts are models: `model`, `models`, `fallback_models`, `graderModel`, `fallbacks`, and what
- * is in them.
+ * Members whose strings are models, including nested strings, in the form of `plainName`: `model`, `models`,
+ * `fallback_models`, `graderModel`, `fallbacks`.
  */
 const MODEL = /models?(?:id|name|ids|names)?$|^fallbacks?$/;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const START_OF_NULL = 0x6e;
-/** Objects nest no deeper than this in any request of a provider's document. */
+/** No documented request nests objects deeper than this. */
 const MAX_DEPTH = 32;
 
-/** Names that can only be models, wherever they stand. */
+/** Whether a text can only be a model name, in any field. */
 const isModelName = (text: string): boolean => makerOf(text) !== undefined;
 
-/** The models that the members of a JSON body name, at any depth outside of content, under each of equal names. */
+/** The models named by a JSON body's members, at any depth outside content fields. Duplicate keys all count. */
 export function modelsIn(bytes: Buffer, members: readonly Member[]): NamedModels {
-  const found: NamedModels = { names: [], hidden: undefined };
+  const models: NamedModels = { names: [], hidden: undefined };
   for (const { key, start } of members) {
-    // A stored prompt of OpenAI's is an object, and may choose a model.
-    if (key === 'prompt' && bytes[start] === OPEN_BRACE) found.hidden ??= 'prompt';
-    if (!CONTENT.has(key)) visitMember(bytes, start, key, found);
+    // OpenAI's stored prompt is an object and may select a model.
+    if (key === 'prompt' && bytes[start] === OPEN_BRACE) models.hidden ??= 'prompt';
+    if (!CONTENT.has(key)) visitMember(bytes, start, key, models);
   }
-  return found;
+  return models;
 }
 
 /**
- * Fields of the APIs that choose no model: names, numbers, and lists of tools. What has options is looked through, which
+ * Known fields that select no model: names, numbers, and lists of tools. Fields with nested options are searched, which
  * takes a microsecond.
  */
 // biome-ignore format: they fit a few lines
@@ -67,7 +68,7 @@ const KNOWN = new Set([
   'temperature', 'tools', 'top_k', 'top_logprobs', 'top_p', 'truncation', 'verbosity',
 ]);
 
-/** The models that may answer besides the one in `model`, named by the fields that an API has for that or gw doesn't know. */
+/** Models that may answer besides `model`, named by fallback fields or by fields unknown to gw. */
 export function otherModelsIn(bytes: Buffer, members: readonly Member[]): NamedModels {
   const unusual = members.filter(({ key }) => !KNOWN.has(key));
   return unusual.length === 0 ? NONE : modelsIn(bytes, unusual);
@@ -75,57 +76,57 @@ export function otherModelsIn(bytes: Buffer, members: readonly Member[]): NamedM
 
 const NONE: NamedModels = { names: [], hidden: undefined };
 
-/** The models that the fields of a form name. */
+/** The models named by a form's fields. */
 export function modelsInForm(bytes: Buffer, fields: readonly FormField[]): NamedModels {
-  const found: NamedModels = { names: [], hidden: undefined };
+  const models: NamedModels = { names: [], hidden: undefined };
   for (const { name, isFile, start, end } of fields) {
     const key = name.replace(/\[\]$/, '');
     // A server may read a small file as a field.
-    if (isFile && (MODEL.test(plainName(key)) || HIDDEN.has(plainName(key)))) found.hidden ??= key;
+    if (isFile && (MODEL.test(plainName(key)) || HIDDEN.has(plainName(key)))) models.hidden ??= key;
     else if (!isFile && !CONTENT.has(key)) {
-      if (HIDDEN.has(plainName(key))) found.hidden ??= key;
+      if (HIDDEN.has(plainName(key))) models.hidden ??= key;
       const isModel = MODEL.test(plainName(key));
-      noteText(bytes.toString('utf8', start, end), key, { found, isModel, depth: 0 });
+      noteText(bytes.toString('utf8', start, end), key, { models, isModel, depth: 0 });
     }
   }
-  return found;
+  return models;
 }
 
-function visitMember(bytes: Buffer, start: number, key: string, found: NamedModels): void {
+function visitMember(bytes: Buffer, start: number, key: string, models: NamedModels): void {
   try {
-    visit(bytes, start, key, { found, isModel: false, depth: 0 });
+    visit(bytes, start, key, { models, isModel: false, depth: 0 });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     // A lenient parser may read a bad escape as anything.
-    found.hidden ??= key;
+    models.hidden ??= key;
   }
 }
 
 interface Place {
-  found: NamedModels;
-  /** Within a member that names models. */
+  models: NamedModels;
+  /** Inside a member that names models. */
   isModel: boolean;
   depth: number;
 }
 
 /** Visits the value at `start`. Returns its end. */
-function visit(bytes: Buffer, start: number, key: string, { found, isModel, depth }: Place): number {
+function visit(bytes: Buffer, start: number, key: string, { models, isModel, depth }: Place): number {
   const end = skipValue(bytes, start);
   const names = isModel || MODEL.test(plainName(key));
   if (bytes[start] === START_OF_NULL) return end;
-  if (HIDDEN.has(plainName(key)) || depth > MAX_DEPTH) found.hidden ??= key;
+  if (HIDDEN.has(plainName(key)) || depth > MAX_DEPTH) models.hidden ??= key;
   if (depth > MAX_DEPTH) return end;
-  const inner = { found, isModel: names, depth: depth + 1 };
+  const inner = { models, isModel: names, depth: depth + 1 };
   if (bytes[start] === OPEN_BRACE)
     walkObject(bytes, start, (member, valueStart) =>
       CONTENT.has(member) ? skipValue(bytes, valueStart) : visit(bytes, valueStart, member, inner),
     );
   else if (bytes[start] === OPEN_BRACKET)
     walkArray(bytes, start, (element) => visit(bytes, element, key, inner));
-  else noteText(stringAt(bytes, { start, end }), key, { found, isModel: names, depth });
+  else noteText(stringAt(bytes, { start, end }), key, { models, isModel: names, depth });
   return end;
 }
 
-function noteText(text: string | undefined, key: string, { found, isModel }: Place): void {
-  if (text !== undefined && (isModel || (key !== 'name' && isModelName(text)))) found.names.push(text);
+function noteText(text: string | undefined, key: string, { models, isModel }: Place): void {
+  if (text !== undefined && (isModel || (key !== 'name' && isModelName(text)))) models.names.push(text);
 }

@@ -2,18 +2,18 @@ import { bytesAt } from '../../json/bytes-at.ts';
 import type { SeeString } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
 
-/** Input that the size of the request doesn't bound: the contents of a URL, a file or an earlier answer. */
+/** Input that may have more tokens than the request has bytes: the contents of a URL, a file or an earlier response. */
 export interface NonTextInput {
   images: number;
-  /** There may be enough of it to fill the model's context. */
+  /** The input may fill the model's context. */
   context: boolean;
-  /** `context` is only for what a field refers to; the body has nothing of the kind. */
+  /** `context` is true only because of a field that refers to stored input. The body itself has none. */
   onlyStored?: boolean;
 }
 
 export const TEXT_ONLY: NonTextInput = Object.freeze({ images: 0, context: false });
 
-/** The strings that mark non-text input. A trailing `*` matches any string with that prefix. */
+/** Strings that mark non-text input. A trailing `*` matches any string with that prefix. */
 export interface NonTextMarkers {
   images: readonly string[];
   context: readonly string[];
@@ -27,25 +27,25 @@ interface Marker {
 
 const NO_MARKERS: Marker[] = [];
 
-/** What the strings of a body tell, up to some place in it. */
+/** Findings from the strings of a body, up to some position. */
 export interface StringsSeen {
   nonText: NonTextInput;
-  /** The types that plain conversations don't have, such as a server tool's. */
+  /** Whether there are types that plain conversations don't have, such as a server tool's. */
   types: TypesSeen;
-  /** The cache writes that the body asks for. */
+  /** The cache writes that the body requests. */
   cacheWrites: CacheWrites;
 }
 
-/** Inspects the strings of one body while it is scanned. */
+/** Inspects the strings of one body during its scan. */
 interface StringReader {
   see: SeeString;
   seen(): StringsSeen;
 }
 
 export interface StringReaders {
-  /** Readers of one kind look for the same strings. */
+  /** Readers of the same kind look for the same strings. */
   kind: string;
-  /** Creates the reader of a body; `before` is what was seen up to where it begins. */
+  /** Creates the reader of a body. `before` contains the findings up to its start position. */
   create(before: StringsSeen | undefined): StringReader;
 }
 
@@ -92,28 +92,28 @@ function isAt(bytes: Buffer, start: number, end: number, marker: Marker): boolea
 }
 
 /**
- * Upper bounds of the tokens billed for one image: Qwen's visual models read up to 16,384 by default
- * (https://github.com/vllm-project/vllm/issues/20123), OpenAI's 10,000 patches at a factor of 1.72 where the request asks
- * for the original. OpenAI bills far more of them for gpt-4o-mini.
+ * Upper bounds of the tokens billed for one image. Qwen's visual models read up to 16,384 by default
+ * (https://github.com/vllm-project/vllm/issues/20123). OpenAI's read 10,000 patches at a factor of 1.72 if the request
+ * asks for the original. OpenAI bills far more for gpt-4o-mini.
  */
 const TOKENS_PER_IMAGE = 16_384;
 const TOKENS_PER_IMAGE_OF_MAKERS = 12_000;
 const TOKENS_PER_ORIGINAL = 17_200;
 const TOKENS_PER_IMAGE_4O_MINI = 48_200;
-/** Models whose makers say what an image costs. */
+/** Models whose makers document the cost of an image. */
 const MAKERS_MODEL = /^(?:.*\/)?(?:claude|gpt-|chatgpt|o[134]|codex|gemini)/i;
 const ORIGINAL = Buffer.from('"original"');
 /** Context size assumed for a model whose size is unknown, in tokens. */
 export const UNKNOWN_CONTEXT = 1_000_000;
 
-/** Upper bound of the tokens of one image. A request's bytes tell whether it asks for a finer level of detail. */
+/** Upper bound of the tokens of one image. `bytes` is the request, which may ask for a finer level of detail. */
 export function imageTokens(model: string, bytes?: Buffer): number {
   if (/4o-mini/.test(model)) return TOKENS_PER_IMAGE_4O_MINI;
   if (!MAKERS_MODEL.test(model)) return TOKENS_PER_IMAGE;
   return bytes && bytes.indexOf(ORIGINAL) >= 0 ? TOKENS_PER_ORIGINAL : TOKENS_PER_IMAGE_OF_MAKERS;
 }
 
-/** Upper bound of non-text input, in tokens, for a model with a context of `contextTokens`. */
+/** Upper bound of non-text input in tokens, for a model with `contextTokens` of context. */
 export function nonTextTokens(
   { images, context }: NonTextInput,
   perImage: number,
@@ -122,7 +122,7 @@ export function nonTextTokens(
   return images * perImage + (context ? (contextTokens ?? UNKNOWN_CONTEXT) : 0);
 }
 
-/** The values of `type` in messages, content parts, client tools and their schemas. */
+/** Values of `type` in messages, content parts, client tools and their schemas. */
 // biome-ignore format: related types share a line
 const ORDINARY_TYPES: readonly string[] = [
   'object', 'string', 'array', 'number', 'integer', 'boolean', 'null',
@@ -139,7 +139,7 @@ const LETTER_T = 0x74;
 const MAX_LENGTH = 32;
 const TYPE = Buffer.from('type');
 
-/** By first letter and length, as bytes: decoding every `type` of a body into a string costs too much. */
+/** By first letter and length, as bytes: decoding every `type` of a body into a string would cost too much. */
 const BY_LETTER_AND_LENGTH: Buffer[][] = [];
 for (const word of ORDINARY_TYPES) {
   const key = word.charCodeAt(0) * MAX_LENGTH + word.length;
@@ -163,7 +163,7 @@ function isType(bytes: Buffer, start: number, end: number): boolean {
   return end - start === 6 && isWord(bytes, start + 1, TYPE);
 }
 
-/** What a type reader knows between two strings. */
+/** A type reader's state between two strings. */
 interface TypesSeen {
   unusual: boolean;
   /** The next string is the value of `type`. */
@@ -171,8 +171,8 @@ interface TypesSeen {
 }
 
 /**
- * Finds out while a body is scanned whether it contains a type that plain conversations don't have. Only such a body,
- * which is rare, has its tools read one by one. A key called `type` with another meaning costs that reading, no more.
+ * Detects a `type` that plain conversations don't have, during the scan of a body. Such bodies are rare, and only their
+ * tools are read one by one. A key called `type` with another meaning only costs that extra reading.
  */
 function createTypeReader(before?: TypesSeen): { see: SeeString; seen(): TypesSeen } {
   let { unusual, isValue } = before ?? { unusual: false, isValue: false };
@@ -189,19 +189,20 @@ function createTypeReader(before?: TypesSeen): { see: SeeString; seen(): TypesSe
 
 const KEY = Buffer.from('"cache_control"');
 const LETTER_C = 0x63;
-/** Longer values are taken for the dearest: a mark has at most three short fields. */
+/** Longer values count as the dearest kind: a real marker has at most three short fields. */
 const MAX_MARK_BYTES = 200;
 
-/** A mark's value up to its first closing bracket, if it is the default lifetime in its usual spelling. */
+/** A marker's value up to its closing brace, if it has the default lifetime in the usual spelling. */
 const DEFAULT_MARK =
   /^\s*:\s*\{\s*(?:(?:"type"\s*:\s*"ephemeral"|"ttl"\s*:\s*(?:"5m"|null)|"scope"\s*:\s*"\w*")\s*(?:,\s*(?!\})|(?=\})))*\}/;
 const NO_MARK = /^\s*:\s*null\b/;
-/** The word stands in a list or as a value, not as a key. */
+/** The string is a list element or a value, not a key. */
 const NO_KEY = /^\s*[,\]}]/;
 
 /**
- * Finds out while a body is scanned what cache writes it asks for by `cache_control`, wherever that stands: at the top,
- * in `system`, tools, content blocks or tool results, `before` included. Finds every mark, and takes any unusual spelling for the hour's:
+ * Detects the cache writes that `cache_control` requests, during the scan of a body. The marker may be at the top
+ * level, in `system`, tools, content blocks or tool results. `before` is the result of earlier bytes. Every marker
+ * counts, and an unusual spelling counts as the 1-hour lifetime:
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching
  */
 export function createMarkReader(before: CacheWrites = 'none'): { see: SeeString; writes(): CacheWrites } {

@@ -1,7 +1,7 @@
 import type { Fields } from './fields.ts';
 import { reasoningBeyondLimit } from './reasoning-budget.ts';
 
-/** The fields that limit the output of a chat completion. Some providers only support one of them. */
+/** Fields that limit the output of a chat completion. Some providers support only one of them. */
 export const LIMITS: readonly string[] = ['max_tokens', 'max_completion_tokens'];
 
 /** Output tokens that may be billed beyond the limit. */
@@ -10,8 +10,8 @@ export function beyondLimit(fields: Fields): number | undefined {
 }
 
 /**
- * Upper bound of the tokens of a predicted output, which are billed even if the answer differs: its length in bytes, as
- * no token is shorter than a byte.
+ * Upper bound of the tokens of a predicted output, which are billed even if the response differs: its length in bytes,
+ * because every token has at least one byte.
  */
 function predictionBound(fields: Fields): number {
   const member = fields.find('prediction');
@@ -20,7 +20,7 @@ function predictionBound(fields: Fields): number {
 
 const MAX_CHOICES = 128;
 
-/** `best_of` answers are generated and billed, `n` of them returned. Some providers support this in chats as well. */
+/** Number of billed choices. `best_of` are generated, `n` of them returned. Some providers support both in chats. */
 export function choicesPerPrompt(fields: Fields): number {
   return Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1);
 }

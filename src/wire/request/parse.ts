@@ -17,28 +17,28 @@ import type { WireRequest } from './wire-request.ts';
 const MAX_OUTPUT_TOKENS = 100_000_000;
 const MAX_MODEL_NAME = 500;
 
-/** The fields of an API's requests, besides `model`, `stream` and `service`. */
+/** The request fields of an API, besides `model`, `stream` and `service`. */
 export interface RequestShape {
   /** The fields that limit the output. */
   limits: readonly string[];
-  /** The only one of `limits` that all servers know: without it, the others limit nothing for certain. */
+  /** The only one of `limits` that all servers support. Without it, the others are no reliable limit. */
   certainLimit?: string;
   /** The lowest limit that the API accepts; 1 if undefined. */
   leastLimit?: number;
-  /** Further fields that the functions of this shape read. */
+  /** Further fields read by the functions of this shape. */
   fields?: readonly string[];
   /** Throws GwError 400 with `param`. */
   check?(fields: Fields, bytes: Buffer): void;
-  /** Number of answers requested; 1 if undefined. */
+  /** Number of requested choices; 1 if undefined. */
   choices?(fields: Fields, bytes: Buffer): number;
-  /** The strings that mark non-text input. */
+  /** Strings that mark non-text input. */
   nonText?: NonTextMarkers;
-  /** Fields that refer to input which the provider stores. */
+  /** Fields that refer to input stored by the provider. */
   stored?: readonly string[];
   tools?: ToolShape;
   /** Output tokens that may be billed beyond the limit. */
   beyondLimit?(fields: Fields): number | undefined;
-  /** `thinking` is a field of the API. Elsewhere it is another's, and what a provider makes of it isn't known. */
+  /** `thinking` is a field of this API. At other APIs, its effect depends on the provider and is unknown. */
   hasThinking?: boolean;
   /** The request's separate limit of reasoning tokens. */
   reasoningBudget?(fields: Fields): number;
@@ -46,11 +46,11 @@ export interface RequestShape {
   usageOnRequest?: boolean;
 }
 
-/** Reads an API's requests. All bytes stay as they are, except where an edit is returned. */
+/** Reads an API's requests. All bytes are kept, except for the returned edits. */
 export interface RequestParser {
-  /** The first step of `parse`. `earlier`: a body that begins with the same bytes. */
+  /** The first step of `parse`. `earlier` is a body with a common prefix. */
   scan(bytes: Buffer, earlier?: Earlier<ScannedBody>): BodyScan;
-  /** `scan`: of these very bytes. */
+  /** `scan` must be of the same bytes. */
   parse(bytes: Buffer, scan?: BodyScan): WireRequest;
 }
 
@@ -112,7 +112,7 @@ export function createParser(shape: RequestShape): RequestParser {
   return { scan: scanWhole, parse };
 }
 
-/** Refuses a name that some decoders read as that of a field, and others ignore. */
+/** Rejects a name that only some decoders would read as a known field. */
 function checkKeys(members: readonly Member[], fieldNames: ReadonlyMap<string, string>): void {
   for (const { key } of members) {
     const name = UNUSUAL_CHARACTER.test(key) ? fieldNames.get(plainName(key)) : undefined;
@@ -155,7 +155,7 @@ export function renameModel({ members }: WireRequest, model: string): Edit {
   return replaceValue(memberOf(members, 'model'), JSON.stringify(model));
 }
 
-/** The edits that lower every limit in the request to `tokens`, or insert `field` if it has none. */
+/** The edits that lower every limit in the request to `tokens`, or insert `field` if there is none. */
 export function writeLimit(
   { bytes, members }: WireRequest,
   limits: readonly string[],
@@ -164,8 +164,8 @@ export function writeLimit(
 ): Edit[] {
   const present = members.filter(({ key }) => limits.includes(key));
   if (present.length === 0) return [insertMember(members, field, String(tokens))];
-  const stated = present.filter((member) => bytes[member.start] !== START_OF_NULL);
-  const changed = stated.length > 0 ? stated.filter((member) => numberAt(bytes, member) > tokens) : present;
+  const nonNull = present.filter((member) => bytes[member.start] !== START_OF_NULL);
+  const changed = nonNull.length > 0 ? nonNull.filter((member) => numberAt(bytes, member) > tokens) : present;
   return changed.map((member) => replaceValue(member, String(tokens)));
 }
 
@@ -177,7 +177,7 @@ function numberAt(bytes: Buffer, { start, end }: Member): number {
 
 const OPTIONS = '{"include_usage":true}';
 
-/** The edits that request a stream's usage from the provider. The client receives it only if it requested it. */
+/** The edits that request a stream's usage from the provider. The client receives the usage only if it requested it. */
 function requestUsage(
   bytes: Buffer,
   members: Member[],
@@ -199,7 +199,7 @@ function requestUsage(
   const present = inner.filter(({ key }) => key === 'include_usage');
   const text =
     present.length > 0 ? 'true' : inner.length > 0 ? '"include_usage":true,' : '"include_usage":true';
-  // Duplicates all get the same value, so that it doesn't matter which one the provider reads.
+  // Duplicates all get the same value, so that the provider can read any of them.
   const ranges = present.length > 0 ? present : [{ start: 1, end: 1 }];
   const edits = ranges.map(({ start, end }) => ({
     start: member.start + start,

@@ -1,9 +1,9 @@
 import type { Earlier } from '../../json/recent-texts.ts';
 
 /**
- * What a block is to the model. `notice` is for the provider alone, such as a line for its bill that stands as the first
- * system block: no model reads it; `deferred` a tool whose definition is read only where a block refers to it; `option` a field that
- * changes how the prompt is rendered.
+ * The role of a block in the prompt. `notice`: for the provider only, such as a billing line in the first system block,
+ * which no model reads. `deferred`: a tool whose definition is read only if a block refers to it. `option`: a field
+ * that changes how the prompt is rendered.
  */
 export type BlockKind =
   | 'option'
@@ -17,7 +17,7 @@ export type BlockKind =
   | 'reasoning'
   | 'image';
 
-/** All kinds; a kind's place here is its number in a base. */
+/** All kinds. Prompt bases store a kind as its index here. */
 // biome-ignore format: they fit a line
 export const BLOCK_KINDS: readonly BlockKind[] = [
   'option', 'tool', 'deferred', 'system', 'notice', 'user', 'assistant', 'result', 'reasoning', 'image',
@@ -25,9 +25,9 @@ export const BLOCK_KINDS: readonly BlockKind[] = [
 
 export type BlockRole = 'option' | 'tool' | 'system' | 'user' | 'assistant' | 'result';
 
-/** A part of a prompt that stays the same, or changes, as a whole. */
+/** The unit in which two prompts are compared. */
 export interface PromptBlock {
-  /** Of its role, its kind and its bytes without cache marks: equal ids are equal to the model. */
+  /** Hash of role, kind and the bytes without cache markers. Equal ids are equal to the model. */
   id: string;
   kind: BlockKind;
   role: BlockRole;
@@ -36,54 +36,54 @@ export interface PromptBlock {
   end: number;
   /** Bytes of the range that belong to other blocks. */
   without: number;
-  /** It is the first block of its message. */
+  /** Whether it is the first block of its message. */
   opensMessage: boolean;
-  /** A template may write it anew as JSON: tools, calls and their results. */
+  /** The provider's template may reformat it as JSON: tools, calls and their results. */
   isJson: boolean;
   /** A tool's name. */
   name?: string | undefined;
-  /** The tools that it refers to; each reference stands for the tool's whole definition. */
+  /** Names of referenced tools. Each reference expands to the tool's whole definition. */
   references?: readonly string[] | undefined;
-  /** Images that it contains, those by address included. */
+  /** Number of images, including those by URL or file id. */
   images: number;
-  /** Images by address, whose content may change. */
+  /** Images by URL or file id, whose content may change. */
   addressed: number;
-  /** Bytes of images in the range that no provider of this API reads as text. */
+  /** Bytes of images in the range. No provider of this API reads them as text. */
   inline: number;
 }
 
-/** A prompt as it will be sent, in the order in which it is compared: options, tools, system blocks, messages. */
+/** A prompt as sent, in the order of comparison: options, tools, system blocks, messages. */
 export interface PromptBlocks {
   bytes: Buffer;
   blocks: readonly PromptBlock[];
-  /** The id of the response that it continues, whose prompt and answer come before it. */
+  /** Id of the response that the prompt continues. Its prompt and output precede this prompt. */
   previous?: string | undefined;
-  /** Hash of the other fields, but for those that no model reads. */
+  /** Hash of the other fields, except those that no model reads. */
   key: string;
-  /** The provider renders the reasoning of the prompt in full. If not, a later request may bring it back. */
+  /** Whether the provider renders all reasoning of the prompt. If not, a later request may restore it. */
   keepsReasoning: boolean;
-  /** Undefined for a prompt whose only message is a text. */
+  /** Undefined for a prompt whose only message is a string. */
   messages: SplitMessages | undefined;
-  /** Tokens by which normal forms of its text can exceed its bytes; undefined until that is asked for. */
+  /** Tokens by which normalized forms of the text can exceed its bytes; undefined until computed. */
   growth?: number | undefined;
 }
 
-/** Where each message ends, so that a prompt with the same beginning can take over its blocks. */
+/** The end of each message, so that a prompt with the same prefix can reuse its blocks. */
 export interface SplitMessages {
-  /** The place of their first block. */
+  /** Index of the messages' first block. */
   firstBlock: number;
-  /** The end of each message, and how many blocks the messages have up to there. */
+  /** The end of each message, and the number of blocks up to there. */
   ends: number[];
   blocks: number[];
 }
 
-/** A prompt that begins with the same bytes as another one. */
+/** An earlier prompt with a common prefix. */
 export type EarlierPrompt = Earlier<PromptBlocks>;
 
-/** Input whose size the bytes of its request don't bound. */
+/** Input that may have more tokens than its request has bytes, such as the contents of a URL. */
 export interface UnknownInput {
-  /** What it is, for people. */
+  /** Description for error messages. */
   what: string;
-  /** It is all in the request, so that the provider's count covers it: a document, say. */
+  /** The input is entirely in the request, so that the provider's count covers it, as for a document. */
   isInline: boolean;
 }

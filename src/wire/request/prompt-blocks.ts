@@ -14,24 +14,24 @@ import type {
 import { mayAnswerOther } from './surcharges.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** Something that gw doesn't know, or whose size its bytes don't bound. The message names it: `a "file_search_call" item`. */
+/** Thrown for input that may have more tokens than bytes. The message names it: `a "file_search_call" item`. */
 export class UnboundedInput extends Error {
   override readonly name = 'UnboundedInput';
 }
 
-/** How an API's requests are split. */
+/** How to split an API's requests into blocks. */
 export interface BlockShape {
-  /** Reads the fields that hold blocks, in the order of comparison. */
+  /** Readers of the fields that contain blocks, in the order of comparison. */
   fields: Readonly<Record<string, (reader: BlockReader, member: Member) => void>>;
   /** Fields that change how a prompt is rendered. */
   options: ReadonlySet<string>;
-  /** The field with the id of a response that the provider stores. */
+  /** The field with the id of a stored response. */
   previous?: string;
-  /** For `PromptBlocks.keepsReasoning`; true if undefined. */
+  /** Computes `PromptBlocks.keepsReasoning`; true if undefined. */
   keepsReasoning?: (blocks: readonly PromptBlock[], request: WireRequest) => boolean;
 }
 
-/** Fields that no model reads, and that change no template: all other known ones are part of the key. */
+/** Fields that no model reads and that change no template. All other known fields are part of the key. */
 // biome-ignore format: related fields share a line
 const INERT: ReadonlySet<string> = new Set([
   'model', 'service', 'stream', 'stream_options', 'metadata', 'user', 'safety_identifier', 'store',
@@ -40,7 +40,7 @@ const INERT: ReadonlySet<string> = new Set([
   'max_tokens', 'max_completion_tokens', 'max_output_tokens',
 ]);
 
-/** Fields that cut the prompt, or let another model answer: what its blocks were counted at says nothing. */
+/** Fields that truncate the prompt or let another model answer. Token counts of its blocks are then not comparable. */
 // biome-ignore format: related fields share a line
 const INCOMPARABLE: ReadonlySet<string> = new Set([
   'truncation', 'truncate', 'truncate_prompt_tokens', 'transforms', 'options', 'num_ctx', 'keep_alive',
@@ -48,7 +48,7 @@ const INCOMPARABLE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Other known fields: the model reads what they hold, or nothing of them. Any other field may refer to something that
+ * Other known fields whose values refer to nothing outside the request. Any unknown field may refer to something that
  * the provider stores, unless its value is a number or a boolean.
  */
 // biome-ignore format: related fields share a line
@@ -63,12 +63,12 @@ const SELF_CONTAINED: ReadonlySet<string> = new Set([
   'grammar', 'regex', 'json_schema', 'safety_settings', 'guardrail_config', 'moderation', 'debug', 'inference_region',
 ]);
 
-/** More blocks than any agent sends: comparing them would take long. */
+/** More blocks than any agent sends. Comparing more would take too long. */
 const MAX_BLOCKS = 2_000;
 
 /**
- * Splits a request into blocks; undefined if it has input whose size the bytes don't bound. The messages that `earlier`
- * begins with as well are not read again.
+ * Splits a request into blocks; undefined if it has input that may have more tokens than bytes. The messages in the
+ * common prefix with `earlier` are reused, not read again.
  */
 export function splitPrompt(
   request: WireRequest,
@@ -89,10 +89,7 @@ export function splitPrompt(
   }
 }
 
-/**
- * Finds input whose size the bytes of a request don't bound, as far as the request itself has it. Everything is taken
- * for such that is not of a known shape; undefined if all is.
- */
+/** Finds input that may have more tokens than bytes. Anything of an unknown shape counts. Undefined if there is none. */
 export function findUnseen(request: WireRequest, shape: BlockShape): UnknownInput | undefined {
   const reader = new BlockReader(request.bytes, false);
   try {
@@ -106,7 +103,7 @@ export function findUnseen(request: WireRequest, shape: BlockShape): UnknownInpu
   }
 }
 
-/** Reads the fields that hold blocks, and checks that all others are known. */
+/** Reads the fields that contain blocks, and checks that all others are known. */
 function readShapes(
   { bytes, members }: WireRequest,
   { fields, options, previous }: BlockShape,
@@ -168,9 +165,9 @@ export interface NewBlock {
   role: BlockRole;
   start: number;
   end: number;
-  /** Ranges of it that are not hashed: cache marks. In order. */
+  /** Cache markers: ranges excluded from the hash. In order. */
   marks?: readonly Range[];
-  /** Ranges of it that are blocks of their own. In order, apart from the marks. */
+  /** Ranges that are blocks of their own. In order. */
   parts?: readonly Range[];
   isJson?: boolean;
   name?: string | undefined;
@@ -178,7 +175,7 @@ export interface NewBlock {
   images?: number;
   addressed?: number;
   inline?: number;
-  /** The range that is hashed, if not all of it. */
+  /** The hashed range, unless it is the whole block. */
   hashed?: Range | undefined;
 }
 
@@ -193,23 +190,23 @@ const NO_RANGES: readonly Range[] = [];
 export class BlockReader {
   readonly bytes: Buffer;
   readonly blocks: PromptBlock[] = [];
-  /** False for a prompt whose size is known, but not to be compared with others. */
+  /** False if the tokens are bounded by the bytes, but the prompt can't be compared with others. */
   isComparable = true;
-  /** Something of a known shape whose size its bytes don't bound. */
+  /** Input of a known shape that may have more tokens than bytes. */
   unseen: string | undefined;
   messages: SplitMessages | undefined;
   readonly #keeps: boolean;
   readonly #earlier: EarlierPrompt | undefined;
   #opensMessage = false;
 
-  /** `keeps`: the blocks are wanted, not only whether all shapes are known. */
+  /** `keeps`: collect the blocks. False to check only whether all shapes are known. */
   constructor(bytes: Buffer, keeps: boolean, earlier?: EarlierPrompt) {
     this.bytes = bytes;
     this.#keeps = keeps;
     this.#earlier = earlier;
   }
 
-  /** Walks the messages from the array's start; `visit` opens each, adds its blocks and returns its end. */
+  /** Walks the messages of the array at `start`. `visit` opens each message, adds its blocks and returns its end. */
   walkMessages(start: number, visit: (messageStart: number) => number): void {
     if (!this.#keeps) {
       walkArray(this.bytes, start, visit);
@@ -222,38 +219,38 @@ export class BlockReader {
       messages.blocks.push(this.blocks.length - messages.firstBlock);
       return end;
     };
-    const taken = this.#takeEarlier(messages);
-    if (taken === undefined) walkArray(this.bytes, start, visitAndNote);
-    else walkRest(this.bytes, taken, visitAndNote);
+    const earlierEnd = this.#takeEarlier(messages);
+    if (earlierEnd === undefined) walkArray(this.bytes, start, visitAndNote);
+    else walkRest(this.bytes, earlierEnd, visitAndNote);
     this.messages = messages;
   }
 
-  /** Takes over the messages that the earlier prompt has at the same place. Returns their end; undefined without any. */
+  /** Reuses the messages within the common prefix with the earlier prompt. Returns their end, if there are any. */
   #takeEarlier(messages: SplitMessages): number | undefined {
     const { entry: prompt, shared } = this.#earlier ?? { shared: 0 };
-    const known = prompt?.messages;
-    if (!known) return undefined;
-    // Where this message ends, the other one has the same bytes up to there.
-    let count = known.ends.length;
-    while (count > 0 && (known.ends[count - 1] ?? 0) > shared) count--;
+    const split = prompt?.messages;
+    if (!split) return undefined;
+    // A message is reusable if it ends within the common prefix.
+    let count = split.ends.length;
+    while (count > 0 && (split.ends[count - 1] ?? 0) > shared) count--;
     if (count === 0) return undefined;
-    const blocks = known.blocks[count - 1] ?? 0;
+    const blocks = split.blocks[count - 1] ?? 0;
     if (this.blocks.length + blocks > MAX_BLOCKS) throw new UnboundedInput('so many blocks');
-    messages.ends = known.ends.slice(0, count);
-    messages.blocks = known.blocks.slice(0, count);
+    messages.ends = split.ends.slice(0, count);
+    messages.blocks = split.blocks.slice(0, count);
     for (let i = 0; i < blocks; i++) {
-      const block = prompt?.blocks[known.firstBlock + i];
+      const block = prompt?.blocks[split.firstBlock + i];
       if (block) this.blocks.push(block);
     }
-    return known.ends[count - 1];
+    return split.ends[count - 1];
   }
 
-  /** The next block opens a message. */
+  /** Marks the next block as the first of a message. */
   openMessage(): void {
     this.#opensMessage = true;
   }
 
-  /** A message has been opened, and no block of it has come. */
+  /** Whether a message was opened and has no block yet. */
   get isAtMessage(): boolean {
     return this.#opensMessage;
   }
@@ -308,32 +305,31 @@ export class BlockReader {
   }
 }
 
-/** The member of that name. Throws UnboundedInput if it stands twice: gw and the provider could read different ones. */
+/** The only member of that name. Throws UnboundedInput for duplicates: servers could read different ones. */
 export function onlyMember(members: readonly Member[], key: string): Member | undefined {
-  let found: Member | undefined;
+  let only: Member | undefined;
   for (const member of members) {
     if (member.key !== key) continue;
-    if (found) throw new UnboundedInput(`"${key}" twice in an object`);
-    found = member;
+    if (only) throw new UnboundedInput(`"${key}" twice in an object`);
+    only = member;
   }
-  return found;
+  return only;
 }
 
-/** The range of an object's cache mark with its comma; none if there is no mark. */
+/** The range of an object's cache marker with its comma; empty if there is none. */
 export function marksOf(members: readonly Member[]): readonly Range[] {
   const mark = onlyMember(members, 'cache_control');
   return mark ? [removeMember(members, mark)] : NO_RANGES;
 }
 
-/** The members that an object of a known shape may have. All of them are read, or are labels. */
+/** The members that an object of a known shape may have. All of them are read or are labels. */
 export interface KnownMembers {
-  /** Strings. */
   texts: ReadonlySet<string>;
-  /** JSON that stands for itself, such as arguments and schemas, or that its reader checks. */
+  /** JSON without references, such as arguments and schemas, or JSON checked elsewhere. */
   json: ReadonlySet<string>;
 }
 
-/** Throws UnboundedInput for a member that may refer to something outside of the request. */
+/** Throws UnboundedInput for a member that may refer to something outside the request. */
 export function checkMembers(
   bytes: Buffer,
   members: readonly Member[],
@@ -353,14 +349,14 @@ const OPEN_BRACKET = 0x5b;
 /** The length of `""`, `{}` and `[]`. */
 const EMPTY_LENGTH = 2;
 
-/** Whether a value may be an id, an address or hold one: numbers, booleans, null and empty values aren't. */
+/** Whether a value may be or contain an id or URL. Numbers, booleans, null and empty values can't. */
 function mayRefer(bytes: Buffer, { start, end }: Range): boolean {
   const first = bytes[start];
   const isScalar = first !== QUOTE && first !== OPEN_BRACE && first !== OPEN_BRACKET;
   return !isScalar && end - start > EMPTY_LENGTH;
 }
 
-/** A string that holds its content, not the address of it. Throws UnboundedInput for anything else. */
+/** Requires a string with the content itself, not its URL. Throws UnboundedInput for anything else. */
 export function checkInline(bytes: Buffer, member: Member | undefined, what: string): void {
   if (
     member &&
@@ -371,5 +367,5 @@ export function checkInline(bytes: Buffer, member: Member | undefined, what: str
   throw new UnboundedInput(`${what} by address`);
 }
 
-/** The beginning of an address with any scheme but `data:`, behind what a reader trims. */
+/** The start of a URL with any scheme except `data:`, after characters that servers trim. */
 const ADDRESS = /^(?:\s|\\[bfnrt])*(?:(?!data:)[a-z][a-z\d+.-]*:|.{0,32}\\u|(?:\\?\/){2})/i;

@@ -4,11 +4,11 @@ import type { Prompt, WireRequest } from './wire-request.ts';
 
 /** The request fields that a model reads. */
 export interface PromptFields {
-  /** Conversations, texts and lists of token ids, of which the strings are counted. */
+  /** Conversations, texts and lists of token ids. Their strings are counted. */
   read: ReadonlySet<string>;
-  /** Fields that the provider renders for the model, counted as JSON. */
+  /** Fields that the provider renders for the model. Counted as JSON. */
   json?: ReadonlySet<string>;
-  /** Fields that make the provider add input: earlier answers, stored prompts, searches. */
+  /** Fields that let the provider add input: earlier responses, stored prompts, searches. */
   stored?: ReadonlySet<string>;
 }
 
@@ -46,7 +46,7 @@ export function promptReader({
       } else if (stored.has(member.key)) {
         if (tryRead(bytes, member) !== null) prompt.nonText.context = true;
       } else if (!UNREAD.has(member.key)) {
-        // An unknown field: a model of some provider may read it.
+        // An unknown field, which some provider's model may read.
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
       }
     }
@@ -54,13 +54,13 @@ export function promptReader({
   };
 }
 
-/** Providers render each tool of a list separately. */
+/** Number of items. Providers render each tool of a list separately. */
 function countItems(bytes: Buffer, member: Member): number {
   const value = tryRead(bytes, member);
   return Array.isArray(value) ? value.length : 1;
 }
 
-/** Undefined when the value contains an invalid string or number, which some providers accept. */
+/** Undefined if the value contains an invalid string or number, which some providers accept. */
 function tryRead(bytes: Buffer, member: Member): unknown {
   try {
     return readValue(bytes, member);
@@ -76,7 +76,7 @@ function addInvalid(bytes: Buffer, { start, end }: Member, prompt: Prompt): void
   prompt.nonText.context = true;
 }
 
-/** Whether the input is token ids or lists of them, which embeddings and legacy completions accept. */
+/** Whether the input consists of token ids or lists of them, as in embeddings and legacy completions. */
 function isTokens(value: unknown): value is unknown[] {
   if (!Array.isArray(value)) return false;
   const isToken = (item: unknown) => typeof item === 'number';
@@ -95,7 +95,7 @@ const FILES = new Set([
   'file', 'input_file', 'document', 'item_reference', 'additional_tools',
   'video_url', 'audio_url', 'file_url', 'pdf_url', 'document_url',
 ]);
-/** The fields with the bytes or the URL of an image or a file. */
+/** Fields with the bytes or the URL of an image or file. */
 const CONTENTS = new Set(['url', 'image_url', 'data', 'file_data', 'file_url', 'file_id']);
 
 function collect(value: unknown, prompt: Prompt): void {
@@ -115,12 +115,12 @@ function collectObject(value: object, prompt: Prompt): void {
     if (isLabel(key, item)) continue;
     const text = isImage || isFile ? withoutContents(key, item) : item;
     if (isImage) prompt.inlineBytes += inlineBytes(key, item);
-    // The model reads other objects, such as the arguments of calls, with their keys and numbers.
+    // The model reads other objects, such as call arguments, with their keys and numbers.
     collect(typeof text === 'object' && !CONTAINERS.has(key) ? JSON.stringify(text) : text, prompt);
   }
 }
 
-/** False for calls and results: providers add tokens around them, however short they are. */
+/** False for calls and results. Providers add tokens around them, however short they are. */
 function isText(type: unknown): boolean {
   return type === undefined || type === 'message' || (typeof type === 'string' && type.endsWith('text'));
 }
@@ -137,7 +137,7 @@ function isEarlierAudio({ audio }: { audio?: { id?: unknown } | null }): boolean
   return typeof audio?.id === 'string';
 }
 
-/** Fields that hold content parts, of which only the texts are read. */
+/** Fields that contain content parts. Only their texts are read. */
 // biome-ignore format: related fields share a line
 const CONTAINERS = new Set([
   'content', 'summary', 'output', 'tool_calls', 'function',
@@ -152,17 +152,17 @@ function withoutContents(key: string, item: unknown): unknown {
   );
 }
 
-/** Bytes of an image in a field, or in the fields of its value. */
+/** Bytes of an image in a field or in its nested fields. */
 function inlineBytes(key: string, item: unknown): number {
   if (typeof item === 'string') return CONTENTS.has(key) && !/^https?:/i.test(item) ? item.length : 0;
   if (!isObject(item)) return 0;
   return Object.entries(item).reduce((sum, [name, inner]) => sum + inlineBytes(name, inner), 0);
 }
 
-/** Fields that label a message or part and hold no text of the conversation. */
+/** Fields that label a message or part and contain no conversation text. */
 const LABELS = new Set(['role', 'type', 'id', 'object', 'signature']);
 
-/** Collects all strings of a generated value except labels, in order. Not recursive: answers may be nested deeply. */
+/** Collects all strings of generated output except labels, in order. Not recursive: it may be nested deeply. */
 export function collectStrings(value: unknown, texts: string[]): void {
   const left = [value];
   while (left.length > 0) {

@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import type { Fields } from './fields.ts';
 
-/** The smallest budget that OpenRouter gives a model with reasoning enabled. */
+/** The smallest reasoning budget at OpenRouter. */
 const MIN_REASONING_TOKENS = 1_024;
 /** More than any model generates. */
 const MAX_REASONING_TOKENS = 100_000_000;
@@ -22,12 +22,12 @@ export function reasoningBudget(fields: Fields): number {
   return Math.min(Math.ceil(budget), MAX_REASONING_TOKENS);
 }
 
-/** A number, also as text. An object in its place may have no text at all: `{"toString": 1}`. */
+/** A number, or a string with one. Other types count as 0: `Number` throws for an object such as `{"toString": 1}`. */
 function tokensIn(value: unknown): number {
   return typeof value === 'number' || typeof value === 'string' ? Number(value) || 0 : 0;
 }
 
-/** The reasoning budget if it is larger than the output limit, as some hosts apply it instead of that limit; else 0. */
+/** The reasoning budget if it exceeds the output limit, otherwise 0. Some hosts apply it instead of that limit. */
 export function reasoningBeyondLimit(fields: Fields, limits: readonly string[]): number {
   const budget = reasoningBudget(fields);
   const values = limits.map((key) => fields.read(key)).filter((limit) => typeof limit === 'number');

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 
-/** Reasoning that only its provider can read. */
+/** Encrypted reasoning that only its provider can read. */
 export interface Seal {
-  /** A hash of it and of the text that it belongs to. */
+  /** Hash of the encrypted content and the text that it belongs to. */
   id: string;
-  /** Its bytes, with that text. */
+  /** Size of both in bytes. */
   bytes: number;
 }
 
-/** The seal of a reasoning item, a thinking block or a redacted one; undefined if there is none. */
+/** The encrypted content of a reasoning item, thinking block or redacted block; undefined if there is none. */
 export function sealOf({
   type,
   encrypted_content,

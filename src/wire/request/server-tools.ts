@@ -3,45 +3,45 @@ import { type Edit, insertMember, removeElements, replaceValue } from '../../jso
 import { JsonSyntaxError, type Member, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import type { Fields } from './fields.ts';
 
-/** A tool that the provider runs while it generates an answer. */
+/** A tool that the provider runs while it generates a response. */
 export interface ServerTool {
-  /** The tool's name in the list of fees. */
+  /** The tool's fee name. */
   name: string;
-  /** The field of the request that enables it. */
+  /** The request field that enables it. */
   field: string;
-  /** How often its fee per request is charged; once if undefined. */
+  /** How often its per-request fee is charged; once if undefined. */
   times?: number;
   /** The model that the tool calls, if the request names one. */
   model?: string | undefined;
-  /** It runs code itself, so that containers are free beside it. */
+  /** The tool runs code itself, so that containers are free beside it. */
   runsCode?: boolean;
   /** The request's own limit of calls to this tool. */
   maxCalls?: number | undefined;
-  /** The edit that limits the calls to this tool; undefined when it takes no limit. */
+  /** The edit that limits calls to this tool; undefined if it supports no limit. */
   limitEdit?: (calls: number) => Edit;
 }
 
 /** The server tools that a request enables. */
 export interface ServerTools {
   tools: ServerTool[];
-  /** What the API limits: the calls to all tools together, those to each tool, or nothing. */
+  /** Scope of the API's call limit: all tools together, each tool, or none. */
   limit: 'all' | 'each' | 'none';
   /** The request's own limit of calls to all tools together. */
   maxCalls?: number | undefined;
   /**
-   * All of them search the web, where the API limits their calls, or run code, and nothing else is stored: what they add to
-   * the input is held by rounds, and the rest of it is in the request.
+   * True if all tools search the web under a call limit, or all run code, and the request refers to nothing stored. The
+   * hold then covers the input that they add round by round, and all other input is in the request.
    */
   heldByRounds?: boolean;
-  /** The edits without which the request has none of them; undefined if it can't go without. */
+  /** The edits that remove all server tools from the request; undefined if they can't be removed. */
   removal?: Edit[] | undefined;
 }
 
-/** Types of tools that the client runs, which cost nothing but tokens. */
+/** Client-side tool types, which cost only tokens. */
 const CLIENT_TOOLS =
   /^(function|custom|namespace|local_shell|apply_patch|computer|computer_use_preview|tool_search)$|^(bash|text_editor|computer|memory|computer_toolset|browser_toolset|tool_search_tool_bm25|tool_search_tool_regex)_\d{8}$/;
 
-/** Fee names by tool type: types carry versions, and some types are charged as one. */
+/** Fee names by tool type. Types carry versions, and some share a fee. */
 const FEE_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^web_search_preview(_\d|$)/, 'web_search_preview'],
   [/^web_search(_\d|$)/, 'web_search'],
@@ -52,7 +52,7 @@ const FEE_NAMES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Web tools beside which code execution is free, by the date of their version:
+ * Web tools that make code execution free, by the date of their version:
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool
  */
 const RUNS_CODE = /^web_(?:search|fetch)_(?:2026(?:0[2-9]|1\d)|202[7-9])/;
@@ -66,7 +66,7 @@ function toolsInList(bytes: Buffer, list: { start: number }): ServerTool[] {
   return scanArray(bytes, list.start).flatMap((element) => toolsIn(bytes, element));
 }
 
-/** The server tools that an element of a list enables. */
+/** The server tools that a list element enables. */
 function toolsIn(bytes: Buffer, { start, end }: { start: number; end: number }): ServerTool[] {
   if (bytes[start] !== OPEN_BRACE) return [];
   const members = scanObject(bytes.subarray(start, end)).map((member) => shifted(member, start));
@@ -77,7 +77,7 @@ function shifted({ key, keyStart, start, end }: Member, by: number): Member {
   return { key, keyStart: keyStart + by, start: start + by, end: end + by };
 }
 
-/** The type of a server tool, or its keys if it has none, as Google's tools don't; empty for a client's tool. */
+/** The type of a server tool, or its keys if it has no type, such as Google's; empty for a client-side tool. */
 function toolTypes(bytes: Buffer, members: Member[]): string[] {
   const type = uniqueMember(members, 'type');
   const byKey = members.map(({ key }) => key).filter((key) => GOOGLE_TOOLS.test(key));
@@ -91,12 +91,12 @@ function toolTypes(bytes: Buffer, members: Member[]): string[] {
   return [typeof name === 'string' ? name : JSON.stringify(name)];
 }
 
-/** Keys of Google's tools, recognized beside any other key. */
+/** Keys of Google's tools. They count beside any other key. */
 const GOOGLE_TOOLS = /^(google|url_?context|code_?execution|enterprise)/i;
 
 const CLIENT_KEYS = new Set(['name', 'function', 'functionDeclarations', 'function_declarations']);
 
-/** Refuses duplicate keys: gw and the provider could read different ones. */
+/** The only member of that name. Rejects duplicates: gw and the provider could read different ones. */
 function uniqueMember(members: Member[], key: string): Member | undefined {
   const matches = members.filter((member) => member.key === key);
   if (matches.length > 1) {
@@ -112,8 +112,8 @@ function serverTool(bytes: Buffer, members: Member[], type: string): ServerTool 
   const maxUses = limit && readValue(bytes, limit);
   const limitEdit = (calls: number) =>
     limit ? replaceValue(limit, String(calls)) : insertMember(members, 'max_uses', String(calls));
-  const named = uniqueMember(members, 'model');
-  const model = named && readValue(bytes, named);
+  const modelMember = uniqueMember(members, 'model');
+  const model = modelMember && readValue(bytes, modelMember);
   return {
     name,
     field: 'tools',
@@ -128,7 +128,7 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** Container sessions are priced by their memory. */
+/** The fee name of a container session, which depends on its memory. */
 function containerName(bytes: Buffer, members: Member[]): string {
   const text = canonicalText(bytes, members);
   const size = ['64g', '16g', '4g'].find((each) => text.includes(`"memory_limit":"${each}"`));
@@ -140,18 +140,18 @@ function canonicalText(bytes: Buffer, members: Member[]): string {
   return members.map((member) => JSON.stringify(readValue(bytes, member))).join();
 }
 
-/** How requests of an API enable server tools. */
+/** How an API's requests enable server tools. */
 export interface ToolShape {
   limit: ServerTools['limit'];
-  /** Fields that enable tools by their presence, with the names of the fees. */
+  /** Fields that enable tools by their presence, with the fee names. */
   fields?: Readonly<Record<string, string>>;
-  /** The field that limits the calls to all tools together. */
+  /** The field that limits calls to all tools together. */
   limitField?: string;
-  /** Finds lists of tools outside of `tools`. Called only for a body with an unusual type. */
+  /** Finds tool lists outside `tools`. Called only for a body with an unusual type. */
   moreLists?: (bytes: Buffer, members: Member[]) => { start: number }[];
 }
 
-/** The server tools of a request; undefined when there are none, as in nearly all requests. */
+/** A request's server tools; undefined if there are none, as in nearly all requests. */
 export function readServerTools(
   { limit, fields: byField = {}, limitField, moreLists }: ToolShape,
   {
@@ -187,7 +187,7 @@ export function readServerTools(
 const IS_SEARCH = /^web_search(_preview)?$/;
 const IS_CODE = /^code_execution$/;
 
-/** Removes the searches from the list of tools, unless nothing else is in it or `tool_choice` may name one. */
+/** The edits that remove the searches; undefined if no tool would remain or `tool_choice` may name a search. */
 function removalOf(bytes: Buffer, members: Member[], tools: readonly ServerTool[]): Edit[] | undefined {
   const list = members.find(({ key }) => key === 'tools');
   const mayName = members.some(({ key, start }) => key === 'tool_choice' && bytes[start] === OPEN_BRACE);
@@ -209,7 +209,7 @@ function readList(bytes: Buffer, list: { start: number }): ServerTool[] {
   }
 }
 
-/** Tools enabled by a field of their own, unless its value is false or an empty list. */
+/** Tools enabled by their own field, unless its value is false or an empty list. */
 function toolsByField(fields: Fields, names: Readonly<Record<string, string>>): ServerTool[] {
   const tools: ServerTool[] = [];
   for (const field in names) {

@@ -3,18 +3,18 @@ import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
 import { badRequest } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 
-/** A request's options for gw: the `service` object of the body, or the `x-service-*` headers. */
+/** A request's options for gw, from the body's `service` object or the `x-service-*` headers. */
 export interface ServiceOptions {
-  /** Off, on at the configured level, or a level for this request. Undefined: as configured. */
+  /** Off, on at the configured level, or a level for this request. Undefined keeps the configuration. */
   optimize?: boolean | OptimizerLevel;
   route?: boolean;
-  /** Name of a budget or a project. */
+  /** Name of a budget or project. */
   budgetId?: string;
-  /** Send nothing, and answer with what gw would do with the request. */
+  /** Send nothing upstream, and respond with gw's decisions for the request. */
   explain?: boolean;
 }
 
-/** Long enough for a project's name, a period and the path of a repository. */
+/** Fits a project's name, a period and a repository path. */
 const MAX_BUDGET_ID = 300;
 
 const OPTION_NAMES = new Set(['optimize', 'route', 'budget_id', 'explain']);
@@ -42,7 +42,7 @@ export function readServiceObject(value: unknown): ServiceOptions {
   return explain ? { ...options, explain } : options;
 }
 
-/** Adds the options of the headers. The body's options take precedence, field by field. */
+/** Adds the options from headers. The body's options take precedence, field by field. */
 export function withServiceHeaders(options: ServiceOptions, headers: IncomingHttpHeaders): ServiceOptions {
   const optimize = headers['x-service-optimize'];
   const route = headers['x-service-route'];
@@ -87,8 +87,8 @@ function readOptimize(value: unknown, name: string): boolean | OptimizerLevel {
 }
 
 /**
- * Reads `true`, `1` and `on` as true; `false`, `0` and the `negatives` as false. `off` isn't always a negative, as the
- * optimizer has a level of that name.
+ * Reads `true`, `1` and `on` as true; `false`, `0` and the `negatives` as false. `off` is not always a negative,
+ * because the optimizer has a level of that name.
  */
 function headerValue(value: string | string[] | undefined, negatives: readonly string[] = []): unknown {
   if (typeof value !== 'string') return value;

@@ -3,11 +3,11 @@ import type { WireRequest } from './wire-request.ts';
 
 /** Lists of tools that the model may call. */
 const TOOLS: ReadonlySet<string> = new Set(['tools', 'functions']);
-/** Fields that may ask for an answer in JSON, as their APIs name them. */
+/** Fields that may request JSON output. */
 const FORMATS: ReadonlySet<string> = new Set(['response_format', 'text', 'output_config', 'output_format']);
 const JSON_FORMAT = Buffer.from('json');
 
-/** Whether the request has tools or asks for JSON. A quick look, which may find more than there is. */
+/** Quick check whether a request has tools or asks for JSON. It may report false positives. */
 export function asksForStructure({ bytes, members }: WireRequest): boolean {
   return members.some(
     (member) =>
@@ -17,7 +17,7 @@ export function asksForStructure({ bytes, members }: WireRequest): boolean {
 }
 
 const OPEN_BRACKET = 0x5b;
-/** The length of `[]`. Spaces between the brackets are taken for an element. */
+/** Length of `[]`. Spaces between the brackets count as an element. */
 const EMPTY = 2;
 
 function hasElements(bytes: Buffer, { start, end }: Member): boolean {

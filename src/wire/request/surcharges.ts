@@ -6,39 +6,38 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
 import type { NamedModels } from './named-models.ts';
 
-/** Options of a request that change its price from the model's listed prices. */
+/** Request options that change its price from the list price. */
 export interface Surcharges {
-  /** The value of each field that states its terms; those that leave them to the account are left out. */
+  /** Service options by field, except those left to the account's default. */
   terms: Readonly<Record<string, string>>;
-  /** Other models that may answer, by the names that the request gives them. */
+  /** Names of other models that may answer, as the request writes them. */
   fallbacks: readonly string[];
   /** A field with unknown cost: another model may answer, or something without a price may be charged. */
   unknown: string | undefined;
 }
 
 /**
- * Fields with unknown cost: OpenRouter's presets, which may set another model,
- * tools and limits (https://openrouter.ai/docs/guides/features/presets); its option to exceed the limit of tool calls;
- * and OpenAI's multi-agent mode, where a model starts agents with contexts of their own
+ * Fields with unknown cost: OpenRouter's presets, which may set another model, tools and limits
+ * (https://openrouter.ai/docs/guides/features/presets); its option to exceed the limit of tool calls; and OpenAI's
+ * multi-agent mode, in which a model starts agents with contexts of their own
  * (https://developers.openai.com/api/docs/guides/responses-multi-agent).
  */
 const UNPRICED = ['preset', 'stop_server_tools_when', 'multi_agent'];
 
 /**
- * Lists of models that answer if the requested one doesn't: https://openrouter.ai/docs/guides/routing/model-fallbacks,
+ * Models that answer if the requested one doesn't: https://openrouter.ai/docs/guides/routing/model-fallbacks,
  * https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback
  */
 const FALLBACKS = ['models', 'fallbacks'];
-/** Options of a fallback that leave its price and its output limit alone. */
+/** Fallback options that change neither price nor output limit. */
 const FREE_OPTIONS: ReadonlySet<string> = new Set(['model', 'thinking', 'output_config']);
 
-/** The value that leaves a service tier to the account. */
+/** The value that leaves the service tier to the account's default. */
 const ACCOUNT_DEFAULT = 'auto';
 
-/** All fields that affect surcharges. */
 export const SURCHARGE_FIELDS: readonly string[] = [...SERVICE_FIELDS, ...UNPRICED, ...FALLBACKS];
 
-/** Undefined when the request leaves everything to the account. `named`: by the fields that gw doesn't know. */
+/** A request's surcharges; undefined at list price. `named`: models that the request names besides `model`. */
 export function surchargesOf(request: Fields, named: NamedModels): Surcharges | undefined {
   let terms: Record<string, string> | undefined;
   let unknown =
@@ -55,17 +54,17 @@ export function surchargesOf(request: Fields, named: NamedModels): Surcharges | 
   return { terms: terms ?? NO_TERMS, fallbacks: named.names, unknown };
 }
 
-/** What the request's own terms cost at a model, as a factor of its listed prices. */
+/** The price factor of the request's service options at a model. */
 export function heldFactor({ terms }: Surcharges, model: string): number {
   return factorOf(terms, model);
 }
 
-/** Whether another model than the requested one may answer, as far as the request tells. */
+/** Whether another model than the requested one may answer, judging by the request. */
 export function mayAnswerOther(surcharges: Surcharges | undefined): boolean {
   return surcharges !== undefined && (surcharges.unknown !== undefined || surcharges.fallbacks.length > 0);
 }
 
-/** A list of names, or of objects that name a model and change nothing of its price; or nothing. */
+/** Whether a value is absent, or a list of names or of objects that name a model and don't change its price. */
 function isListOfModels(value: unknown): boolean {
   if (value === undefined) return true;
   return (
@@ -83,7 +82,7 @@ function isPlainFallback(fallback: Record<string, unknown>): boolean {
   );
 }
 
-/** The fields that answers report. */
+/** The fields that responses report. */
 const REPORTED: Readonly<Record<Preset['wire'], readonly string[]>> = {
   openai: ['service_tier'],
   anthropic: ['speed', 'inference_geo'],
@@ -91,15 +90,15 @@ const REPORTED: Readonly<Record<Preset['wire'], readonly string[]>> = {
 /** Providers whose reports are final. Others may offer the same option without a surcharge. */
 const MAKERS: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic']);
 
-/** What an answer is billed at, as a factor of the listed prices; not known where no page names the model's. */
+/** Price factor of a response. Not known if no price page names the model. */
 export interface BilledFactor {
   factor: number;
   isKnown: boolean;
 }
 
 /**
- * The factor of an answer. It can differ from the request's: a service tier may be the account's default, and a provider
- * may serve a lower tier than requested. The report of the model's maker is taken as it is; for other providers the
+ * The price factor of a response. It can differ from the request's: a service tier may be the account's default, and a
+ * provider may serve a lower tier than requested. Reports by the model's maker are final. For other providers the
  * higher of both factors applies.
  */
 export function billedFactor(
@@ -117,25 +116,25 @@ export function billedFactor(
     isKnown &&= option?.isKnown ?? true;
   };
   for (const field of SERVICE_FIELDS) {
-    const asked = serviceFactor(field, terms[field], model);
+    const requested = serviceFactor(field, terms[field], model);
     const served = REPORTED[wire].includes(field) ? serviceFactor(field, reported[field], model) : undefined;
-    if (MAKERS.has(name)) apply(served ? discounted(reported[field], served) : asked);
-    else apply(served && served.factor > (asked?.factor ?? LISTED) ? served : asked);
+    if (MAKERS.has(name)) apply(served ? discounted(reported[field], served) : requested);
+    else apply(served && served.factor > (requested?.factor ?? LISTED) ? served : requested);
   }
   return { factor, isKnown };
 }
 
-/** OpenAI's flex tier costs half. The hold is for the full price. */
+/** OpenAI's flex tier costs half. The hold covers the full price. */
 function discounted(value: unknown, option: BilledFactor): BilledFactor {
   return value === 'flex' ? { ...option, factor: LISTED / 2 } : option;
 }
 
-/** The factor of a field's value as an answer's usage reports it; undefined if it reports none. */
+/** The factor of a field's value in a response's usage; undefined if the usage doesn't report it. */
 export function reportedFactor(field: string, usage: unknown, model: string): number | undefined {
   return serviceFactor(field, fields(usage)[field], model)?.factor;
 }
 
-/** The listed price. */
+/** The factor of the list price. */
 const LISTED = 1;
 const NO_TERMS: Surcharges['terms'] = {};
 

@@ -9,61 +9,61 @@ import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
 import type { Surcharges } from './surcharges.ts';
 
-/** A parsed request: the fields that gw needs, the client's bytes and the edits to make in them. */
+/** A parsed request: the fields that gw needs, the client's bytes, and edits to make in them. */
 export interface WireRequest {
   bytes: Buffer;
   members: Member[];
-  /** Undefined for a body that no parser of an API has read. */
+  /** Undefined if no API's parser has read the body. */
   scan?: BodyScan;
-  /** An object within the body may have a key twice, or a misspelt one. */
+  /** A nested object may have a duplicate or ambiguous key. */
   mayMislead?: boolean;
-  /** The body is announced as JSON, and is none. */
+  /** The body is announced as JSON but isn't. */
   isBroken?: boolean;
   model: string;
   stream: boolean;
   options: ServiceOptions;
   /** The request's own limit of output tokens per choice. */
   maxOutputTokens: number | undefined;
-  /** False when the API has no field that limits its output. */
+  /** False if the API has no field that limits its output. */
   limitable?: false;
-  /** The lowest output limit that the API accepts, if that is more than 1. */
+  /** The lowest output limit that the API accepts, if above 1. */
   leastLimit?: number | undefined;
   /** Output tokens per choice that may be billed beyond the limit. */
   beyondLimit?: number | undefined;
-  /** Reasoning tokens per choice, for requests that limit them separately: some hosts apply that limit alone. */
+  /** Reasoning tokens per choice, if the request limits them separately. Some hosts apply only that limit. */
   reasoningTokens?: number | undefined;
-  /** It has Anthropic's `thinking` at another API. */
+  /** The request has Anthropic's field `thinking`, but uses another API. */
   foreignThinking?: boolean;
-  /** Number of answers requested. */
+  /** Number of requested choices. */
   choices: number;
-  /** Undefined when the listed prices apply. */
+  /** Undefined if the list price applies. */
   surcharges?: Surcharges | undefined;
-  /** Undefined when the request has no server tools. */
+  /** Undefined if the request has no server tools. */
   serverTools?: ServerTools | undefined;
   /** The client receives the usage of its stream. */
   wantsUsage: boolean;
-  /** From a quick scan, which may find more than there is but never less. */
+  /** From a quick scan. May overestimate, never underestimates. */
   nonText: NonTextInput;
-  /** The cache writes that the body asks for; undefined when it was not searched for marks. */
+  /** The requested cache writes; undefined if the body was not searched for cache markers. */
   cacheWrites?: CacheWrites | undefined;
-  /** The models that a body names which is no JSON. */
+  /** Reads the models named by a body that isn't JSON. */
   named?: () => NamedModels;
   /** Edits that every provider needs. */
   edits: Edit[];
-  /** The blocks of these very bytes, once somebody has asked for them. */
+  /** Cached result of `blocksOf` for the same bytes. */
   split?: { bytes: Buffer; blocks: PromptBlocks | undefined };
-  /** What these very bytes don't bound, once somebody has asked for it. */
+  /** Cached result of `unseenIn` for the same bytes. */
   unseen?: { bytes: Buffer; input: UnknownInput | undefined };
 }
 
-/** The input as the model reads it, for counting tokens. */
+/** The input as the model reads it, for token counting. */
 export interface Prompt {
   texts: string[];
-  /** Number of messages, content parts, tools and the like. */
+  /** Number of messages, content parts, tools and similar items. */
   items: number;
-  /** Input that the client sent as token ids. */
+  /** Input sent as token ids. */
   tokens: number;
   nonText: NonTextInput;
-  /** Bytes of the images that are in the request itself. */
+  /** Bytes of images contained in the request. */
   inlineBytes: number;
 }

@@ -12,16 +12,16 @@ import {
 import type { StringReaders, StringsSeen } from '../non-text-input.ts';
 import { KNOWN_KEYS } from './misleading-key.ts';
 
-/** What one pass over a body finds out: plain data, which another thread can send. */
+/** The results of one pass over a body. Plain data, so that another thread can send it. */
 export interface BodyScan {
   members: Member[];
-  /** What the strings tell; undefined where the API's are not looked at. */
+  /** Findings from the strings; undefined if the API's strings are not inspected. */
   strings: StringsSeen | undefined;
-  /** An object within the body may have a key twice, or a misspelt one. */
+  /** A nested object may have a duplicate or ambiguous key. */
   mayMislead: boolean;
-  /** Where the scan of a longer body can go on. */
+  /** Positions where the scan of a longer body can resume. */
   points: readonly BodyPoint[];
-  /** The kind of `strings`. */
+  /** `StringReaders.kind` of the readers that found `strings`. */
   kind: string | undefined;
 }
 
@@ -30,18 +30,18 @@ interface BodyPoint extends ScanPoint {
   mayMislead: boolean;
 }
 
-/** A body that was scanned. */
+/** A body and its scan. */
 export interface ScannedBody {
   bytes: Buffer;
   scan: BodyScan;
 }
 
-/** Roughly the size of a million tokens, the longest context on offer. Building as much takes under half a second. */
+/** Roughly the size of a million tokens, the longest context available. Parsing that takes under half a second. */
 const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
 
 /**
- * Scans a body's JSON object, which is UTF-8 (RFC 8259, 8.1). What it shares with an earlier body is not scanned again.
- * Throws GwError 400 for any other body.
+ * Scans a body's JSON object, which must be UTF-8 (RFC 8259, 8.1). The common prefix with an earlier body is not
+ * scanned again. Throws GwError 400 for any other body.
  */
 export function scanBody(
   bytes: Buffer,
@@ -61,7 +61,7 @@ export function scanBody(
       keys,
       limits: LIMITS,
       from: point && before && { point, members: before.entry.scan.members },
-      onPoint: (found) => points.push({ ...found, strings: reader?.seen(), mayMislead: keys.found }),
+      onPoint: (scanPoint) => points.push({ ...scanPoint, strings: reader?.seen(), mayMislead: keys.found }),
     });
     return { members, strings: reader?.seen(), mayMislead: keys.found, points, kind: readers?.kind };
   } catch (error) {
@@ -84,14 +84,14 @@ export function invalidJson(message: string, cause?: JsonSyntaxError): GwError {
 
 function sharedPoints({ entry, shared }: Earlier<ScannedBody>): BodyPoint[] {
   const { points } = entry.scan;
-  // What the strings before an element mean does not depend on what follows it.
+  // Findings up to an element don't depend on what follows it.
   const count = points.findLastIndex(({ position }) => position <= shared) + 1;
   return points.slice(0, count);
 }
 
 /**
- * The scan of the body once texts in one of its members have been replaced, which made it longer by `added` bytes. What the
- * strings tell is that of the original.
+ * The scan after texts in one member were replaced, which added `added` bytes. The string findings remain those of the
+ * original.
  */
 export function withEditedMember(scan: BodyScan, { start }: Member, added: number): BodyScan {
   const members = scan.members.map((member) => {

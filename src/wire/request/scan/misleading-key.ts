@@ -3,15 +3,15 @@ import { foldKey, hashOf } from '../../../json/key-watch.ts';
 import { type Member, skipSpace, skipValue } from '../../../json/scan.ts';
 import { walkArray, walkObject } from '../../../json/walk.ts';
 
-/** A key that servers read in different ways. */
+/** A key that servers read differently. */
 export interface MisleadingKey {
-  /** Its place in the body, such as `tools[0].type`; empty where there are too many keys to tell. */
+  /** Its path, such as `tools[0].type`; empty if there are too many keys to compare. */
   path: string;
-  /** The name that decoders which ignore case take it for; undefined for a key that stands twice. */
+  /** The name that case-insensitive decoders read; undefined for a duplicate key. */
   name: string | undefined;
 }
 
-/** Names of fields that choose what answers, how much of it, and what is billed besides. */
+/** Fields that select the model, the size of the output, or charged extras. */
 // biome-ignore format: they fit a few lines
 const NAMES = new Set([
   'background', 'best_of', 'budget_tokens', 'cache_control', 'computer_use', 'container', 'content', 'conversation',
@@ -22,39 +22,38 @@ const NAMES = new Set([
   'provider', 'purpose', 'reasoning', 'requests', 'role', 'search_context_size', 'service', 'service_tier', 'source',
   'speed', 'stream', 'stream_options', 'system', 'text', 'thinking', 'tools', 'ttl', 'type', 'url', 'web_search_options',
 ]);
-/** The hashes of these names. */
 export const KNOWN_KEYS: ReadonlySet<number> = new Set([...NAMES].map(hashOf));
 
-/** What holds data and schemas of users, whose keys are their own. */
+/** Fields with user data and schemas. Their keys are arbitrary. */
 // biome-ignore format: they fit a few lines
 const OWN_DATA = new Set([
   '$defs', 'arguments', 'client_metadata', 'definitions', 'headers', 'input_schema', 'json_schema', 'metadata',
   'parameters', 'patternProperties', 'properties', 'schema',
 ]);
-/** Data within a message: the input of a tool's call, and what it returned. */
+/** User data within a message: a tool call's input and output. */
 const IN_MESSAGE = new Set(['input', 'output']);
 
-/** Comparing so many keys takes some ten milliseconds. */
+/** Comparing this many keys takes about 10 ms. */
 export const MAX_KEYS = 50_000;
 const UNUSUAL_CHARACTER = /[^a-z\d_]/;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** A JSON body whose keys were watched while it was scanned. */
+/** A JSON body whose keys were watched during its scan. */
 interface WatchedBody {
   bytes: Buffer;
   members: readonly Member[];
   mayMislead?: boolean;
 }
 
-/** Whether a body may have a misleading key. A quick check that may find more than there is, but never less. */
-export function mayMislead({ bytes, members, mayMislead: found }: WatchedBody): boolean {
-  return members.length > 0 && (found === true || hasOddKeys(members) || !isUtf8(bytes));
+/** Quick check whether a body may have a misleading key. It may report false positives, but misses nothing. */
+export function mayMislead({ bytes, members, mayMislead: keysMayMislead }: WatchedBody): boolean {
+  return members.length > 0 && (keysMayMislead === true || hasOddKeys(members) || !isUtf8(bytes));
 }
 
 /**
- * The first key of a JSON body that stands twice in its object, or that some decoders take for a known field. Throws
- * JsonSyntaxError for a key with bad escapes.
+ * The first key of a JSON body that is a duplicate, or that some decoders read as a known field. Throws JsonSyntaxError
+ * for a key with bad escapes.
  */
 export const findMisleadingKey = (bytes: Buffer): MisleadingKey | undefined => new KeyComparison(bytes).run();
 
@@ -63,12 +62,11 @@ function hasOddKeys(members: readonly Member[]): boolean {
   return keys.size < members.length || members.some(({ key }) => UNUSUAL_CHARACTER.test(key));
 }
 
-/** One walk over a body. */
 class KeyComparison {
   readonly #bytes: Buffer;
-  /** The keys and indexes that lead to the value that is walked. */
+  /** The keys and indexes of the path to the current value. */
   readonly #place: (string | number)[] = [];
-  #found: MisleadingKey | undefined;
+  #misleading: MisleadingKey | undefined;
   #left = MAX_KEYS;
 
   constructor(bytes: Buffer) {
@@ -77,14 +75,14 @@ class KeyComparison {
 
   run(): MisleadingKey | undefined {
     this.#walk(skipSpace(this.#bytes, this.#bytes[0] === 0xef ? 3 : 0), false);
-    return this.#found;
+    return this.#misleading;
   }
 
-  /** `isOwn`: within data of users. Returns the end of the value. */
+  /** `isOwn`: the value is inside user data. Returns the end of the value. */
   #walk(start: number, isOwn: boolean): number {
     const bytes = this.#bytes;
     const first = bytes[start];
-    if (this.#found || (first !== OPEN_BRACE && first !== OPEN_BRACKET)) return skipValue(bytes, start);
+    if (this.#misleading || (first !== OPEN_BRACE && first !== OPEN_BRACKET)) return skipValue(bytes, start);
     const depth = this.#place.length;
     const seen = new Set<string>();
     const end =
@@ -105,13 +103,13 @@ class KeyComparison {
   }
 
   #compare(key: string, seen: Set<string>, isOwn: boolean): void {
-    if (this.#found) return;
-    if (--this.#left < 0) this.#found = { path: '', name: undefined };
-    else if (seen.has(key)) this.#found = { path: this.#path(), name: undefined };
+    if (this.#misleading) return;
+    if (--this.#left < 0) this.#misleading = { path: '', name: undefined };
+    else if (seen.has(key)) this.#misleading = { path: this.#path(), name: undefined };
     seen.add(key);
     if (isOwn || !UNUSUAL_CHARACTER.test(key)) return;
     const name = foldKey(key);
-    if (NAMES.has(name)) this.#found ??= { path: this.#path(), name };
+    if (NAMES.has(name)) this.#misleading ??= { path: this.#path(), name };
   }
 
   #path(): string {
