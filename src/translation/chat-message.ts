@@ -2,7 +2,7 @@ import { isObject } from '../json/object.ts';
 import { dataIn, parseObject } from '../wire/answer/events.ts';
 import type { Json } from './json.ts';
 
-/** The reasoning of a message: providers use two names for the field. */
+/** The reasoning of a message. Providers use two names for the field. */
 export function reasoningOf({ reasoning_content, reasoning }: Json): string {
   if (typeof reasoning_content === 'string') return reasoning_content;
   return typeof reasoning === 'string' ? reasoning : '';
@@ -16,8 +16,8 @@ export function textIn(content: unknown): string {
 }
 
 /**
- * Whether a piece of a streamed call starts a new call, although the call `currentId` has the same index. Some
- * providers give all calls one index, but a new call has a new id and a name.
+ * Whether a streamed tool call delta starts a new call although the call `currentId` has the same index. Some providers
+ * give all calls one index, but a new call has a new id and a name.
  */
 export function beginsCall({ id, function: call }: Json, currentId: unknown): boolean {
   const name = isObject(call) ? call.name : undefined;

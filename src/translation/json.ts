@@ -31,7 +31,7 @@ export function definedFields(fields: Json): Json {
   );
 }
 
-/** Looks up a key of the client in a table. Inherited properties such as `__proto__` don't count. */
+/** Looks up a key sent by the client. Inherited properties such as `__proto__` don't count. */
 export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
@@ -41,7 +41,7 @@ export function isEmpty(value: unknown): boolean {
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
 }
 
-/** The JSON object of a provider's answer. Throws GwError 502 if it is anything else. */
+/** The JSON object in a provider's response. Throws GwError 502 if it is anything else. */
 export function answerObject(body: Buffer): Json {
   const answer = parseObject(body.toString('utf8'));
   if (answer) return answer;
@@ -52,17 +52,17 @@ export function answerObject(body: Buffer): Json {
   });
 }
 
-/** The objects in an array, for lenient reading of a provider's answer. */
+/** The objects in an array, for lenient parsing of a provider's response. */
 export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** A token count; 0 if the value is none. */
+/** The value if it is a token count, otherwise 0. */
 export function countIn(value: unknown): number {
   return typeof value === 'number' && value >= 0 ? value : 0;
 }
 
-/** A value as text, whatever it is: `String` fails for an object such as `{"toString": 1}`. */
+/** Any value as text. `String` throws for an object such as `{"toString": 1}`. */
 export function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
 }

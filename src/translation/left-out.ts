@@ -1,9 +1,9 @@
 import { isEmpty, type Json } from './json.ts';
 
-/** Notes a field of the client's request that the translated request lacks. */
+/** Records a field of the client's request that is missing from the translated request. */
 export type LeaveOut = (param: string) => void;
 
-/** Collects the fields that a translation left out, those of a list as one: `messages[].name`, `tools[] (web_search)`. */
+/** Collects the fields that a translation omitted, without list indexes: `messages[].name`, `tools[] (web_search)`. */
 export interface LeftOut {
   leaveOut: LeaveOut;
   fields(): string[];
@@ -17,7 +17,7 @@ export function createLeftOut(): LeftOut {
   };
 }
 
-/** The fields of the object at `at` without those of `names`. Each of these that has a value is noted. */
+/** The object's fields without those in `names`. Each of them that has a value is recorded as omitted. */
 export function without(fields: Json, names: readonly string[], at: string, leaveOut: LeaveOut): Json {
   const rest = { ...fields };
   for (const name of names) {

@@ -1,11 +1,11 @@
 import { badRequest, type GwError } from '../errors.ts';
 import { isEmpty, type Json } from './json.ts';
 
-/** Refuses what the provider's API can't express, instead of dropping it silently. */
+/** Errors for fields that the provider's API can't express. gw rejects them instead of dropping them silently. */
 export interface Refusals {
-  /** A 400 that names the field. */
+  /** A GwError 400 that names the field. */
   cannotExpress(param: string, hint?: string): GwError;
-  /** Throws a 400 if any of the remaining fields of the object at `at` has a value. */
+  /** Throws GwError 400 if any remaining field of the object at `at` has a value. */
   refuseRest(rest: Json, at: string): void;
 }
 

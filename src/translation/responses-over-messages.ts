@@ -6,7 +6,7 @@ import { chatRequest } from './responses-over-chat/request.ts';
 import { translateForResponses } from './responses-over-chat/translator.ts';
 import type { TranslateRequest, TranslationOptions, Translator } from './translator.ts';
 
-/** Translates a responses request to Anthropic's by way of a chat completion. Errors name the client's fields. */
+/** Translates a responses request to Anthropic's API through a chat completion. Errors name the client's fields. */
 export const messagesOfResponses: TranslateRequest = (responses, options) => {
   const chat = chatRequest(responses, { ...options, keepsReasoning: true });
   return withResponsesNames(() => messagesRequest(chat, options));
@@ -16,7 +16,7 @@ export function translateMessagesForResponses(options: TranslationOptions): Tran
   return chain(translateForChat({ ...options, wantsUsage: true }), translateForResponses(options));
 }
 
-/** The fields of a responses request by their names in a chat completion. */
+/** Field names in a responses request by their names in a chat completion. */
 const RESPONSES_NAMES: Record<string, string> = {
   messages: 'input',
   reasoning_effort: 'reasoning.effort',
@@ -24,7 +24,7 @@ const RESPONSES_NAMES: Record<string, string> = {
   verbosity: 'text.verbosity',
 };
 
-/** Runs a translation and replaces the field names of a chat completion in its errors. */
+/** Runs a translation and replaces chat completion field names in its errors. */
 function withResponsesNames(translate: () => Json): Json {
   try {
     return translate();

@@ -12,15 +12,15 @@ import { translateForResponses } from './responses-over-chat/translator.ts';
 import { messagesOfResponses, translateMessagesForResponses } from './responses-over-messages.ts';
 import type { TranslateRequest, TranslationOptions, Translator } from './translator.ts';
 
-/** Translates between the API of a client and the API of a provider. */
+/** Translates between a client's API and a provider's API. */
 export interface Translation {
-  /** Reads the translated request and the provider's answers. */
+  /** Reads the translated request and the provider's responses. */
   wire: Wire;
   translateRequest: TranslateRequest;
   translateAnswers(options: TranslationOptions): Translator;
 }
 
-/** By the client's endpoint and the provider's kind of API. Other endpoints are only served natively. */
+/** By the client's endpoint and the provider's kind of API. Other endpoints are only served without translation. */
 const TRANSLATIONS: Readonly<Record<string, Partial<Record<Provider['wire'], Translation>>>> = {
   [chatWire.endpoint]: {
     anthropic: {
@@ -50,7 +50,7 @@ const TRANSLATIONS: Readonly<Record<string, Partial<Record<Provider['wire'], Tra
   },
 };
 
-/** The upstream wire, with the endpoint that the client used as its name in records. */
+/** The upstream wire, recorded under the client's endpoint. */
 function recordedAs({ endpoint }: Wire, upstream: Wire): Wire {
   return { ...upstream, endpoint };
 }

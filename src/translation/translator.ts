@@ -2,18 +2,18 @@ import type { Json } from './json.ts';
 import type { LeaveOut } from './left-out.ts';
 import type { ItemMemory } from './responses-over-chat/item-memory.ts';
 
-/** Translates one answer of a provider into the client's API. Each answer needs its own, as streams have state. */
+/** Translates one provider response into the client's API. Stateful, so each response needs its own translator. */
 export interface Translator {
-  /** Translates a complete answer or error. Throws GwError 502 if the answer isn't JSON. */
+  /** Translates a complete response or error. Throws GwError 502 if the response isn't JSON. */
   answer(body: Buffer, status: number): Buffer;
-  /** Translates complete events of a stream; the result may be empty. */
+  /** Translates complete stream events; the result may be empty. */
   events(events: Buffer): Buffer;
-  /** The events that are still missing when the provider ends a stream normally. */
+  /** The remaining events when the provider ends a stream normally. */
   end(): Buffer;
 }
 
 export interface TranslatorOptions {
-  /** The model, for a provider whose answers don't name it. */
+  /** The model, if the provider's response doesn't name it. */
   model: string;
   /** The client requested the usage of its stream. */
   wantsUsage: boolean;
@@ -23,19 +23,18 @@ export interface TranslatorOptions {
 
 /** Options of all answer translations. */
 export interface TranslationOptions extends TranslatorOptions {
-  /** The client's request, which some answers repeat in part. */
+  /** The client's request. Some responses repeat its fields. */
   request: Json;
-  /** Creates an id with a prefix. */
   newId: (prefix: string) => string;
   memory: ItemMemory;
 }
 
 export interface RequestOptions {
-  /** The provider's name of the model. The translated request keeps the client's name. */
+  /** The provider's model name. The translated request keeps the client's name. */
   model: string;
-  /** Output limit for an API that requires one. */
+  /** Output limit for APIs that require one. */
   maxTokens: number;
-  /** The field with the output limit of a chat completion. */
+  /** The chat completion field for the output limit. */
   outputLimit: 'max_tokens' | 'max_completion_tokens';
   /** Whether the provider takes back `reasoning_content`. */
   reasoning?: 'required' | 'kept' | undefined;

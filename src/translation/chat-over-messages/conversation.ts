@@ -6,8 +6,8 @@ import { cannotExpress, refuseRest } from './refuse.ts';
 
 /**
  * Translates chat messages to Anthropic's turns. All system messages move to the front, as in Anthropic's own
- * OpenAI-compatible endpoint. Consecutive messages of one side become one turn, which Anthropic requires for the
- * results of parallel tool calls.
+ * OpenAI-compatible endpoint. Consecutive messages of one role become one turn, as Anthropic requires for the results
+ * of parallel tool calls.
  */
 export function conversation(messages: unknown, leaveOut: LeaveOut): { system?: Json[]; messages: Json[] } {
   const system: Json[] = [];
@@ -43,7 +43,7 @@ export function conversation(messages: unknown, leaveOut: LeaveOut): { system?: 
   return { ...(system.length > 0 ? { system } : {}), messages: turns };
 }
 
-/** Fields that libraries add for their own use: the agent that wrote a message, and what its provider sent besides. */
+/** Fields that libraries add: the agent that wrote a message, and the provider's additional fields. */
 const OF_A_MESSAGE = ['name', 'provider_specific_fields'];
 const OF_A_CALL = ['provider_specific_fields'];
 
@@ -53,7 +53,7 @@ interface Place {
 }
 
 function assistantBlocks(content: unknown, message: Json, { at, leaveOut }: Place): Json[] {
-  // Anthropic can't use reasoning without its signature, and drops that of earlier turns anyway.
+  // Anthropic accepts no reasoning without its signature, and drops reasoning of earlier turns anyway.
   const {
     tool_calls,
     refusal,
@@ -77,7 +77,7 @@ function assistantBlocks(content: unknown, message: Json, { at, leaveOut }: Plac
   ];
 }
 
-/** Texts and refusals. Empty texts are dropped, as Anthropic refuses them. */
+/** Texts and refusals. Empty texts are dropped, because Anthropic rejects them. */
 function assistantText(content: unknown, at: string): Json[] {
   if (!Array.isArray(content)) return textBlocks(textAt(content, at), at);
   const texts = content.map((part: unknown, i) => {
@@ -117,13 +117,13 @@ function toolResult(content: unknown, { tool_call_id, ...rest }: Json, at: strin
   return { type: 'tool_result', tool_use_id, content: result };
 }
 
-/** Content of a system message, which is text only. */
+/** The content of a system message, which may only be text. */
 function textBlocks(content: unknown, at: string): Json[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return listAt(content, at).map((part, i) => textBlock(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));
 }
 
-/** Content of a user message or a tool result: text, images and files. */
+/** The content of a user message or tool result: text, images and files. */
 function inputBlocks(content: unknown, at: string): Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, at).map((part, i) => inputBlock(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));

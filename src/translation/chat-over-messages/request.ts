@@ -4,7 +4,7 @@ import type { RequestOptions } from '../translator.ts';
 import { conversation } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Fields that are translated elsewhere, and hints for OpenAI's cache that don't affect the answer. */
+/** Fields translated elsewhere, and hints for OpenAI's cache that don't affect the response. */
 const SKIPPED_FIELDS = new Set([
   'model',
   'messages',
@@ -24,15 +24,15 @@ const SKIPPED_FIELDS = new Set([
 ]);
 
 /**
- * Fields that Anthropic's own OpenAI-compatible endpoint ignores as well: a best effort at repetition, tokens of a
- * tokenizer that its models don't have, and a hint for speed.
+ * Fields that Anthropic's own OpenAI-compatible endpoint ignores too: best-effort determinism, token ids of a tokenizer
+ * that its models don't use, and a latency hint.
  */
 const LEFT_OUT = new Set(['seed', 'logit_bias', 'prediction']);
 
-/** Fields with the same meaning in Anthropic's API. Some are extensions that clients of OpenAI's API send. */
+/** Fields with the same meaning in Anthropic's API. Some are extensions that OpenAI clients send. */
 const SAME_FIELDS = new Set(['top_p', 'top_k', 'thinking']);
 
-/** Tests by field for values that Anthropic's API has as its default. */
+/** By field: whether a value equals the default of Anthropic's API. */
 const IS_DEFAULT: Record<string, (value: unknown) => boolean> = {
   n: (value) => value === 1,
   store: (value) => value === false,
@@ -68,7 +68,7 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   },
 };
 
-/** Translates a chat completion request. Throws GwError 400 for a field that Anthropic's API can't express. */
+/** Translates a chat completion request. Throws GwError 400 for a field without an equivalent in Anthropic's API. */
 export function messagesRequest(chat: Json, { model, maxTokens, leaveOut }: RequestOptions): Json {
   const limits = [chat.max_tokens, chat.max_completion_tokens].filter((limit) => typeof limit === 'number');
   const request: Json = {
@@ -93,7 +93,7 @@ export function messagesRequest(chat: Json, { model, maxTokens, leaveOut }: Requ
   return request;
 }
 
-/** Anthropic knows the user's id alone; OpenAI's other labels are for its own store. */
+/** Anthropic accepts only a user id. OpenAI's other labels are for its own store. */
 function metadataOf({ user, safety_identifier, metadata }: Json, leaveOut: LeaveOut): Json {
   const labels = isEmpty(metadata) ? {} : objectAt(metadata, 'metadata');
   if (Object.keys(labels).some((name) => name !== 'user_id')) leaveOut('metadata');
@@ -101,7 +101,7 @@ function metadataOf({ user, safety_identifier, metadata }: Json, leaveOut: Leave
   return isEmpty(user_id) ? {} : { metadata: { user_id } };
 }
 
-/** Models with a thinking budget in tokens. Later models think adaptively at an effort level. */
+/** Models with a thinking budget in tokens. Later models use adaptive thinking with an effort level. */
 const BUDGETED = /claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$|@))/;
 
 const BUDGETS: Record<string, number> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384 };

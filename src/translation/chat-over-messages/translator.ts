@@ -4,7 +4,7 @@ import { parseObject, valuesIn } from '../../wire/answer/events.ts';
 import { answerObject, asText, countIn, EMPTY, type Json, objectsIn } from '../json.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 
-/** Translates Anthropic's answers for a client of chat completions. */
+/** Translates Anthropic's responses to chat completions. */
 export function translateForChat(options: TranslatorOptions): Translator {
   const stream = new ChatStream(options);
   return {
@@ -17,28 +17,28 @@ export function translateForChat(options: TranslatorOptions): Translator {
       }
       return chunks.length === 0 ? EMPTY : Buffer.from(chunks.join(''));
     },
-    // A stream without message_stop is incomplete, so it gets no end.
+    // A stream without message_stop is incomplete, so it gets no closing events.
     end: () => EMPTY,
   };
 }
 
-/** A tool call whose input arrives in pieces. */
+/** A tool call whose input arrives in deltas. */
 interface OpenCall {
   index: number;
-  /** The complete input, for a call without pieces. */
+  /** The complete input, for a call without deltas. */
   input: unknown;
   hasPieces: boolean;
 }
 
-/** One chat completion stream, translated from the events of a message. */
+/** Translates one stream of message events to chat completion chunks. */
 class ChatStream {
   readonly #model: string;
   readonly #wantsUsage: boolean;
-  /** The fields that all chunks have in common. */
+  /** The fields that all chunks share. */
   readonly #identity: Json;
   readonly #calls = new Map<unknown, OpenCall>();
   #usage: unknown;
-  /** The reasoning of the current block, which its signature follows. */
+  /** The current block's reasoning so far. Its signature follows it. */
   #thinking = '';
 
   constructor({ model, wantsUsage, now }: TranslatorOptions) {
@@ -48,7 +48,7 @@ class ChatStream {
     this.#identity = { id: '', object: 'chat.completion.chunk', created, model };
   }
 
-  /** The data of the chunks that an event is translated to. */
+  /** The data of the chunks for an event. */
   chunksFor(event: Json): string[] {
     const message = isObject(event.message) ? event.message : {};
     const usage = message.usage ?? event.usage;
@@ -127,7 +127,7 @@ class ChatStream {
     }
   }
 
-  /** A call without pieces gets its input now: clients parse the arguments, and an empty string is not JSON. */
+  /** Sends the input of a call without deltas: clients parse the arguments, and an empty string is not JSON. */
   #stopBlock(blockIndex: unknown): string[] {
     const call = this.#calls.get(blockIndex);
     return call && !call.hasPieces ? [this.#argumentsChunk(call, JSON.stringify(call.input))] : [];
@@ -195,13 +195,13 @@ function toolCall({ id, name, input }: Json): Json {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 
-/** OpenAI's API has no field for reasoning. DeepSeek and other gateways use these two. */
+/** OpenAI's API has no field for reasoning. DeepSeek and other gateways use these two fields. */
 function reasoning(blocks: Json[]): Json {
   const text = blocks.map(({ thinking }) => (typeof thinking === 'string' ? thinking : '')).join('');
   return { reasoning_content: text, thinking_blocks: blocks };
 }
 
-/** OpenAI's prompt tokens include cache reads and writes, Anthropic's input tokens don't. */
+/** OpenAI's prompt tokens include cache reads and writes; Anthropic's input tokens don't. */
 function chatUsage(value: unknown): Json {
   const usage = isObject(value) ? value : {};
   const cached = countIn(usage.cache_read_input_tokens);
@@ -226,7 +226,7 @@ function chatUsage(value: unknown): Json {
   };
 }
 
-/** Translates the body of an error status, which may not be in Anthropic's format. */
+/** Translates the body of an error response, which may not be in Anthropic's format. */
 function chatError(body: Buffer): Json {
   const text = body.toString('utf8');
   return { error: chatErrorFields(parseObject(text)?.error ?? text) };

@@ -33,7 +33,7 @@ function messagesOf({ role, content, ...rest }: Json, at: string, options: Conve
   }
 }
 
-/** Tool results become messages that directly follow the calls; the user's other content comes after them. */
+/** Tool results become messages directly after the calls, followed by the user's other content. */
 function userMessages(content: unknown, at: string): Json[] {
   const results: Json[] = [];
   const parts: Json[] = [];
@@ -48,7 +48,7 @@ function userMessages(content: unknown, at: string): Json[] {
   return [...results, ...(parts.length > 0 ? [{ role: 'user', content: parts }] : [])];
 }
 
-/** Tool messages can't contain images, so these are returned for a user message. */
+/** Translates a tool result. Tool messages can't contain images, so these are returned for a user message. */
 function toolMessage(
   { type: _type, tool_use_id, content, is_error, ...rest }: Json,
   at: string,
@@ -77,12 +77,12 @@ function partsOf(content: unknown, at: string): Json[] {
   });
 }
 
-/** Whether a type is of Anthropic's own search among deferred tools, or the name of such a tool. */
+/** Whether a block or tool type, or a tool name, belongs to Anthropic's own search among deferred tools. */
 export function isToolSearch(type: unknown): boolean {
   return typeof type === 'string' && /^tool_search_tool_\w{1,32}$/.test(type);
 }
 
-/** No message for a turn of which nothing is left: providers refuse one without text and calls. */
+/** Translates an assistant turn. An empty one is dropped: providers reject messages without text and calls. */
 function assistantMessages(
   content: unknown,
   at: string,
@@ -125,7 +125,7 @@ function toolCall({ id, name, input, ...rest }: Json, at: string): Json {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 
-/** The fields of a block without `cache_control`: providers with OpenAI's API decide themselves what to cache. */
+/** A block's fields without `cache_control`: providers with OpenAI's API decide on their own what to cache. */
 function blockAt(value: unknown, at: string): Json {
   const { cache_control: _cache, ...block } = objectAt(value, at);
   return block;
@@ -143,7 +143,7 @@ function plainText(content: unknown, at: string): string {
   return texts.join('\n\n');
 }
 
-/** Translates a block of a user's turn to a content part. */
+/** Translates a user block to a content part. */
 function contentPart({ type, ...block }: Json, at: string): Json {
   switch (type) {
     case 'text':

@@ -5,7 +5,7 @@ import type { RequestOptions } from '../translator.ts';
 import { chatMessages, isToolSearch } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Fields that are translated elsewhere, and the mark for a cache, which such providers don't need. */
+/** Fields translated elsewhere, and the cache marker, which OpenAI's API doesn't need. */
 const SKIPPED_FIELDS = new Set([
   'model',
   'messages',
@@ -19,7 +19,7 @@ const SKIPPED_FIELDS = new Set([
   'tools',
   'cache_control',
 ]);
-/** Fields for Anthropic's own use: the rules of Claude Code's auto mode, and why a cache was missed. */
+/** Fields for Anthropic's own use: the rules of Claude Code's auto mode, and diagnostics of cache misses. */
 const LEFT_OUT = new Set(['safeguards', 'diagnostics']);
 /** Fields with the same meaning in OpenAI's API. */
 const SAME_FIELDS = new Set(['temperature', 'top_p']);
@@ -33,7 +33,7 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   },
   service_tier: (value) => (value === 'standard_only' ? { service_tier: 'default' } : {}),
   context_management(value) {
-    // Earlier reasoning is never sent, so clearing it is done. Only Anthropic can make other edits.
+    // Earlier reasoning is never sent, so clearing it needs no translation. Only Anthropic supports other edits.
     const edits = listAt(objectAt(value, 'context_management').edits ?? [], 'context_management.edits');
     const other = edits.findIndex((edit) => !/^clear_thinking_/.test(asText(objectAt(edit, 'edits').type)));
     if (other >= 0) throw cannotExpress(`context_management.edits[${other}]`);
@@ -41,7 +41,7 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   },
 };
 
-/** Translates a messages request. Throws GwError 400 for a field that a chat completion can't express. */
+/** Translates a messages request. Throws GwError 400 for a field without an equivalent in chat completions. */
 export function chatRequest(messages: Json, options: RequestOptions): Json {
   const { model, outputLimit, leaveOut } = options;
   const request: Json = {
@@ -63,12 +63,12 @@ export function chatRequest(messages: Json, options: RequestOptions): Json {
   return request;
 }
 
-/** OpenAI accepts 64 characters. A longer id, such as Claude Code's, is replaced by its hash, which is as unique. */
+/** OpenAI accepts 64 characters. A longer id, such as Claude Code's, is replaced by its hash. */
 function shortId(id: string): string {
   return id.length <= 64 ? id : createHash('sha256').update(id).digest('hex');
 }
 
-/** Translates `tools` and `tool_choice`. All tools are sent, deferred ones too, so there is nothing to search for. */
+/** Translates `tools` and `tool_choice`. All tools are sent, including deferred ones, so tool search is omitted. */
 function toolFields(messages: Json, leaveOut: LeaveOut): Json {
   const list = isEmpty(messages.tools) ? [] : listAt(messages.tools, 'tools');
   const tools = list.flatMap((value, i) => {
@@ -117,7 +117,7 @@ function toolChoice(value: unknown): Json {
   }
 }
 
-/** Models that support an effort. Others get none, as some of them refuse it. */
+/** Models that support an effort level. Others get none, because some of them reject it. */
 const SUPPORTS_EFFORT = /(^|\/)(gpt-([5-9]|oss)|o[1-9](-|$)|codex|grok-|gemini-(2\.5|[3-9]))/;
 const SUPPORTS_XHIGH = /(^|\/)(gpt-5\.[2-9]|gpt-[6-9]|gpt-5\.1-codex-max)/;
 

@@ -12,7 +12,7 @@ import { answerObject, asText, countIn, EMPTY, type Json, objectsIn } from '../j
 import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 
-/** Translates chat completions for a client of Anthropic's messages. */
+/** Translates chat completions to Anthropic's messages. */
 export function translateForMessages(options: TranslatorOptions): Translator {
   const stream = new MessageStream(options);
   return {
@@ -32,8 +32,8 @@ type MessageEvent = { type: string; [field: string]: unknown };
 type TextKind = 'text' | 'thinking';
 
 /**
- * One streamed message. Text and reasoning alternate in blocks of their own. The blocks of tool calls stay open until
- * the end, as the pieces of parallel calls may be interleaved.
+ * Translates one stream to message events. Text and reasoning alternate in separate blocks. The blocks of tool calls
+ * stay open until the end, because the deltas of parallel calls may be interleaved.
  */
 class MessageStream implements ChunkTranslator<MessageEvent> {
   readonly #model: string;
@@ -41,7 +41,7 @@ class MessageStream implements ChunkTranslator<MessageEvent> {
   #hasEnded = false;
   #blockCount = 0;
   #textBlock: { kind: TextKind; index: number } | undefined;
-  /** `key` is the call's index in the chunks, `index` that of its block. */
+  /** `key` is the call's index in the chunks, `index` its block's index. */
   readonly #calls: { key: unknown; id: unknown; index: number }[] = [];
   #usage: unknown;
   #finishReason: unknown;
@@ -193,13 +193,13 @@ function toolUse({ id, function: call }: Json): Json {
   return { type: 'tool_use', id, name, input: inputOf(argumentsIn(call)) };
 }
 
-/** The arguments as an object. Invalid JSON is passed to the tool as text. */
+/** The arguments as an object. Invalid JSON is passed to the tool as a string. */
 function inputOf(args: string): Json {
   if (args.trim() === '') return {};
   return parseObject(args) ?? { arguments: args };
 }
 
-/** OpenAI's prompt tokens include cache reads and writes, Anthropic's input tokens don't. */
+/** OpenAI's prompt tokens include cache reads and writes; Anthropic's input tokens don't. */
 function messageUsage(value: unknown): Json {
   const usage = isObject(value) ? value : {};
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
@@ -233,7 +233,7 @@ function messageError(error: unknown, status: number): Json {
   return { type: 'error', error: { type, message: asText(message).slice(0, 2_000) } };
 }
 
-/** Translates the body of an error status, which may not be in OpenAI's format. */
+/** Translates the body of an error response, which may not be in OpenAI's format. */
 function errorAnswer(body: Buffer, status: number): Json {
   const text = body.toString('utf8');
   return messageError(parseObject(text)?.error ?? text, status);

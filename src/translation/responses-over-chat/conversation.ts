@@ -46,7 +46,7 @@ function add(messages: Json[], item: Json, at: string, options: ConversationOpti
     case 'reasoning':
       addReasoning(messages, rest, options);
       return;
-    // Its tools are in the request's.
+    // The request's tool lists already include these tools.
     case 'additional_tools':
       return;
     case 'tool_search_call':
@@ -90,14 +90,14 @@ function addMessage(messages: Json[], { role, content, phase: _phase, ...rest }:
   }
 }
 
-/** Many models accept only one system message, as the first. Only OpenAI has the role `developer`. */
+/** Adds a system message. Many models accept only one, as the first message. Only OpenAI has the role `developer`. */
 function addSystem(messages: Json[], text: string): void {
   const last = messages.at(-1);
   if (messages.length === 1 && last?.role === 'system') last.content = `${asText(last.content)}\n\n${text}`;
   else messages.push({ role: 'system', content: text });
 }
 
-/** The content with refusals as texts. */
+/** The content with refusals converted to text. */
 function withoutRefusals(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: Json | null) =>
@@ -105,7 +105,7 @@ function withoutRefusals(content: unknown): unknown {
   );
 }
 
-/** The last message if it is the assistant's and has room, else a new one. */
+/** The last message if it is the assistant's and has room, otherwise a new one. */
 function assistantTurn(messages: Json[], hasRoom: (last: Json) => boolean): Json {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && hasRoom(last)) return last;
@@ -114,7 +114,7 @@ function assistantTurn(messages: Json[], hasRoom: (last: Json) => boolean): Json
   return turn;
 }
 
-/** The calls of a turn and the text before them form one message. */
+/** Adds a call. A turn's calls and the text before them form one message. */
 function addCall(messages: Json[], call: Json, at: string): void {
   const { type, call_id, name, namespace, arguments: args, input, caller: _caller, ...rest } = call;
   refuseRest(rest, at);
@@ -130,7 +130,7 @@ function addCall(messages: Json[], call: Json, at: string): void {
   ];
 }
 
-/** Tool messages can't contain images, so these follow in a user message. */
+/** Adds a tool result. Tool messages can't contain images, so these follow in a user message. */
 function addResult(messages: Json[], item: Json, at: string): void {
   const { call_id, output, name: _name, namespace: _namespace, caller: _caller, ...rest } = item;
   refuseRest(rest, at);
@@ -156,7 +156,7 @@ function addReasoning(
     messages.push({ role: 'assistant', content: null, ...reasoningBack(texts, reasoning) });
 }
 
-/** Reasoning goes back with the tool calls of its turn alone; nothing else is left of a turn without text and calls. */
+/** Keeps reasoning only in messages with tool calls, and drops messages without text and calls. */
 function withReasoningOfCalls(messages: readonly Json[], { reasoning }: ConversationOptions): Json[] {
   return messages.flatMap((message) => {
     const { reasoning_content, ...rest } = message;
@@ -166,13 +166,13 @@ function withReasoningOfCalls(messages: readonly Json[], { reasoning }: Conversa
   });
 }
 
-/** Translates the content of a user's message or a tool result to content parts. */
+/** Translates the content of a user message or tool result to content parts. */
 function contentParts(content: unknown, at: string): Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, at).map((part, i) => contentPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));
 }
 
-/** A single text part as a string, which other makers' models handle best. */
+/** Converts a single text part to a string, which other makers' models handle best. */
 function plainIfText(parts: Json[]): string | Json[] {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? asText(only.text) : parts;

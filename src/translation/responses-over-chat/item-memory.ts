@@ -1,10 +1,10 @@
 import type { Json } from '../json.ts';
 import { asText } from '../json.ts';
 
-/** The items of each project. */
+/** The item memories by project. */
 export type ItemMemories = (projectId: number) => ItemMemory;
 
-/** Keeps the items of translated answers, for clients that refer to them by id instead of sending them again. */
+/** Keeps the items of translated responses, for clients that send an item's id instead of the item. */
 export interface ItemMemory {
   remember(item: Json): void;
   recall(id: string): Json | undefined;
@@ -12,7 +12,7 @@ export interface ItemMemory {
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Keeps items in memory up to a number of bytes and drops the oldest first. A project sees its own only. */
+/** Keeps items in memory up to `maxBytes`, dropping the oldest first. A project sees only its own items. */
 export function createItemMemories(maxBytes = MAX_BYTES): ItemMemories {
   const items = new Map<string, string>();
   let size = 0;

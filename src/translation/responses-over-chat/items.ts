@@ -26,7 +26,7 @@ export function reasoningItem(id: string, text: string, signed: readonly Json[])
   return { id, type: 'reasoning', summary, ...encrypted };
 }
 
-/** A tool call, whose arguments may be incomplete. */
+/** A tool call whose arguments may be incomplete. */
 export interface Call {
   id: string;
   callId: string;
@@ -37,7 +37,7 @@ export interface Call {
 
 export function newCall(callId: unknown, name: unknown, { newId, tools }: ResponseOptions): Call {
   const toolName = asText(name);
-  // The result has to refer to its call, but some providers send no id.
+  // The result must refer to its call, but some providers send no call id.
   const resultId = typeof callId === 'string' && callId !== '' ? callId : newId('call');
   return {
     id: newId(tools.get(toolName)?.isCustom ? 'ctc' : 'fc'),

@@ -1,15 +1,15 @@
 import { asText, type Json, objectsIn } from '../json.ts';
 import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 
-/** The type of a block that holds the reasoning of a chat completion, which nobody signs. */
+/** Type of a block that holds unsigned reasoning of a chat completion. */
 export const REASONING_TEXT = 'reasoning_content';
 
-/** Reasoning as the `encrypted_content` of a reasoning item, which the client sends back. */
+/** Packs reasoning into the `encrypted_content` of a reasoning item, which the client sends back. */
 export function packReasoning(blocks: readonly Json[]): string {
   return OWN_REASONING_MARK + Buffer.from(JSON.stringify(blocks)).toString('base64');
 }
 
-/** The blocks packed by `packReasoning`; none if the content is of another origin. */
+/** Unpacks the blocks of `packReasoning`; empty if the content has another origin. */
 export function unpackReasoning(content: unknown): Json[] {
   if (typeof content !== 'string' || !content.startsWith(OWN_REASONING_MARK)) return [];
   try {

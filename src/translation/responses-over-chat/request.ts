@@ -7,24 +7,24 @@ import { flatName, toolLists } from './tool-names.ts';
 
 export type ChatRequestOptions = Pick<RequestOptions, 'outputLimit'> & ConversationOptions & ToolOptions;
 
-/** Fields that are translated elsewhere, and hints and labels that don't affect the answer. */
+/** Fields translated elsewhere, and hints and labels that don't affect the response. */
 // biome-ignore format: related fields share a line
 const SKIPPED_FIELDS = new Set([
   'model', 'input', 'instructions', 'service', 'stream', 'stream_options', 'max_output_tokens',
   'tools', 'tool_choice', 'parallel_tool_calls', 'user', 'safety_identifier',
   'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'metadata', 'client_metadata',
-  // Without effect: gw stores no responses, and the provider has no server tools.
+  // No effect: gw stores no responses, and the provider has no server-side tools.
   'store', 'max_tool_calls',
 ]);
 
-/** Fields that need state, functions or details of the provider which chat completions don't have. */
+/** Fields that need state, functions or provider details missing from chat completions. */
 // biome-ignore format: related fields share a line
 const UNSUPPORTED = new Set([
   'previous_response_id', 'conversation', 'prompt', 'context_management', 'moderation',
   'background', 'truncation', 'top_logprobs',
 ]);
 
-/** Tests by field for values that equal the default. */
+/** By field: whether a value equals the default. */
 const IS_DEFAULT: Record<string, (value: unknown) => boolean> = {
   background: (value) => value === false,
   truncation: (value) => value === 'disabled',
@@ -39,7 +39,7 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
     return { ...formatOf(format), ...(isEmpty(verbosity) || verbosity === 'medium' ? {} : { verbosity }) };
   },
   reasoning(value) {
-    // Reasoning that the provider returns is passed on as the summary, requested or not.
+    // Reasoning from the provider is returned as the summary, whether or not the client requested one.
     const { effort, summary: _summary, generate_summary: _old, ...rest } = objectAt(value, 'reasoning');
     refuseRest(rest, 'reasoning');
     return definedFields({ reasoning_effort: effort });
@@ -52,8 +52,8 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
 };
 
 /**
- * Translates a responses request. Throws GwError 400 for OpenAI's fields that a chat completion can't express. Other
- * fields are a provider's extensions and pass unchanged.
+ * Translates a responses request. Throws GwError 400 for OpenAI fields without an equivalent in chat completions. Other
+ * fields are extensions of a provider and pass unchanged.
  */
 export function chatRequest(responses: Json, options: ChatRequestOptions): Json {
   const { stream, max_output_tokens, user, safety_identifier } = responses;
@@ -94,14 +94,14 @@ function formatOf(value: unknown): Json {
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
 interface ToolOptions {
-  /** The client is Codex, whose web search is dropped: it offers the tool with every request. */
+  /** Whether the client is Codex. It offers web search with every request, so the tool is dropped. */
   isCodex: boolean;
   leaveOut: LeaveOut;
 }
 
 /**
- * Translates `tools`, `tool_choice` and `parallel_tool_calls`. All tools are sent, deferred ones too. One that is listed
- * again is sent as it was last.
+ * Translates `tools`, `tool_choice` and `parallel_tool_calls`. All tools are sent, including deferred ones. If a tool
+ * is listed twice, the last definition is sent.
  */
 function toolFields(responses: Json, options: ToolOptions): Json {
   const all = toolLists(responses).flatMap(({ tools: list, at }) =>
@@ -114,7 +114,7 @@ function toolFields(responses: Json, options: ToolOptions): Json {
   return definedFields({
     tools: allowed.map(({ tool }) => tool),
     tool_choice: choice,
-    // True is the default, and some providers don't have the field.
+    // True is the default, and some providers lack the field.
     parallel_tool_calls: responses.parallel_tool_calls === false ? false : undefined,
   });
 }
@@ -149,8 +149,8 @@ function chatTools(tool: Json, at: string, options: ToolOptions, namespace: unkn
 }
 
 /**
- * A search among deferred tools, whoever runs it: those that the request lists are sent without one, and others can't be
- * found. And the web search that Codex always offers.
+ * Whether a tool can be dropped. Tool search is needless, because all listed tools are sent and others can't be found.
+ * Codex offers web search with every request.
  */
 function isNotNeeded({ type }: Json, { isCodex }: ToolOptions): boolean {
   return type === 'tool_search' || (isCodex && type === 'web_search');
@@ -180,7 +180,7 @@ function chatTool(name: string, fields: Json): ChatTool {
   return { name, tool: { type: 'function', function: definedFields({ name, ...fields }) } };
 }
 
-/** A chat completion can't enforce a grammar, so the description tells the model about it. */
+/** A chat completion can't enforce a grammar, so the description states it. */
 function grammarOf(value: unknown, at: string): Json {
   if (isEmpty(value)) return {};
   const { type, syntax, definition } = objectAt(value, at);
@@ -189,7 +189,7 @@ function grammarOf(value: unknown, at: string): Json {
   return { description: `A text of this grammar (${asText(syntax)}):\n${asText(definition)}` };
 }
 
-/** The tool choice, and the names of the allowed tools unless all are allowed. */
+/** The tool choice, and the names of the allowed tools; `only` is undefined if all are allowed. */
 function toolChoice(value: unknown): { choice?: unknown; only?: ReadonlySet<string> } {
   if (isEmpty(value)) return {};
   if (value === 'auto' || value === 'none' || value === 'required') return { choice: value };

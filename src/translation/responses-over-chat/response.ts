@@ -3,9 +3,9 @@ import { countIn, type Json } from '../json.ts';
 import type { NamedTool } from './tool-names.ts';
 
 export interface ResponseOptions {
-  /** The client's request, which the response repeats in part. */
+  /** The client's request. The response repeats some of its fields. */
   request: Json;
-  /** The model as the client named it. */
+  /** The model name in the client's request. */
   model: string;
   tools: ReadonlyMap<string, NamedTool>;
   newId: (prefix: string) => string;
@@ -45,7 +45,7 @@ export function emptyResponse(id: string, created: unknown, model: unknown, opti
   };
 }
 
-/** The status of a response by the finish reason of a chat completion. */
+/** The status of a response, from a chat completion's finish reason. */
 export function endingOf(finishReason: unknown): Pick<Json, 'status' | 'incomplete_details'> {
   switch (finishReason) {
     case 'length':

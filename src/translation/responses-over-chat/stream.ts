@@ -16,7 +16,7 @@ import { emptyResponse, endingOf, type ResponseOptions, responseUsage } from './
 
 export type ResponseEvent = { type: string; [field: string]: unknown };
 
-/** The item that text deltas are added to. */
+/** The item that receives text deltas. */
 interface TextItem {
   kind: 'text' | 'refusal' | 'reasoning';
   id: string;
@@ -34,7 +34,7 @@ interface OpenCall {
   key: unknown;
 }
 
-/** The kind of text in the names of its events. */
+/** The text kind as it appears in event names. */
 const EVENT_NAMES = {
   text: 'output_text',
   refusal: 'refusal',
@@ -42,8 +42,8 @@ const EVENT_NAMES = {
 } as const;
 
 /**
- * One streamed response. Reasoning, text and refusals alternate in items of their own. Calls stay open until the end,
- * as the pieces of parallel calls may be interleaved.
+ * Translates one stream to response events. Reasoning, text and refusals alternate in separate items. Calls stay open
+ * until the end, because the deltas of parallel calls may be interleaved.
  */
 export class ResponseStream implements ChunkTranslator<ResponseEvent> {
   readonly #options: ResponseOptions;
@@ -203,7 +203,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
     if (args === '') return events;
     const { call, index } = openCall;
     call.args += args;
-    // A custom tool's input can't be read until its JSON is complete.
+    // A custom tool's input can't be extracted until its JSON is complete.
     if (isCustom(call, this.#options)) return events;
     const fields = { output_index: index, item_id: call.id, delta: args };
     return [...events, this.#event('response.function_call_arguments.delta', fields)];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isObject } from '../../json/object.ts';
 import { asText, type Json, objectsIn } from '../json.ts';
 
-/** A tool by the name that the client uses. */
+/** A tool as the client names it. */
 export interface NamedTool {
   name: unknown;
   namespace?: unknown;
@@ -12,7 +12,7 @@ export interface NamedTool {
 
 const MAX_NAME = 64;
 
-/** The name in a chat completion, which has no namespaces: the namespace becomes a prefix. A long one ends in a hash. */
+/** The name in a chat completion, which has no namespaces: a prefix replaces them. Long names end in a hash. */
 export function flatName(name: unknown, namespace?: unknown): string {
   const hasNamespace = typeof namespace === 'string' && namespace !== '';
   const flat = hasNamespace
@@ -23,10 +23,10 @@ export function flatName(name: unknown, namespace?: unknown): string {
   return `${flat.slice(0, MAX_NAME - 9)}_${hash}`;
 }
 
-/** Types of items that bring tools into a conversation: https://developers.openai.com/api/docs/guides/tools-tool-search */
+/** Item types that add tools to a conversation: https://developers.openai.com/api/docs/guides/tools-tool-search */
 const TOOL_ITEMS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
 
-/** The lists of tools in a request: `tools`, which Codex omits for newer models, and those in items of the input. */
+/** A request's tool lists: `tools`, which Codex omits for newer models, and those in input items. */
 export function toolLists({ tools, input }: Json): { tools: unknown; at: string }[] {
   const items = Array.isArray(input) ? input : [];
   return [
@@ -37,7 +37,7 @@ export function toolLists({ tools, input }: Json): { tools: unknown; at: string 
   ];
 }
 
-/** The tools of a request by their names in the chat completion. */
+/** A request's tools by their names in the chat completion. */
 export function toolsByName(request: Json): ReadonlyMap<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   const add = (list: unknown, namespace?: unknown) => {
@@ -54,7 +54,7 @@ function namedTool({ name, type }: Json, namespace: unknown): NamedTool {
   return { name, ...(namespace === undefined ? {} : { namespace }), isCustom: type === 'custom' };
 }
 
-/** The input of a custom tool as the arguments of its function. */
+/** A custom tool's input as function arguments. */
 export function customArguments(input: unknown): string {
   return JSON.stringify({ input });
 }

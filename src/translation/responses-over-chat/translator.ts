@@ -16,13 +16,13 @@ import { emptyResponse, endingOf, type ResponseOptions, responseUsage } from './
 import { type ResponseEvent, ResponseStream } from './stream.ts';
 import { toolsByName } from './tool-names.ts';
 
-/** Translates chat completions for a client of responses. */
+/** Translates chat completions to responses. */
 export function translateForResponses(options: TranslationOptions): Translator {
   const { request, memory } = options;
   const responseOptions = { ...options, tools: toolsByName(request) };
   const stream = new ResponseStream(responseOptions);
 
-  /** Not needed for a client that has nothing stored, as it sends the items itself. */
+  /** Not needed with `store: false`: such a client sends the items itself. */
   function remember(items: readonly Json[]): void {
     if (request.store !== false) for (const item of items) memory.remember(item);
   }
@@ -88,7 +88,7 @@ function toolCallItem({ id, function: fn }: Json, status: ItemStatus, options: R
   return callItem({ ...call, args: argumentsIn(fn) || '{}' }, status, options);
 }
 
-/** An error in OpenAI's format. Most providers use it already. */
+/** An error body in OpenAI's format, which most providers use already. */
 function errorAnswer(body: Buffer): Buffer {
   const text = body.toString('utf8');
   const answer = parseObject(text);
