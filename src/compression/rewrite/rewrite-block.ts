@@ -9,22 +9,11 @@ import { frameDocuments } from '../transforms/documents/frame.ts';
 import { compressJson } from '../transforms/json/compress-json.ts';
 import { compressLog } from '../transforms/log/compress-log.ts';
 import type { Level, Scope, Transform } from '../transforms/scope.ts';
-import { foldBlobs } from '../transforms/text/blobs.ts';
-import { readHtml } from '../transforms/text/html.ts';
 import { groupListing } from '../transforms/text/listing.ts';
 import { lookUp } from '../transforms/text/look-up.ts';
 import { foldRepeats } from '../transforms/text/repeated-lines.ts';
-import { cleanTerminal } from '../transforms/text/terminal.ts';
 import { dropPassed } from '../transforms/text/test-runs.ts';
 import type { Trace } from './trace.ts';
-
-/** Transforms for all data, in order. */
-const VALUES: readonly Transform[] = [
-  { name: 'terminal', apply: cleanTerminal },
-  { name: 'html', apply: readHtml },
-  { name: 'base64', apply: foldBlobs },
-  { name: 'json', apply: compressJson },
-];
 
 /** Transforms for lines that are not code, in order. */
 const LINES: readonly Transform[] = [
@@ -37,7 +26,7 @@ const LINES: readonly Transform[] = [
 ];
 
 /** Transforms that only mark single places; the rest of the text stays data for the others. */
-const MARKS_FEW = new Set(['passed-tests', 'repeated-lines', 'base64']);
+const MARKS_FEW = new Set(['passed-tests', 'repeated-lines']);
 
 /** Rewrites a block by its kind, whatever message contains it. */
 export class BlockRewriter {
@@ -64,20 +53,20 @@ export class BlockRewriter {
   rewrite(block: Block): string {
     if (!isPaste(block, this.#scope.level) || isDiff(block.text)) return block.text;
     if (block.kind === 'code') return this.#foldCode(block.text, block);
-    const values = this.#run(VALUES, block.text);
-    if (values.done) return values.text;
-    const text = this.#unpad(values.text);
-    return text !== values.text || isSource(text) ? text : this.#run(LINES, text).text;
+    const values = this.#trace.note('json', block.text, compressJson(block.text, this.#scope));
+    if (isMarked(values)) return values;
+    const text = this.#unpad(values);
+    return text !== values || isSource(text) ? text : this.#rewriteLines(text);
   }
 
   /** Runs transforms until one has marked the text: later ones would take its marks for data. */
-  #run(transforms: readonly Transform[], text: string): { text: string; done: boolean } {
+  #rewriteLines(text: string): string {
     let current = text;
-    for (const { name, apply } of transforms) {
+    for (const { name, apply } of LINES) {
       current = this.#trace.note(name, current, apply(current, this.#scope));
-      if (isMarked(current) && !MARKS_FEW.has(name)) return { text: current, done: true };
+      if (isMarked(current) && !MARKS_FEW.has(name)) return current;
     }
-    return { text: current, done: false };
+    return current;
   }
 
   #foldCode(text: string, file: SourceFile): string {
