@@ -4,9 +4,7 @@ import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } f
 import { originOf } from '../prompt/origin.ts';
 import { type Question, readQuestion } from '../prompt/question.ts';
 import { writtenArgumentsIn } from '../prompt/written-arguments.ts';
-import { Boilerplate } from '../repeats/boilerplate.ts';
 import { History } from '../repeats/history.ts';
-import { endsWithPrompt } from '../repeats/shell-prompts.ts';
 import { Rewriter } from '../rewrite/rewrite.ts';
 import { frameChat, restoreChat } from '../transforms/chat/chat.ts';
 import { withoutTurns } from '../transforms/chat/transcript.ts';
@@ -55,10 +53,6 @@ export interface Past {
   tokens: number;
   question: Question | undefined;
   calls: Map<string, ToolCall>;
-  /** The roles whose last message was a single text that ended with a shell prompt. */
-  atPrompt: Set<string>;
-  /** First and last lines of earlier tool output. */
-  boilerplate: Boilerplate;
   legends: Legends;
   history: History;
 }
@@ -69,8 +63,6 @@ export function newPast(history = new History()): Past {
     tokens: 0,
     question: undefined,
     calls: new Map(),
-    atPrompt: new Set(),
-    boilerplate: new Boilerplate(),
     legends: new Legends(),
     history,
   };
@@ -95,7 +87,7 @@ export function compress(messages: readonly Message[], options: CompressOptions)
 export function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
   if (level === 'off') return message;
   const output = tryToCompress(message, past, level, report);
-  rememberSent(message, output, past);
+  past.legends.add(textsOf(output));
   return output;
 }
 
@@ -106,15 +98,13 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     report.tokensBefore = before;
     report.tokensAfter = before;
     past.tokens += before;
-    const followsPrompt = past.atPrompt.has(roleOf(message));
     remember(message, texts, past);
     const origin = originOf(message, past.calls);
     if (!origin) {
       if (before > 0) report.left = 'own_words';
       return message;
     }
-    const { question, boilerplate } = past;
-    const rewriter = new Rewriter(origin, { level, question, followsPrompt, boilerplate }, past.history);
+    const rewriter = new Rewriter(origin, { level, question: past.question }, past.history);
     // Short prompts are only recorded: a later message may refer to them.
     const changed = mapTexts(message, (text) => {
       const output = rewriter.rewrite(text);
@@ -140,7 +130,7 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
 
 /** Records the state that later messages depend on. */
 function remember(message: Message, texts: readonly string[], past: Past): void {
-  rememberAround(message, texts, past);
+  rememberCalls(message, past);
   for (const { text, source } of writtenArgumentsIn(message))
     past.history.add(text, source, text, { exact: true, inPlace: true });
   if (roleOf(message) !== 'user') return;
@@ -151,23 +141,9 @@ function remember(message: Message, texts: readonly string[], past: Past): void 
   past.question = goesOn ? readQuestion(`${past.question?.text}\n${question.text}`) : question;
 }
 
-/** Records the state, besides the question, that follows from the message alone. */
-export function rememberAround(message: Message, texts: readonly string[], past: Past): void {
+/** Records the tool calls of a message, whose results come later. */
+export function rememberCalls(message: Message, past: Past): void {
   for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
-  const [text] = texts;
-  if (text !== undefined && texts.length === 1 && endsWithPrompt(text)) past.atPrompt.add(roleOf(message));
-  else past.atPrompt.delete(roleOf(message));
-}
-
-/** Records the output that later messages can refer to. */
-export function rememberSent(message: Message, output: Message, past: Past): void {
-  const sentText = textsOf(output);
-  past.legends.add(sentText);
-  const role = roleOf(message);
-  if (role !== 'tool' && role !== 'function' && role !== 'user') return;
-  textsOf(message).forEach((text, i) => {
-    if (role !== 'user' || endsWithPrompt(text)) past.boilerplate.add(sentText[i] ?? '');
-  });
 }
 
 /** Lines around a paste or in its place: fences, tags, file names as headings, marks. */

@@ -8,8 +8,7 @@ import {
   type MessageReport,
   newPast,
   type Past,
-  rememberAround,
-  rememberSent,
+  rememberCalls,
 } from './compress.ts';
 
 /** A compressed message and the state after it. */
@@ -50,8 +49,8 @@ export class Conversation {
     this.#past = newPast(this.#history);
     for (const step of prefix) {
       for (const addition of step.additions) this.#history.add(...addition);
-      rememberAround(step.message, textsOf(step.message), this.#past);
-      rememberSent(step.message, step.output, this.#past);
+      rememberCalls(step.message, this.#past);
+      this.#past.legends.add(textsOf(step.output));
       this.#push(step);
     }
     const last = prefix.at(-1);

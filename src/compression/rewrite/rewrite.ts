@@ -2,10 +2,8 @@ import { splitBlocks } from '../blocks/blocks.ts';
 import { isMarked, splitAtKeeps } from '../prompt/marks.ts';
 import { type Origin, quotedStart } from '../prompt/origin.ts';
 import { keysNamedBy } from '../prompt/question.ts';
-import type { Boilerplate, Cut } from '../repeats/boilerplate.ts';
 import { History } from '../repeats/history.ts';
 import { referToAnswer, referToEarlier } from '../repeats/references.ts';
-import { endsWithPrompt } from '../repeats/shell-prompts.ts';
 import { frameChat, shortenChat } from '../transforms/chat/chat.ts';
 import { dropFiller } from '../transforms/chat/filler.ts';
 import { thinTranscript } from '../transforms/chat/transcript.ts';
@@ -19,15 +17,6 @@ import { Trace } from './trace.ts';
 
 /** A reference may take at most this share of the length of its text. */
 const REFERENCE_WORTH = 0.8;
-/** A first line in columns, as nobody writes by hand. */
-const COLUMNS = /^.*\S {3,}\S/;
-
-export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
-  /** The last message of the same role ended with a shell prompt. */
-  followsPrompt: boolean;
-  /** First and last lines of earlier tool output. */
-  boilerplate: Boilerplate;
-}
 
 interface Outcome {
   text: string;
@@ -42,8 +31,6 @@ export class Rewriter {
   readonly #origin: Origin;
   readonly #scope: Scope;
   readonly #history: History;
-  readonly #followsPrompt: boolean;
-  readonly #boilerplate: Boilerplate;
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
   readonly #outcomes: Outcome[] = [];
@@ -51,10 +38,7 @@ export class Rewriter {
   readonly #pasted = new History();
   #remembered = 0;
 
-  constructor(origin: Origin, options: RewriteOptions, history: History) {
-    const { level, question, followsPrompt, boilerplate } = options;
-    this.#followsPrompt = followsPrompt;
-    this.#boilerplate = boilerplate;
+  constructor(origin: Origin, { level, question }: Pick<Scope, 'level' | 'question'>, history: History) {
     this.#origin = origin;
     this.#history = history;
     this.#scope = {
@@ -81,43 +65,7 @@ export class Rewriter {
     if (pieces.length > 1) {
       return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
     }
-    return this.#isPrinted(text) ? this.#rewritePrinted(text) : this.#rewritePiece(text);
-  }
-
-  /** Whether a tool or a shell printed the text. A user message is shell output only where a shell prompt ends it. */
-  #isPrinted(text: string): boolean {
-    const { role, path } = this.#origin;
-    if (role === 'tool') return path === undefined;
-    return role === 'user' && this.#followsPrompt && endsWithPrompt(text);
-  }
-
-  /** Replaces boilerplate around tool or shell output. */
-  #rewritePrinted(text: string): string {
-    if (/^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
-    // A user may comment on shell output above it. Lines in columns are output, not a comment.
-    const mayBeComment = this.#origin.role === 'user' && !COLUMNS.test(text);
-    const cut = this.#boilerplate.cut(text, mayBeComment ? 'after' : 'around');
-    const { head, from, end, tail } = cut;
-    if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
-    this.#trace.used.add('boilerplate');
-    const count = this.#outcomes.length;
-    const body = end > from ? this.#rewritePiece(text.slice(from, end)) : '';
-    // Line numbers in later references count the lines behind the marks.
-    const [first] = this.#outcomes.slice(count);
-    if (first && text.startsWith(first.text, from)) first.text = text.slice(0, from) + first.text;
-    const last = this.#outcomes.slice(count).at(-1);
-    if (last && text.slice(0, end).endsWith(last.text)) last.text += text.slice(end);
-    return head + body + tail;
-  }
-
-  /** Whether a reference to an earlier text is at least as short as cutting the boilerplate. */
-  #isLikeEarlier(text: string, { head, from, end, tail }: Cut): boolean {
-    const { source } = this.#origin;
-    const whole = this.#worthIt(referToEarlier(text, source, this.#history), text);
-    if (whole === undefined) return false;
-    const body = text.slice(from, end);
-    const reference = this.#worthIt(referToEarlier(body, source, this.#history), body);
-    return whole.length <= head.length + (reference ?? body).length + tail.length;
+    return this.#rewritePiece(text);
   }
 
   /** Adds the message's texts to the history; `kept`: the rewritten message is sent. */
