@@ -10,7 +10,6 @@ import { frameChat, restoreChat } from '../transforms/chat/chat.ts';
 import { withoutTurns } from '../transforms/chat/transcript.ts';
 import { findDocuments } from '../transforms/documents/documents.ts';
 import type { Level } from '../transforms/scope.ts';
-import { Legends } from './legends.ts';
 
 export type { Message } from '../prompt/message.ts';
 export type { Level } from '../transforms/scope.ts';
@@ -53,7 +52,6 @@ export interface Past {
   tokens: number;
   question: Question | undefined;
   calls: Map<string, ToolCall>;
-  legends: Legends;
   history: History;
 }
 
@@ -63,7 +61,6 @@ export function newPast(history = new History()): Past {
     tokens: 0,
     question: undefined,
     calls: new Map(),
-    legends: new Legends(),
     history,
   };
 }
@@ -86,9 +83,7 @@ export function compress(messages: readonly Message[], options: CompressOptions)
 /** Compresses the next message of a conversation, adds it to the past, and fills in its report. */
 export function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
   if (level === 'off') return message;
-  const output = tryToCompress(message, past, level, report);
-  past.legends.add(textsOf(output));
-  return output;
+  return tryToCompress(message, past, level, report);
 }
 
 function tryToCompress(message: Message, past: Past, level: Level, report: MessageReport): Message {
@@ -106,10 +101,7 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     }
     const rewriter = new Rewriter(origin, { level, question: past.question }, past.history);
     // Short prompts are only recorded: a later message may refer to them.
-    const changed = mapTexts(message, (text) => {
-      const output = rewriter.rewrite(text);
-      return output === text ? text : past.legends.shorten(output);
-    });
+    const changed = mapTexts(message, (text) => rewriter.rewrite(text));
     const after = changed === message ? before : sumTokens(textsOf(changed));
     const wins = past.tokens >= MIN_TOKENS && after <= before * NET_WIN;
     rewriter.commit(wins);

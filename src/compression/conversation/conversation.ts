@@ -50,7 +50,6 @@ export class Conversation {
     for (const step of prefix) {
       for (const addition of step.additions) this.#history.add(...addition);
       rememberCalls(step.message, this.#past);
-      this.#past.legends.add(textsOf(step.output));
       this.#push(step);
     }
     const last = prefix.at(-1);
