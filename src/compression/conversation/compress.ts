@@ -83,10 +83,6 @@ export function compress(messages: readonly Message[], options: CompressOptions)
 /** Compresses the next message of a conversation, adds it to the past, and fills in its report. */
 export function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
   if (level === 'off') return message;
-  return tryToCompress(message, past, level, report);
-}
-
-function tryToCompress(message: Message, past: Past, level: Level, report: MessageReport): Message {
   try {
     const texts = textsOf(message);
     const before = sumTokens(texts);
@@ -124,7 +120,7 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
 function remember(message: Message, texts: readonly string[], past: Past): void {
   rememberCalls(message, past);
   for (const { text, source } of writtenArgumentsIn(message))
-    past.history.add(text, source, text, { exact: true, inPlace: true });
+    past.history.add(text, source, { exact: true, inPlace: true });
   if (roleOf(message) !== 'user') return;
   const question = readQuestion(texts.map(ownWords).join('\n'));
   if (!question) return;

@@ -5,28 +5,12 @@ const LOOKS_LIKE_JSON = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|fa
 /** Text that is unambiguous between commas and brackets; `#1` would be a tag. */
 const BARE = /^(?!#\d)[^\s"()[\]{},][^"(),\n\r\\]*$/;
 
-/** The same, without any brackets inside. */
-const BARE_ITEM = /^(?!#\d)[^\s"()[\]{},][^"()[\]{},\n\r\\]*$/;
-const BARE_KEY = /^"[A-Za-z_]\w*"$/;
-
 /** A value of a record without needless quotes; `isText`: all values of its column are strings. */
 export function withoutQuotes(value: string, isText: boolean): string {
   if (value[0] !== '"') return value;
   const text = value.slice(1, -1);
   if (!BARE.test(text) || text.endsWith(' ')) return value;
   return isText || !LOOKS_LIKE_JSON.test(text) ? text : value;
-}
-
-/** A value of a list or an object without needless quotes. */
-export function withoutItemQuotes(value: string): string {
-  if (value[0] !== '"') return value;
-  const text = value.slice(1, -1);
-  return BARE_ITEM.test(text) && !text.endsWith(' ') && !LOOKS_LIKE_JSON.test(text) ? text : value;
-}
-
-/** A key, without quotes if it is a plain identifier. */
-export function withoutKeyQuotes(key: string): string {
-  return BARE_KEY.test(key) ? key.slice(1, -1) : key;
 }
 
 /** Whether all values are strings and some look like numbers, which the head must state. */

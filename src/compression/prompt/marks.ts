@@ -4,9 +4,6 @@
  */
 export const MARK = '[gw';
 
-/** Starts a reference to an earlier text. */
-export const REFERENCE = '[gw: ';
-
 /** A user's mark around text that must stay: from one mark to the next, or to the end. */
 const KEEP = /<!--\s*\/?gw:keep\s*-->/g;
 

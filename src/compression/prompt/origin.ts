@@ -5,14 +5,12 @@ export interface Origin {
   role: 'system' | 'user' | 'assistant' | 'tool';
   /** How a later message refers to it, such as by the tool call that it answers. */
   source: string;
-  /** The tool that printed it. */
-  tool?: string;
   /** The path of the file that was read. Its lines may be edited next. */
   path?: string;
 }
 
 const MAX_ARGS = 100;
-/** An answer or a block is named by this many of its first characters. */
+/** An answer is named by this many of its first characters. */
 const MAX_NAME = 40;
 /** Extensions of files that contain records rather than source: read, not edited. */
 const DATA_FILE = /\.(?:log|out|err|txt|csv|tsv|jsonl|ndjson)(?:\.\d+)?$/i;
@@ -36,18 +34,13 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   const path = pathOf(call.args);
   const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
   const source = `the result of ${call.name} ${args}`;
-  return { role: 'tool', source, tool: call.name, ...(isFile ? { path } : {}) };
+  return { role: 'tool', source, ...(isFile ? { path } : {}) };
 }
 
 /** Names an answer by its first words. */
 function nameOf(message: Message): string {
-  return `the answer ${quotedStart(textsOf(message)[0] ?? '')}`;
-}
-
-/** The start of a text in quotes, as its name. */
-export function quotedStart(text: string): string {
-  const start = startOf(text.trimStart(), MAX_NAME);
-  return `"${start.split('\n', 1)[0]?.trimEnd()}…"`;
+  const start = startOf((textsOf(message)[0] ?? '').trimStart(), MAX_NAME);
+  return `the answer "${start.split('\n', 1)[0]?.trimEnd()}…"`;
 }
 
 /** The first characters of a text, without splitting a surrogate pair. */

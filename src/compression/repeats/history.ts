@@ -1,14 +1,8 @@
-import { type Json, JsonObject, readWhole } from '../json/read.ts';
-import { type JsonTemplate, outlineOf, startsWithKeysOf } from '../json/template.ts';
-import { REFERENCE } from '../prompt/marks.ts';
-
 /** An earlier text of the conversation that can be referred to. */
 export interface Earlier {
   text: string;
   /** Its name in references. */
   name: string;
-  /** The text as it was sent. */
-  output: string;
   /** Nothing of it was left out. */
   exact: boolean;
   /** A user wrote or pasted it. */
@@ -21,8 +15,6 @@ export interface Fate {
   exact: boolean;
   /** Each line has its line in the output, so lines can be referred to by number. */
   inPlace: boolean;
-  /** The tool that printed it. */
-  tool?: string | undefined;
   byUser?: boolean;
 }
 
@@ -37,24 +29,17 @@ export class History {
   readonly #byText = new Map<string, Earlier>();
   readonly #byLine = new Map<string, Earlier[]>();
   readonly #lastOf = new Map<string, Earlier>();
-  readonly #templates = new Map<string, JsonTemplate[]>();
-  readonly #tools = new Set<string>();
   readonly #counts = new Map<string, number>();
 
-  add(text: string, source: string, output: string, { exact, inPlace, tool, byUser = false }: Fate): void {
-    const isFirst = tool !== undefined && !this.#tools.has(tool);
-    if (tool !== undefined) this.#tools.add(tool);
+  add(text: string, source: string, { exact, inPlace, byUser = false }: Fate): void {
     if (text.length < MIN_LENGTH) return;
     const count = (this.#counts.get(source) ?? 0) + 1;
     this.#counts.set(source, count);
     if (this.#byText.has(text)) return;
     const name = count === 1 ? source : `${source} (no. ${count})`;
-    const earlier: Earlier = { text, name, output, exact, byUser };
+    const earlier: Earlier = { text, name, exact, byUser };
     this.#byText.set(text, earlier);
-    if (exact) {
-      this.#lastOf.set(source, earlier);
-      this.#addJson(earlier, isFirst ? `the first ${tool}` : name);
-    }
+    if (exact) this.#lastOf.set(source, earlier);
     if (!inPlace) return;
     for (const line of new Set(text.split('\n').map(keyOfLine))) {
       if (line.length < MIN_LINE) continue;
@@ -64,33 +49,13 @@ export class History {
     }
   }
 
-  #addJson(earlier: Earlier, name: string): void {
-    const value = /^\s*[[{]/.test(earlier.text) ? readWhole(earlier.text) : undefined;
-    const outline = value === undefined ? undefined : outlineOf(value);
-    if (value === undefined || outline === undefined) return;
-    const identity = identityOf(value);
-    if (identity !== undefined) this.#lastOf.set(identity, earlier);
-    // A value that was sent with its keys is a template for later ones.
-    if (earlier.output.startsWith(REFERENCE) || this.templateOf(value)) return;
-    const templates = this.#templates.get(outline) ?? [];
-    if (templates.length < MAX_HOLDERS) this.#templates.set(outline, [...templates, { value, name }]);
-  }
-
-  /** An earlier JSON value whose keys this one starts with. */
-  templateOf(value: Json): JsonTemplate | undefined {
-    const templates = this.#templates.get(outlineOf(value) ?? '') ?? [];
-    if (!(value instanceof JsonObject)) return templates[0];
-    return templates.find((model) => startsWithKeysOf(value, model.value));
-  }
-
   same(text: string): Earlier | undefined {
     return this.#byText.get(text);
   }
 
-  /** The last complete text from this source, or else the last JSON value with the same identity. */
-  lastOf(source: string, value?: Json): Earlier | undefined {
-    const identity = value === undefined ? undefined : identityOf(value);
-    return this.#lastOf.get(source) ?? (identity === undefined ? undefined : this.#lastOf.get(identity));
+  /** The last complete text from this source. */
+  lastOf(source: string): Earlier | undefined {
+    return this.#lastOf.get(source);
   }
 
   /** The in-place text that shares most with these lines, more than a quarter; `notByUser` skips user texts. */
@@ -114,14 +79,6 @@ export class History {
     }
     return best;
   }
-}
-
-/** Identifies a JSON object among those with the same keys: by its first value, if that is an id or a name. */
-function identityOf(value: Json): string | undefined {
-  if (!(value instanceof JsonObject)) return undefined;
-  const [first] = value.values;
-  const isName = typeof first === 'string' && /^(?:"[^"]{2,}"|\d{2,})$/.test(first);
-  return isName ? `${outlineOf(value)}\n${first}` : undefined;
 }
 
 /** A line without the line number of a file viewer, which changes with every insertion above. */

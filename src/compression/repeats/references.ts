@@ -18,7 +18,7 @@ export function referToEarlier(text: string, source: string, history: History): 
 
 function referByJson(text: string, source: string, history: History): string | undefined {
   const value = /^\s*[[{]/.test(text) ? readWhole(text) : undefined;
-  const earlier = value && history.lastOf(source, value);
+  const earlier = value && history.lastOf(source);
   const before = earlier && readWhole(earlier.text);
   const changes = value && before && diffJson(before, value);
   if (!earlier || !changes) return undefined;

@@ -1,8 +1,8 @@
 import { splitBlocks } from '../blocks/blocks.ts';
 import { isMarked, splitAtKeeps } from '../prompt/marks.ts';
-import { type Origin, quotedStart } from '../prompt/origin.ts';
+import type { Origin } from '../prompt/origin.ts';
 import { keysNamedBy } from '../prompt/question.ts';
-import { History } from '../repeats/history.ts';
+import type { History } from '../repeats/history.ts';
 import { referToAnswer, referToEarlier } from '../repeats/references.ts';
 import { frameChat, shortenChat } from '../transforms/chat/chat.ts';
 import { dropFiller } from '../transforms/chat/filler.ts';
@@ -20,7 +20,6 @@ const REFERENCE_WORTH = 0.8;
 
 interface Outcome {
   text: string;
-  output: string;
   exact: boolean;
   /** Each line has its line in the output. */
   inPlace: boolean;
@@ -34,9 +33,6 @@ export class Rewriter {
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
   readonly #outcomes: Outcome[] = [];
-  /** What this message has pasted so far: it may show a whole session that repeats one file. */
-  readonly #pasted = new History();
-  #remembered = 0;
 
   constructor(origin: Origin, { level, question }: Pick<Scope, 'level' | 'question'>, history: History) {
     this.#origin = origin;
@@ -46,7 +42,6 @@ export class Rewriter {
       question,
       fromTool: origin.role === 'tool',
       keepKey: keysNamedBy(question),
-      templateOf: (value) => history.templateOf(value),
       leaveOut: () => {
         this.#trace.exact = false;
       },
@@ -70,11 +65,10 @@ export class Rewriter {
 
   /** Adds the message's texts to the history; `kept`: the rewritten message is sent. */
   commit(kept: boolean): void {
-    for (const { text, output, exact, inPlace } of this.#outcomes) {
-      this.#history.add(text, this.#origin.source, kept ? output : text, {
+    for (const { text, exact, inPlace } of this.#outcomes) {
+      this.#history.add(text, this.#origin.source, {
         exact: exact || !kept,
         inPlace: inPlace || !kept,
-        tool: this.#origin.tool,
         byUser: this.#origin.role === 'user',
       });
     }
@@ -98,7 +92,7 @@ export class Rewriter {
   /** Answers are remembered because users paste them back. They get no marks: the model would imitate them. */
   #rewriteAnswer(text: string): string {
     const output = this.#scope.level === 'balanced' ? this.#note('filler', text, dropFiller(text)) : text;
-    this.#outcomes.push({ text, output, exact: output === text, inPlace: output === text });
+    this.#outcomes.push({ text, exact: output === text, inPlace: output === text });
     return output;
   }
 
@@ -141,21 +135,11 @@ export class Rewriter {
   }
 
   #referOr(text: string, otherwise: () => string): string {
-    const { role, source } = this.#origin;
-    const reference =
-      this.#worthIt(referToEarlier(text, source, this.#history), text) ??
-      (role === 'user' ? this.#worthIt(referToEarlier(text, source, this.#pastedSoFar()), text) : undefined);
+    const reference = this.#worthIt(referToEarlier(text, this.#origin.source, this.#history), text);
     this.#trace.begin();
     const output = reference === undefined ? otherwise() : this.#note('repeated', text, reference);
-    this.#outcomes.push({ text, output, exact: this.#trace.exact, inPlace: this.#trace.inPlace });
+    this.#outcomes.push({ text, exact: this.#trace.exact, inPlace: this.#trace.inPlace });
     return output;
-  }
-
-  #pastedSoFar(): History {
-    for (const { text, output, ...fate } of this.#outcomes.slice(this.#remembered))
-      this.#pasted.add(text, `the block ${quotedStart(text)} of this message`, output, fate);
-    this.#remembered = this.#outcomes.length;
-    return this.#pasted;
   }
 
   #worthIt(reference: string | undefined, text: string): string | undefined {

@@ -1,5 +1,3 @@
-import type { Json } from '../json/read.ts';
-import type { JsonTemplate } from '../json/template.ts';
 import type { Question } from '../prompt/question.ts';
 
 export type Level = 'off' | 'safe' | 'balanced';
@@ -12,8 +10,6 @@ export interface Scope {
   fromTool: boolean;
   /** Whether the question names this JSON key (passed with its quotes), so that its values stay whole. */
   keepKey: (key: string) => boolean;
-  /** An earlier JSON value of the conversation that was sent with the same keys. */
-  templateOf: (value: Json) => JsonTemplate | undefined;
   /** Called by a transform that drops something, so that no later message refers to the text as complete. */
   leaveOut: () => void;
 }

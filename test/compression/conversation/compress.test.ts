@@ -57,35 +57,6 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(compress(messages, { level }).messages).toEqual(messages);
   });
 
-  it('writes like answers of a tool without the keys that the first one shows', () => {
-    const booking = (id: string, seat: number) =>
-      JSON.stringify({
-        booking_id: id,
-        user_id: 'ann_lee_1',
-        legs: Array.from({ length: 3 }, (_, i) => ({
-          from: 'OSL',
-          to: 'BGO',
-          number: `SK${i}`,
-          price: 90 + i,
-        })),
-        passengers: [{ first_name: 'Ann', last_name: 'Lee', seat }],
-        insurance: 'yes',
-        created_at: '2024-05-07T19:17:06',
-      });
-    const messages = [
-      { role: 'user', content: `Show my bookings.${' Please.'.repeat(200)}` },
-      ...['A1', 'B2', 'C3'].flatMap((id, i) => [call(id, 'get_booking', { id }), result(id, booking(id, i))]),
-    ];
-    const out = compress(messages, { level }).messages;
-    expect(out[2]).toBe(messages[2]);
-    expect(out[4]?.content).toMatch(
-      /^\[gw json: \(values\) keyed as the first get_booking\]\n\(B2,ann_lee_1,/,
-    );
-    expect(out[6]?.content).toMatch(/^\[gw json: as before\]\n\(C3,ann_lee_1,/);
-    expect(compress(out, { level }).messages).toEqual(out);
-    expect(compress(messages.slice(0, 5), { level }).messages).toEqual(out.slice(0, 5));
-  });
-
   it('keeps unknown fields, parts that are not text, and the words around a paste', () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const message = {

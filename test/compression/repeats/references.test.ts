@@ -24,7 +24,7 @@ const edit = fc.record({ at: fc.nat(60), remove: fc.nat(3), insert: fc.array(som
 
 function historyOf(text: string): History {
   const history = new History();
-  history.add(text, 'the result of read_file {}', text, { exact: true, inPlace: true });
+  history.add(text, 'the result of read_file {}', { exact: true, inPlace: true });
   return history;
 }
 
@@ -79,7 +79,7 @@ describe('referToEarlier()', () => {
       `## Step ${i}\n\nYou install the package number ${i * 7} first of all.\n\n- It listens on port ${4000 + i}.\n`;
     const answer = Array.from({ length: 12 }, (_, i) => part(i)).join('\n');
     const history = new History();
-    history.add(answer, 'the answer "x…"', answer, { exact: true, inPlace: true });
+    history.add(answer, 'the answer "x…"', { exact: true, inPlace: true });
     const question = `You wrote:\n${answer}\nIs step 7 right?`;
     const reference = referToAnswer(question, history) ?? '';
     expect(reference.length).toBeLessThan(400);
@@ -97,7 +97,7 @@ describe('referToEarlier()', () => {
       '\n',
     );
     const history = new History();
-    history.add(words, 'the block', words, { exact: true, inPlace: true, byUser: true });
+    history.add(words, 'the block', { exact: true, inPlace: true, byUser: true });
     expect(referToAnswer(`${words}\nPlease.`, history)).toBeUndefined();
   });
 
@@ -108,7 +108,7 @@ describe('referToEarlier()', () => {
       address: 'x'.repeat(20),
     }));
     const history = new History();
-    history.add(JSON.stringify(rows, null, 2), 'poll', 'whatever', { exact: true, inPlace: false });
+    history.add(JSON.stringify(rows, null, 2), 'poll', { exact: true, inPlace: false });
     const after = JSON.stringify(
       rows.map((row, i) => (i === 7 ? { ...row, status: 'held' } : row)),
       null,
@@ -138,7 +138,7 @@ describe('diffJson()', () => {
   });
 });
 
-it('the answer to a change refers to the thing as it was read, new fields and longer lists included', () => {
+it('a second read refers to the first, new fields and longer lists included', () => {
   const booking = {
     id: 'NM1VX1',
     user: 'ann_lee',
@@ -154,9 +154,9 @@ it('the answer to a change refers to the thing as it was read, new fields and lo
   const history = new History();
   const fate = { exact: true, inPlace: true };
   const text = JSON.stringify({ ...booking, note: 'y'.repeat(100) });
-  history.add(text, 'the result of read {"id":"NM1VX1"}', text, fate);
+  history.add(text, 'the result of read {"id":"NM1VX1"}', fate);
   const after = JSON.stringify({ ...booking, note: 'y'.repeat(100), ...changed });
-  expect(referToEarlier(after, 'the result of cancel {"id":"NM1VX1"}', history)?.split('\n')).toEqual([
+  expect(referToEarlier(after, 'the result of read {"id":"NM1VX1"}', history)?.split('\n')).toEqual([
     '[gw: the same as the result of read {"id":"NM1VX1"} above but for]',
     '."seats"[0]."row": 14 -> 15',
     '."paid": -> [1,-1]',
@@ -234,32 +234,4 @@ it('no name of what is referred to ends with half a character', () => {
     expect(out[3]).toContain('[gw: the same as the result of sh');
     expect(out.join('')).not.toMatch(/\p{Surrogate}/u);
   }
-});
-
-describe('a message that shows a whole session', () => {
-  const view = (from: number, edit = '') =>
-    Array.from(
-      { length: 40 },
-      (_, i) => `${from + i}:    value_${from + i} = compute(${(from + i) * 7})${i === 9 ? edit : ''}`,
-    );
-  const content = [
-    'Here is how it is done.',
-    '[File: src/values.py (900 lines)]',
-    ...view(100),
-    '',
-    'Now I mend line 109, as the issue says.',
-    '[File: src/values.py (900 lines)]',
-    ...view(100, ' + 1'),
-    '',
-    'Do it so, too.',
-  ].join('\n');
-
-  it.each(['safe', 'balanced'] as const)('says a file once that it shows again, at level %s', (level) => {
-    const [message] = compress([{ role: 'user', content }], { level }).messages;
-    const out = String(message?.content);
-    expect(out).toContain('[gw: like the block "[File: src/values.py (900 lines)]…" of this message above;');
-    expect(out).toContain('109:    value_109 = compute(763) + 1');
-    expect(out.length).toBeLessThan(content.length * 0.65);
-    expect(compress([{ role: 'user', content: out }], { level }).messages[0]?.content).toBe(out);
-  });
 });

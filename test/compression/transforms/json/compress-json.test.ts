@@ -2,10 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeRecords } from '../../../../src/compression/json/encode.ts';
 import { type Json, readJson, writeJson } from '../../../../src/compression/json/read.ts';
-import { encodeByTemplate } from '../../../../src/compression/json/template.ts';
 import { canonical } from '../../canonical.ts';
 import { decodeRecords } from '../../decode/records.ts';
-import { decodeByTemplate } from '../../decode/template.ts';
 
 function read(text: string): Json {
   const found = readJson(text);
@@ -110,54 +108,6 @@ const value = fc.letrec((tie) => ({
       return rows.length % 2 === 0 ? made : Object.fromEntries(made.map((row) => [row.name, row]));
     }),
 })).any;
-
-describe('encodeByTemplate()', () => {
-  it('is read back as the same value by decodeByTemplate(), alone and after a template, for any value', {
-    timeout: 60_000,
-  }, () => {
-    fc.assert(
-      fc.property(value, value, fc.boolean(), (generated, other, alike) => {
-        const json = read(JSON.stringify(generated) ?? 'null');
-        expect(writeJson(decodeByTemplate(encodeByTemplate(json)))).toBe(writeJson(json));
-        // Half of the templates have the value's own form.
-        const template = read(JSON.stringify(alike ? [other, generated] : [generated, other]) ?? 'null');
-        const list = read(JSON.stringify([generated, other]) ?? 'null');
-        const encoded = encodeByTemplate(list, { value: template, name: 'x' });
-        expect(writeJson(decodeByTemplate(encoded, template))).toBe(writeJson(list));
-      }),
-      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
-    );
-  });
-
-  it('leaves out the keys that an earlier value or an object beside it has', () => {
-    const template = read('{"id":"a1","rows":[{"x":1,"y":2}],"note":"first"}');
-    const json = read(
-      '{"id":"b2","rows":[{"x":3,"y":4},{"x":5,"y":6}],"note":"second","more":{"k":1,"l":2}}',
-    );
-    const encoded = encodeByTemplate(json, { value: template, name: 'the first get' });
-    expect(encoded.split('\n')).toEqual([
-      '[gw json: (values) keyed as the first get]',
-      '(b2,[(3,4),(5,6)],second,"more":{k:1,l:2})',
-    ]);
-    expect(encodeByTemplate(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
-      '[gw json: (values) keyed as the last {} with as many]',
-      '[{x:3,y:4},{z:1},(5,6)]',
-    ]);
-  });
-
-  it('leaves out the quotes that nothing needs', () => {
-    const text =
-      '{"id":"A-17","at":"2024-05-05T23:00:15","zip":"10148","ok":"true","n":1.50,"not a name":"x","where":"Pine Lane, 9","end":"a]","tags":["new","B 2","",null,"{}"]}';
-    const encoded = encodeByTemplate(read(text));
-    expect(encoded.split('\n')).toEqual([
-      '[gw json: text without quotes]',
-      '{id:A-17,at:2024-05-05T23:00:15,zip:"10148",ok:"true",n:1.50,"not a name":x,where:"Pine Lane, 9",end:"a]",tags:[new,B 2,"",null,"{}"]}',
-    ]);
-    expect(writeJson(decodeByTemplate(encoded))).toBe(text);
-    for (const broken of ['{id:}', '{:x}', '[a', '{id:x'])
-      expect(() => decodeByTemplate(`[gw json: text without quotes]\n${broken}`)).toThrow();
-  });
-});
 
 describe('encodeRecords()', () => {
   it('is read back as the same value by decodeRecords(), for any value', { timeout: 60_000 }, () => {

@@ -10,7 +10,6 @@ const scope = (words = ''): Scope => ({
   question: readQuestion(words),
   fromTool: true,
   keepKey: () => false,
-  templateOf: () => undefined,
   leaveOut: () => {
     throw new Error('nothing may be left out');
   },
