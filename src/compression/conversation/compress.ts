@@ -3,7 +3,6 @@ import { estimateTokens } from '../prompt/estimate.ts';
 import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from '../prompt/message.ts';
 import { originOf } from '../prompt/origin.ts';
 import { type Question, readQuestion } from '../prompt/question.ts';
-import { writtenArgumentsIn } from '../prompt/written-arguments.ts';
 import { History } from '../repeats/history.ts';
 import { Rewriter } from '../rewrite/rewrite.ts';
 import { frameChat, restoreChat } from '../transforms/chat/chat.ts';
@@ -119,8 +118,6 @@ export function compressOne(message: Message, past: Past, level: Level, report: 
 /** Records the state that later messages depend on. */
 function remember(message: Message, texts: readonly string[], past: Past): void {
   rememberCalls(message, past);
-  for (const { text, source } of writtenArgumentsIn(message))
-    past.history.add(text, source, { exact: true, inPlace: true });
   if (roleOf(message) !== 'user') return;
   const question = readQuestion(texts.map(ownWords).join('\n'));
   if (!question) return;
