@@ -1,8 +1,7 @@
 import { type Determinant, determinantsOf, determinedBy } from './dependent-columns.ts';
 import { type Derived, derive, type KeysOfRecords } from './derived-columns.ts';
 import { type Json, JsonArray, JsonObject } from './read.ts';
-import { cellOf, type Shape, type Shapes } from './shapes.ts';
-import { areTextNumbers } from './text.ts';
+import type { Shape, Shapes } from './shapes.ts';
 
 /** How one field of a shape is written. The head states it once for all records. */
 export type Column =
@@ -15,8 +14,6 @@ export type Column =
 
 interface Plain {
   kind: 'plain';
-  /** All values are strings, though some look like numbers. */
-  isText: boolean;
   /** The field that determines this one, so that each pair of values is written once. */
   by: number | undefined;
 }
@@ -38,7 +35,7 @@ export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
   const determinants = determinantsOf(shape);
   return shape.keys.map((key, place) => {
     const column = columnAt(shape, place, { ...context, determinants });
-    return isPartial(column) && context.keepKey(key) ? plain(shape, place) : column;
+    return isPartial(column) && context.keepKey(key) ? { kind: 'plain', by: undefined } : column;
   });
 }
 
@@ -48,33 +45,20 @@ function isPartial(column: Column): boolean {
   return column.kind === 'plain' && column.by !== undefined;
 }
 
-function plain(shape: Shape, place: number, by?: number): Plain {
-  return { kind: 'plain', isText: areTextNumbers(valuesAt(shape, place)), by };
-}
-
-function valuesAt(shape: Shape, place: number): Json[] {
-  const values: Json[] = [];
-  for (const record of shape.records) {
-    const value = cellOf(record, shape.keys, place);
-    if (value !== undefined) values.push(value);
-  }
-  return values;
-}
-
 function columnAt(
   shape: Shape,
   place: number,
   { shapeOf, keys, determinants }: ColumnContext & { determinants: readonly Determinant[] },
 ): Column {
-  const values = valuesAt(shape, place);
+  const values = shape.records.map((record) => record.values[place] ?? 'null');
   const [first] = values;
-  if (typeof first === 'string' && values.length === shape.records.length) {
+  if (typeof first === 'string') {
     const derived = derive(shape, place, keys);
     if (derived) return derived;
     if (values.every((value) => value === first)) return { kind: 'constant', value: first };
   }
   const type = commonType(values, shapeOf);
-  return type ? { kind: 'typed', type } : plain(shape, place, determinedBy(shape, place, determinants));
+  return type ? { kind: 'typed', type } : { kind: 'plain', by: determinedBy(shape, place, determinants) };
 }
 
 function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | undefined {

@@ -1,5 +1,5 @@
 import type { Json } from './read.ts';
-import { cellOf, type Shape } from './shapes.ts';
+import type { Shape } from './shapes.ts';
 
 /** Values below this mean length, quotes included, are as cheap to repeat. */
 const MIN_LENGTH = 8;
@@ -66,7 +66,7 @@ function determines(others: readonly string[], values: readonly string[]): boole
 function stringsAt(shape: Shape, place: number): string[] | undefined {
   const values: string[] = [];
   for (const record of shape.records) {
-    const value: Json | undefined = cellOf(record, shape.keys, place);
+    const value: Json | undefined = record.values[place];
     if (typeof value !== 'string') return undefined;
     values.push(value);
   }

@@ -1,5 +1,5 @@
 import { type Json, JsonArray, JsonObject } from './read.ts';
-import { cellOf, type Shape, type Shapes } from './shapes.ts';
+import type { Shape, Shapes } from './shapes.ts';
 
 /** A field whose strings all contain another field's value, as links contain their row's id or address. */
 export interface Derived {
@@ -23,11 +23,11 @@ const JSON_WORD = /^"(?:true|false|null)"$/;
 /** How a field can be derived from an earlier one in all records, if it can. */
 export function derive(shape: Shape, place: number, keys: KeysOfRecords): Derived | undefined {
   const [first] = shape.records;
-  const value = first && textOf(cellOf(first, shape.keys, place));
+  const value = first && textOf(first.values[place]);
   if (!first || value === undefined || value.length < MIN_SOURCE || /[\\"]/.test(value)) return undefined;
-  const own = shape.records.every((record) => keys.get(record) === cellOf(record, shape.keys, place));
+  const own = shape.records.every((record) => keys.get(record) === record.values[place]);
   if (own) return { kind: 'derived', before: '', source: undefined, after: '' };
-  const isSame = shape.records.every((record) => cellOf(record, shape.keys, place) === `"${value}"`);
+  const isSame = shape.records.every((record) => record.values[place] === `"${value}"`);
   for (const { key, source, from } of sourcesOf(first, value, shape.keys.slice(0, place))) {
     // A constant is written once anyway.
     if (isSame && source.length < key.length + MIN_GAIN) continue;
@@ -35,8 +35,8 @@ export function derive(shape: Shape, place: number, keys: KeysOfRecords): Derive
     const before = value.slice(0, at);
     const after = value.slice(at + source.length);
     const all = shape.records.every((record) => {
-      const other = inner(cellOf(record, shape.keys, from));
-      return other !== undefined && textOf(cellOf(record, shape.keys, place)) === before + other + after;
+      const other = inner(record.values[from]);
+      return other !== undefined && textOf(record.values[place]) === before + other + after;
     });
     if (all) return { kind: 'derived', before, source: key, after };
   }
@@ -53,7 +53,7 @@ interface Source {
 function sourcesOf(record: JsonObject, value: string, keys: readonly string[]): Source[] {
   const sources: Source[] = [];
   keys.forEach((key, from) => {
-    const source = inner(cellOf(record, keys, from)) ?? '';
+    const source = inner(record.values[from]) ?? '';
     if (source.length < MIN_SOURCE) return;
     if (value.includes(source) && PLAIN_KEY.test(key) && !JSON_WORD.test(key))
       sources.push({ key, source, from });

@@ -3,7 +3,7 @@ import { keysOfRecords } from './derived-columns.ts';
 import { writeHead } from './head.ts';
 import { abbreviate, findPrefixes, type Prefixes } from './prefixes.ts';
 import { type Json, JsonArray, type JsonObject } from './read.ts';
-import { cellOf, findShapes, placeOf, type Shape, type Shapes } from './shapes.ts';
+import { findShapes, type Shape, type Shapes } from './shapes.ts';
 import { withoutQuotes } from './text.ts';
 
 export interface EncodeOptions {
@@ -28,7 +28,7 @@ export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
   const isWritten = (object: JsonObject, place: number) => {
     const shape = shapeOf.get(object);
     const key = object.keys[place] ?? '';
-    const column = shape && columns.get(shape)?.[placeOf(shape.keys, key, place)];
+    const column = shape && columns.get(shape)?.[place];
     return !keepKey(key) && column?.kind !== 'constant' && column?.kind !== 'derived';
   };
   const prefixes = findPrefixes(root, isWritten);
@@ -85,9 +85,8 @@ class RecordWriter {
     this.#depth++;
     this.#plan.columns.get(shape)?.forEach((column, place) => {
       if (column.kind === 'constant' || column.kind === 'derived') return;
-      const value = cellOf(record, shape.keys, place);
-      if (value === undefined || this.#isDetermined(column, record, shape)) cells.push('');
-      else cells.push(this.#cell(value, column, shape.keys[place] ?? ''));
+      const isKnown = this.#isDetermined(column, record);
+      cells.push(isKnown ? '' : this.#cell(record.values[place] ?? 'null', column, shape.keys[place] ?? ''));
     });
     this.#depth--;
     return cells;
@@ -97,13 +96,13 @@ class RecordWriter {
     if (column.kind === 'typed') return this.value(value, column.type);
     if (typeof value !== 'string') return this.value(value);
     if (column.kind !== 'plain') return this.#string(value, key);
-    return withoutQuotes(this.#string(value, key), column.isText);
+    return withoutQuotes(this.#string(value, key));
   }
 
   /** Whether the value is determined by another of its record and has been written for that before. */
-  #isDetermined(column: Column, record: JsonObject, shape: Shape): boolean {
+  #isDetermined(column: Column, record: JsonObject): boolean {
     if (column.kind !== 'plain' || column.by === undefined) return false;
-    const by = cellOf(record, shape.keys, column.by) ?? '';
+    const by = record.values[column.by] ?? '';
     const values = this.#written.get(column);
     if (values) return values.size === values.add(by).size;
     this.#written.set(column, new Set([by]));

@@ -25,7 +25,6 @@ function legend({ columns, prefixes, lines }: Head): string {
   const all = [...columns.values()].flat();
   const has = (holds: (column: Column) => boolean) => all.some(holds);
   const parts = [`[gw json${lines ? ' lines' : ''}: values in the order of #`];
-  if (has((column) => column.kind === 'plain' && column.isText)) parts.push('key": text');
   if (has((column) => column.kind === 'plain' && column.by !== undefined))
     parts.push('a<b: empty as for the same b before');
   if (has((column) => column.kind === 'constant')) parts.push('key=value: in all');
@@ -35,12 +34,7 @@ function legend({ columns, prefixes, lines }: Head): string {
     parts.push('a=<key>: the key before ()');
   const [first] = prefixes;
   if (first) parts.push(`"${first.sign}x": ${first.sign} then x`);
-  if ([...columns.keys()].some(hasGaps)) parts.push('empty: no such key');
   return `${parts.join('; ')}]`;
-}
-
-function hasGaps(shape: Shape): boolean {
-  return shape.records.some((record) => record.keys.length < shape.keys.length);
 }
 
 function writeFields(shape: Shape, columns: readonly Column[]): string {
@@ -56,7 +50,7 @@ function writeKey(key: string): string {
 function writeColumn(column: Column, shape: Shape): string {
   switch (column.kind) {
     case 'plain':
-      return `${column.isText ? '"' : ''}${column.by === undefined ? '' : `<${writeKey(shape.keys[column.by] ?? '')}`}`;
+      return column.by === undefined ? '' : `<${writeKey(shape.keys[column.by] ?? '')}`;
     case 'constant':
       return `=${column.value}`;
     case 'derived':

@@ -3,7 +3,6 @@ export interface Field {
   key: string;
   constant?: string;
   type?: string;
-  isText: boolean;
   /** The key that determines this one's value. */
   by?: string;
   derived?: { before: string; source: string | undefined; after: string };
@@ -34,7 +33,7 @@ const DERIVED =
   /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
 const WORDS = new Set(['true', 'false', 'null']);
 const FIELD =
-  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))("?)(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)|([#[{][^,]*))?(?:,|$)/y;
+  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)|([#[{][^,]*))?(?:,|$)/y;
 
 function readFields(text: string): Field[] {
   const fields: Field[] = [];
@@ -59,13 +58,12 @@ function readDerived([, quoted, bare, before, key, source, after]: RegExpExecArr
   const from = key === undefined ? `"${source}"` : undefined;
   return {
     key: quoted ?? `"${bare}"`,
-    isText: false,
     derived: { before: before ?? '', source: from, after: after ?? '' },
   };
 }
 
-function readField([, quoted, bare, mark, by, value, type]: RegExpExecArray): Field {
-  const field: Field = { key: quoted ?? `"${bare}"`, isText: mark === '"' };
+function readField([, quoted, bare, by, value, type]: RegExpExecArray): Field {
+  const field: Field = { key: quoted ?? `"${bare}"` };
   if (by !== undefined) field.by = `"${by}"`;
   if (value !== undefined) field.constant = value;
   if (type !== undefined) field.type = type.replace(/[^\d]/g, '');

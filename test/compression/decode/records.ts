@@ -111,11 +111,10 @@ class BodyReader {
   }
 
   #cell(field: Field): Json {
-    const { isText, type } = field;
-    if (type !== undefined) return this.value(type);
+    if (field.type !== undefined) return this.value(field.type);
     const isQuoted = this.#text[this.#at] === '"';
     if (isQuoted || /^(?:[[{(]|#\d)/.test(this.#text.slice(this.#at, this.#at + 2))) return this.value();
-    return this.#expand(readBare(this.#bare(), isText));
+    return this.#expand(readBare(this.#bare()));
   }
 
   /** Text without quotes. */

@@ -153,22 +153,22 @@ describe('encodeRecords()', () => {
       JSON.stringify(['Ann', 'Bob', 'Ann', 'Ann', 'Bob', 'Cid', 'Ann', 'Bob', 'Cid'].map(item)),
     );
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
-      '#1(id,name,maker<name,zip")',
+      '#1(id,name,maker<name,zip)',
       '#1[',
-      '0,Ann,Sons of old A.,90',
-      '1,Bob,Sons of old B.,91',
-      '2,Ann,,92',
-      '3,Ann,,93',
-      '4,Bob,,94',
-      '5,Cid,Sons of old C.,95',
-      '6,Ann,,96',
-      '7,Bob,,97',
-      '8,Cid,,98',
+      '0,Ann,Sons of old A.,"90"',
+      '1,Bob,Sons of old B.,"91"',
+      '2,Ann,,"92"',
+      '3,Ann,,"93"',
+      '4,Bob,,"94"',
+      '5,Cid,Sons of old C.,"95"',
+      '6,Ann,,"96"',
+      '7,Bob,,"97"',
+      '8,Cid,,"98"',
       ']',
     ]);
   });
 
-  it('finds what another field determines where rows lack fields', () => {
+  it('finds what another field determines among rows with the same keys', () => {
     const rows = Array.from({ length: 20 }, (_, i) => ({
       ...(i % 5 ? { note: `note ${i}` } : {}),
       product: `P-${(i * 7) % 3}`,
@@ -209,14 +209,14 @@ describe('encodeRecords()', () => {
 
   it('writes the keys of like rows once and what all rows share once', () => {
     const json = read(
-      '[{"id":1,"site":"x","ok":true},{"id":2,"site":"x","ok":false},{"id":3,"site":"x"},{"id":4,"site":"x","ok":true}]',
+      '[{"id":1,"site":"x","ok":true},{"id":2,"site":"x","ok":false},{"id":3,"site":"x","ok":null},{"id":4,"site":"x","ok":true}]',
     );
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
       '#1(id,site="x",ok)',
       '#1[',
       '1,true',
       '2,false',
-      '3,',
+      '3,null',
       '4,true',
       ']',
     ]);
