@@ -1,11 +1,10 @@
 import { type Edit, moved } from '../json/edit.ts';
 import { type Member, scanArray, scanObject } from '../json/scan.ts';
 import type { LeftReason, Level, Message } from './conversation/compress.ts';
-import { ConversationCache } from './conversation/conversation-cache.ts';
+import { ConversationCache } from './conversation/conversation.ts';
 import { textsOf } from './prompt/message.ts';
-import type { Place, Turn } from './turns/turn.ts';
 import { TurnCache } from './turns/turn-cache.ts';
-import { conversationOf, type Form } from './turns/turns.ts';
+import { conversationOf, type Form, type Place, type Turn } from './turns/turns.ts';
 
 export interface CompressRequest {
   /** The conversation as a JSON array. A Uint8Array, because a Buffer does not survive postMessage. */

@@ -1,11 +1,10 @@
 import type { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import { sharedLength } from '../json/shared-length.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
 import { beginningOf, createDecisions } from './decisions.ts';
-import { createLastAnswers } from './last-answers.ts';
-import { warmUpConversation } from './warm-up.ts';
 
 /**
  * Compresses short conversations synchronously, and long ones in a worker thread, one at a time. A conversation is sent
@@ -26,7 +25,7 @@ export interface Compressor {
   close(): Promise<void>;
 }
 
-export interface CompressorOptions {
+interface CompressorOptions {
   clock?: Clock;
   startWorker?: () => Worker;
   /** Writes to the log. */
@@ -184,4 +183,90 @@ const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
 
 function startOptimizer(): Worker {
   return startBuiltWorker('compression-worker');
+}
+
+/** What the last prompt of each conversation was compressed to: a client that repeats one need not wait for the thread. */
+interface LastAnswers {
+  find(key: string, prompt: Buffer): CompressedRequest | undefined;
+  keep(key: string, prompt: Buffer, answer: CompressedRequest): void;
+}
+
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Keeps 8 MB of prompts, those that were used last. */
+function createLastAnswers(): LastAnswers {
+  const kept = new Map<string, { prompt: Buffer; answer: CompressedRequest }>();
+  let size = 0;
+
+  function drop(key: string): void {
+    size -= kept.get(key)?.prompt.length ?? 0;
+    kept.delete(key);
+  }
+
+  function keep(key: string, prompt: Buffer, answer: CompressedRequest): void {
+    drop(key);
+    kept.set(key, { prompt, answer });
+    size += prompt.length;
+    for (const oldest of kept.keys()) {
+      if (size <= MAX_BYTES) return;
+      drop(oldest);
+    }
+  }
+
+  return {
+    find(key, prompt) {
+      const last = kept.get(key);
+      const isSame =
+        last?.prompt.length === prompt.length && sharedLength(last.prompt, prompt) === prompt.length;
+      if (!isSame) return undefined;
+      keep(key, last.prompt, last.answer);
+      return last.answer;
+    },
+    keep,
+  };
+}
+
+/**
+ * A conversation with every kind of content, as JSON. Compressing it loads and compiles the code of a thread before
+ * the first prompt.
+ */
+function warmUpConversation(): string {
+  return JSON.stringify([
+    {
+      role: 'user',
+      content: `Which of these failed?\n${lines(80, (i) => `Paragraph ${i} says a few plain words.`)}`,
+    },
+    ...result(
+      'rows',
+      JSON.stringify(Array.from({ length: 120 }, (_, id) => ({ id, name: `item ${id}`, ok: id % 3 > 0 }))),
+    ),
+    ...result(
+      'log',
+      lines(160, (i) => `2026-01-01T00:00:${10 + (i % 50)}Z INFO worker-${i % 7} took job ${i * 37}`),
+    ),
+    ...result(
+      'file',
+      lines(160, (i) => `${i}\texport const value${i} = compute(${i % 9}); // line ${i}`),
+    ),
+    ...result(
+      'file',
+      lines(160, (i) => `${i}\texport const value${i} = compute(${i % 8}); // line ${i}`),
+    ),
+  ]);
+}
+
+function lines(count: number, line: (i: number) => string): string {
+  return Array.from({ length: count }, (_, i) => line(i)).join('\n');
+}
+
+function result(name: string, content: string): object[] {
+  const id = `call_${name}_${content.length}`;
+  return [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: id, content },
+  ];
 }

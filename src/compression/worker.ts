@@ -1,6 +1,6 @@
 import { answerCalls } from '../worker-calls.ts';
 import { type CompressRequest, compressRequest } from './compress-request.ts';
-import { ConversationCache } from './conversation/conversation-cache.ts';
+import { ConversationCache } from './conversation/conversation.ts';
 import { TurnCache } from './turns/turn-cache.ts';
 
 const caches = { turns: new TurnCache(), conversations: new ConversationCache() };

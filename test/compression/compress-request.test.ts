@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compressRequest } from '../../src/compression/compress-request.ts';
-import { ConversationCache } from '../../src/compression/conversation/conversation-cache.ts';
+import { ConversationCache } from '../../src/compression/conversation/conversation.ts';
 import { TurnCache } from '../../src/compression/turns/turn-cache.ts';
 import type { Form } from '../../src/compression/turns/turns.ts';
 import { applyEdits } from '../../src/json/edit.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Compressor } from '../../src/compression/compressor.ts';
-import { createCompressor } from '../../src/compression/compressor.ts';
+import { type Compressor, createCompressor } from '../../src/compression/compressor.ts';
 import type { RequestView } from '../../src/reading/schemas.ts';
 import { readTrials } from '../../src/store/optimizer/trials.ts';
 import { requestResponse } from '../../src/store/requests/request-response.ts';

@@ -1,7 +1,14 @@
 import { splitBlocks } from '../blocks/blocks.ts';
 import { estimateTokens } from '../prompt/estimate.ts';
-import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from '../prompt/message.ts';
-import { originOf } from '../prompt/origin.ts';
+import {
+  type Message,
+  mapTexts,
+  originOf,
+  roleOf,
+  type ToolCall,
+  textsOf,
+  toolCallsOf,
+} from '../prompt/message.ts';
 import { type Question, readQuestion } from '../prompt/question.ts';
 import { History } from '../repeats/history.ts';
 import { Rewriter } from '../rewrite/rewrite.ts';

@@ -1,4 +1,4 @@
-import { contentStems } from './words.ts';
+import { contentStems } from './question.ts';
 
 export interface Candidate {
   title: string;

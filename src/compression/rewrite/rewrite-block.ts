@@ -1,5 +1,4 @@
-import type { Block } from '../blocks/block.ts';
-import { splitBlocks } from '../blocks/blocks.ts';
+import { type Block, splitBlocks } from '../blocks/blocks.ts';
 import { isSource } from '../blocks/line-kinds.ts';
 import { isMarked } from '../prompt/marks.ts';
 import { shortenChat } from '../transforms/chat/chat.ts';
@@ -13,7 +12,31 @@ import { groupListing } from '../transforms/text/listing.ts';
 import { lookUp } from '../transforms/text/look-up.ts';
 import { foldRepeats } from '../transforms/text/repeated-lines.ts';
 import { dropPassed } from '../transforms/text/test-runs.ts';
-import type { Trace } from './trace.ts';
+
+/** The only transform that keeps every line in its place. */
+const IN_PLACE = 'line-numbers';
+
+/** The transforms applied to a message, and how complete its current text still is. */
+export class Trace {
+  readonly used = new Set<string>();
+  /** Nothing of the text was left out. */
+  exact = true;
+  /** Each line has its line in the output. */
+  inPlace = true;
+
+  begin(): void {
+    this.exact = true;
+    this.inPlace = true;
+  }
+
+  /** Returns the text after a transform, and records the transform if it changed the text. */
+  note(transform: string, before: string, after: string): string {
+    if (after === before) return after;
+    this.used.add(transform);
+    if (transform !== IN_PLACE) this.inPlace = false;
+    return after;
+  }
+}
 
 /** Transforms for lines that are not code, in order. */
 const LINES: readonly Transform[] = [

@@ -1,19 +1,17 @@
 import { splitBlocks } from '../blocks/blocks.ts';
 import { isMarked, splitAtKeeps } from '../prompt/marks.ts';
-import type { Origin } from '../prompt/origin.ts';
+import type { Origin } from '../prompt/message.ts';
 import { keysNamedBy } from '../prompt/question.ts';
 import type { History } from '../repeats/history.ts';
 import { referToAnswer, referToEarlier } from '../repeats/references.ts';
 import { frameChat, shortenChat } from '../transforms/chat/chat.ts';
-import { dropFiller } from '../transforms/chat/filler.ts';
-import { thinTranscript } from '../transforms/chat/transcript.ts';
+import { dropFiller, thinTranscript } from '../transforms/chat/transcript.ts';
 import { dropExemplars } from '../transforms/documents/exemplars.ts';
 import { frameDocuments } from '../transforms/documents/frame.ts';
 import { selectDocuments } from '../transforms/documents/select.ts';
+import { minifySchemas } from '../transforms/json/compress-json.ts';
 import type { Scope } from '../transforms/scope.ts';
-import { minifySchemas } from '../transforms/text/schemas.ts';
-import { BlockRewriter, isPaste } from './rewrite-block.ts';
-import { Trace } from './trace.ts';
+import { BlockRewriter, isPaste, Trace } from './rewrite-block.ts';
 
 /** A reference may take at most this share of the length of its text. */
 const REFERENCE_WORTH = 0.8;

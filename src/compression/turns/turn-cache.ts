@@ -1,8 +1,7 @@
 import { skipSpace, skipValue } from '../../json/scan.ts';
 import { sharedLength } from '../../json/shared-length.ts';
 import { walkArray, walkRest } from '../../json/walk.ts';
-import type { Turn } from './turn.ts';
-import { type Form, readItem } from './turns.ts';
+import { type Form, readItem, type Turn } from './turns.ts';
 
 /** A conversation as it was read. */
 export interface ReadConversation {

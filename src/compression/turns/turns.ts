@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { roleOf, textsOf } from '../prompt/message.ts';
-import { chatTurns } from './chat.ts';
-import { messagesTurns } from './messages.ts';
-import { responsesTurns } from './responses.ts';
-import type { Turn } from './turn.ts';
+import type { Edit } from '../../json/edit.ts';
+import { isObject } from '../../json/object.ts';
+import { type Message, roleOf, textsOf } from '../prompt/message.ts';
 
 /** The API that a conversation is written for: chat completions, Anthropic's messages, responses. */
 export type Form = 'chat' | 'messages' | 'responses';
@@ -27,4 +25,153 @@ export function conversationOf(turns: readonly Turn[]): number {
     for (const text of textsOf(message)) hash.update(text).update('\0');
   }
   return hash.digest().readUIntBE(0, 6);
+}
+
+/** Path from an item of the conversation to a value: indexes and keys. */
+export type Place = readonly (number | string)[];
+
+/** A turn in the form that transforms read, and the path of each of its texts in its item. */
+export interface Turn {
+  message: Message;
+  places: Place[];
+  /** What it was compressed to, and the edits of its item that make it so. */
+  rewritten?: { output: Message; edits: readonly Edit[] };
+}
+
+/** Makes a turn from content that is a string or a list of parts; `isText` selects the parts by type. */
+function turnOf(
+  content: unknown,
+  place: Place,
+  { isText, about }: { isText: (type: unknown) => boolean; about: Record<string, unknown> },
+): Turn {
+  if (typeof content === 'string') return { message: { ...about, content }, places: [place] };
+  const parts: { type: 'text'; text: string }[] = [];
+  const places: Place[] = [];
+  for (const [index, part] of (Array.isArray(content) ? content : []).entries()) {
+    const { type, text } = objectOf(part);
+    if (!isText(type) || typeof text !== 'string') continue;
+    parts.push({ type: 'text', text });
+    places.push([...place, index, 'text']);
+  }
+  return { message: { ...about, content: parts }, places };
+}
+
+/** The value as an object; empty if it is none. */
+function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
+}
+
+/** A tool call in the chat completions format. */
+function callOf(id: unknown, name: unknown, args: unknown): Record<string, unknown> {
+  return { id, function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) } };
+}
+
+/** Reads a chat completions message: https://platform.openai.com/docs/api-reference/chat/create */
+function chatTurns(item: unknown): Turn[] {
+  const { role, content, tool_calls, tool_call_id } = objectOf(item);
+  const about = { role, ...(tool_calls === undefined ? {} : { tool_calls }), tool_call_id };
+  return [turnOf(content, ['content'], { isText: (type) => type === 'text', about })];
+}
+
+const isText = (type: unknown) => type === 'text';
+
+/**
+ * Reads a message of Anthropic's API: https://docs.anthropic.com/en/api/messages. Tool results are parts of user
+ * messages; each becomes a turn of its own.
+ */
+function messagesTurns(item: unknown): Turn[] {
+  const { role, content } = objectOf(item);
+  const place = ['content'];
+  if (role === 'assistant') return [turnOf(content, place, { isText, about: { role, ...callsIn(content) } })];
+  if (!Array.isArray(content)) return [turnOf(content, place, { isText, about: { role } })];
+  const turns: Turn[] = [];
+  let own: Turn | undefined;
+  for (const [at, part] of content.entries()) {
+    const { type, tool_use_id, content: result, text } = objectOf(part);
+    if (type === 'tool_result') {
+      const about = { role: 'tool', tool_call_id: tool_use_id };
+      turns.push(turnOf(result, [...place, at, 'content'], { isText, about }));
+      own = undefined;
+    } else if (type === 'text' && typeof text === 'string') {
+      if (!own) {
+        own = { message: { role, content: [] }, places: [] };
+        turns.push(own);
+      }
+      (own.message.content as unknown[]).push({ type, text });
+      own.places.push([...place, at, 'text']);
+    }
+  }
+  return turns;
+}
+
+/** The tool calls of an assistant message: an empty list beside reasoning alone. Text beside either stays. */
+function callsIn(content: unknown): { tool_calls?: unknown[] } {
+  if (!Array.isArray(content)) return {};
+  const others = content.map(objectOf).filter(({ type }) => type !== 'text');
+  if (others.length === 0) return {};
+  const calls = others.filter(({ type }) => type === 'tool_use' || type === 'server_tool_use');
+  return { tool_calls: calls.map(({ id, name, input }) => callOf(id, name, input)) };
+}
+
+const TEXTS: readonly unknown[] = ['input_text', 'output_text', 'text'];
+const isResponseText = (type: unknown) => TEXTS.includes(type);
+
+/** Reads an input item of a response: https://platform.openai.com/docs/api-reference/responses/create */
+function responsesTurns(item: unknown): Turn[] {
+  const {
+    type = 'message',
+    id,
+    role,
+    content,
+    call_id,
+    name,
+    arguments: args,
+    input,
+    output,
+  } = objectOf(item);
+  switch (type) {
+    case 'message': {
+      // Calls follow as later items, so an assistant message may stand beside calls: it stays as it is.
+      const about = role === 'assistant' ? { role, tool_calls: [] } : { role };
+      return [turnOf(content, ['content'], { isText: isResponseText, about })];
+    }
+    case 'function_call':
+    case 'custom_tool_call':
+      return [
+        {
+          message: { role: 'assistant', content: null, tool_calls: [callOf(call_id, name, args ?? input)] },
+          places: [],
+        },
+      ];
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return [
+        turnOf(output, ['output'], {
+          isText: isResponseText,
+          about: { role: 'tool', tool_call_id: call_id },
+        }),
+      ];
+    case 'local_shell_call_output':
+    case 'shell_call_output':
+      return [shellTurn(output, ['output'], call_id ?? id)];
+    default:
+      return [];
+  }
+}
+
+/** Reads shell output: a text, or stdout and stderr of each command. */
+function shellTurn(output: unknown, place: Place, callId: unknown): Turn {
+  const about = { role: 'tool', tool_call_id: callId };
+  if (!Array.isArray(output)) return turnOf(output, place, { isText: isResponseText, about });
+  const content: { type: 'text'; text: string }[] = [];
+  const places: Place[] = [];
+  for (const [at, printed] of output.entries()) {
+    for (const stream of ['stdout', 'stderr']) {
+      const text = objectOf(printed)[stream];
+      if (typeof text !== 'string') continue;
+      content.push({ type: 'text', text });
+      places.push([...place, at, stream]);
+    }
+  }
+  return { message: { ...about, content }, places };
 }

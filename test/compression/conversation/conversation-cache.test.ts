@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compress, type Level, type Message } from '../../../src/compression/conversation/compress.ts';
-import { ConversationCache } from '../../../src/compression/conversation/conversation-cache.ts';
+import { ConversationCache } from '../../../src/compression/conversation/conversation.ts';
 import { readItem } from '../../../src/compression/turns/turns.ts';
 import { PROPERTY_TIMEOUT_MS, runs } from '../../support/simulator.ts';
 

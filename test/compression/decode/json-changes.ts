@@ -1,5 +1,5 @@
-import type { JsonChange } from '../../../src/compression/json/diff.ts';
 import { type Json, JsonArray, readWhole } from '../../../src/compression/json/read.ts';
+import type { JsonChange } from '../../../src/compression/repeats/references.ts';
 
 const IS_KEY = /^"(?:[^"\\]|\\.)*"$/;
 

@@ -1,5 +1,9 @@
-import { joinLine, type LogLine, splitLine } from '../../../src/compression/transforms/log/templates.ts';
-import { expandTime } from '../../../src/compression/transforms/log/times.ts';
+import {
+  expandTime,
+  joinLine,
+  type LogLine,
+  splitLine,
+} from '../../../src/compression/transforms/log/templates.ts';
 
 const LEGEND =
   /^\[gw log: (\S)2 a b = line \S2 with a, b for (\S) (\S) \((\S)a b: the same line again(?:, (\S)a b: line \S0)?\)/;

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compress, type Message } from '../../../src/compression/conversation/compress.ts';
-import { diffJson } from '../../../src/compression/json/diff.ts';
 import { type Json, readWhole } from '../../../src/compression/json/read.ts';
 import { History } from '../../../src/compression/repeats/history.ts';
-import { referToAnswer, referToEarlier } from '../../../src/compression/repeats/references.ts';
+import { diffJson, referToAnswer, referToEarlier } from '../../../src/compression/repeats/references.ts';
 import { foldRepeats } from '../../../src/compression/transforms/text/repeated-lines.ts';
 import { applyJsonChanges } from '../decode/json-changes.ts';
 import { restoreCopy } from '../decode/near-copies.ts';

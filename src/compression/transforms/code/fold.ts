@@ -1,7 +1,5 @@
 import { isTask, type Question } from '../../prompt/question.ts';
 import { NUMBER as NUMBERED } from '../../repeats/history.ts';
-import { namesIn, wordsIn } from './names.ts';
-import { type Body, findBodies } from './outline.ts';
 
 export interface SourceFile {
   path?: string | undefined;
@@ -114,4 +112,161 @@ function isDefined(name: string, head: string): boolean {
 
 function citedLines(question: Question): number[] {
   return [...question.text.matchAll(/(?:\blines? |:)(\d{1,6})\b/gi)].map(([, line]) => Number(line));
+}
+
+/** Foldable lines: those between the first and last line of a definition. */
+interface Body {
+  /** The line that opens the definition. */
+  head: number;
+  /** First line and (exclusive) end of the body. */
+  from: number;
+  end: number;
+}
+
+const MIN_BODY = 4;
+/** A line that ends with an opening brace. */
+const OPENS_BRACE = /[{([]\s*(?:\/\/|$)/;
+const CLOSES_BRACE = /^[})\]]/;
+const OPENS_PYTHON = /^(?:async\s+def|def|class)\s/;
+/** Blocks that contain definitions rather than statements: searched instead of folded. */
+const CONTAINER =
+  /^(?:(?:export|default|abstract|public|private|internal|static|pub(?:\([a-z]+\))?|declare|final|sealed|open|data|unsafe)\s+)*(?:class|interface|impl|trait|enum|struct|namespace|module|mod|object|extension|protocol|package)\b|^(?:describe|context|suite)\b|^(?:module\.exports|export default)\b/;
+
+/** Finds the bodies of definitions by indentation, outermost first. */
+function findBodies(lines: readonly string[]): Body[] {
+  const indents = lines.map(indentOf);
+  const bodies: Body[] = [];
+  collect(lines, indents, 0, lines.length, bodies);
+  return bodies;
+}
+
+function collect(
+  lines: readonly string[],
+  indents: readonly number[],
+  from: number,
+  end: number,
+  bodies: Body[],
+): void {
+  for (let at = from; at < end; at++) {
+    const line = (lines[at] ?? '').trim();
+    const isPython = OPENS_PYTHON.test(line);
+    if (line === '' || !(isPython || OPENS_BRACE.test(line))) continue;
+    const first = isPython ? afterSignature(lines, at, end) : at + 1;
+    const last = endOfBody(lines, indents, first, end, indents[at] ?? 0);
+    if (last - first < MIN_BODY) continue;
+    if (CONTAINER.test(line)) collect(lines, indents, first, last, bodies);
+    else bodies.push({ head: at, from: first, end: last });
+    at = last - 1;
+  }
+}
+
+/** The line after a Python signature, which may span several lines. */
+function afterSignature(lines: readonly string[], at: number, end: number): number {
+  let line = at;
+  while (line < end && line < at + 30 && !/:\s*(?:#|$)/.test(lines[line] ?? '')) line++;
+  return line + 1;
+}
+
+/** A body ends where the indentation falls back; it excludes the blank lines before that. */
+function endOfBody(
+  lines: readonly string[],
+  indents: readonly number[],
+  from: number,
+  end: number,
+  indent: number,
+): number {
+  let last = from;
+  for (let at = from; at < end; at++) {
+    if ((lines[at] ?? '').trim() === '') continue;
+    if ((indents[at] ?? 0) <= indent && !isContinuation(lines[at] ?? '', indents[at] ?? 0, indent)) break;
+    last = at + 1;
+  }
+  return last;
+}
+
+/** `} else {` at the depth of the head continues its block. */
+function isContinuation(line: string, indent: number, head: number): boolean {
+  return indent === head && CLOSES_BRACE.test(line.trim()) && OPENS_BRACE.test(line);
+}
+
+/** The width of a line's indentation. */
+function indentOf(line: string): number {
+  let width = 0;
+  for (const sign of line) {
+    if (sign === ' ') width++;
+    else if (sign === '\t') width += 4;
+    else break;
+  }
+  return width;
+}
+
+const WORD = /[A-Za-z_$][\w$]{2,}/g;
+const KEYWORDS = new Set(
+  'and are for the function functions method methods class def var let const return with from import export default this that what which does why how file files line code error type types public static void async await new fix show explain step test tests'.split(
+    ' ',
+  ),
+);
+
+/** The identifiers in a question: quoted words, and words unlike prose. */
+function namesIn(question: Question): Set<string> {
+  const quoted = [...question.text.matchAll(/`([^`\n]+)`/g)].flatMap(([, code]) => wordsIn(code ?? ''));
+  const odd = wordsIn(question.text).filter((word) => /_|[a-z][A-Z]|\$/.test(word));
+  const called = [...question.text.matchAll(/(?<![\w$])([A-Za-z_$][\w$]{2,})\(/g)].map(
+    ([, name]) => name ?? '',
+  );
+  return new Set([...quoted, ...odd, ...called]);
+}
+
+/** The identifiers in a text, without keywords. */
+function wordsIn(text: string): string[] {
+  return (text.match(WORD) ?? []).filter((word) => !KEYWORDS.has(word));
+}
+
+const LEADS = /^(?:@|#\[)/;
+const MAX_BLOCK = 500;
+const CLOSES = /^(?:[})\]]|end\b)/;
+
+/** Marks the lines that contain a name of the question, and the blocks that they open. */
+export function findNamed(source: readonly string[], question: Question | undefined): boolean[] {
+  const isNamed = source.map(() => false);
+  const names = question ? namesIn(question) : new Set<string>();
+  if (names.size === 0) return isNamed;
+  for (let at = 0, end = 0; at < source.length; at++) {
+    // Nested blocks are already included.
+    if (at < end || !wordsIn(source[at] ?? '').some((word) => names.has(word))) continue;
+    let from = at;
+    while (from > end && LEADS.test((source[from - 1] ?? '').trim())) from--;
+    end = endOfBlock(source, at);
+    isNamed.fill(true, from, end);
+  }
+  return isNamed;
+}
+
+/** The line after the block that a line opens. */
+function endOfBlock(source: readonly string[], head: number): number {
+  const indent = indentOf(source[head] ?? '');
+  const brace = OPENS_BRACE.test(source[head] ?? '') ? endOfBraces(source, head, indent) : undefined;
+  return brace ?? endOfIndented(source, head, indent);
+}
+
+/** Finds the closing line with the same indentation as the head. A string literal between may be indented less. */
+function endOfBraces(source: readonly string[], head: number, indent: number): number | undefined {
+  for (let at = head + 1; at < source.length && at < head + MAX_BLOCK; at++) {
+    const line = source[at] ?? '';
+    if (indentOf(line) === indent && CLOSES.test(line.trim()) && !OPENS_BRACE.test(line)) return at + 1;
+  }
+  return undefined;
+}
+
+/** Finds the end of the deeper indented lines and their closing lines. */
+function endOfIndented(source: readonly string[], head: number, indent: number): number {
+  let end = head + 1;
+  for (let at = head + 1; at < source.length; at++) {
+    const line = source[at] ?? '';
+    if (line.trim() === '') continue;
+    const depth = indentOf(line);
+    if (depth < indent || (depth === indent && !CLOSES.test(line.trim()))) break;
+    end = at + 1;
+  }
+  return end;
 }

@@ -1,5 +1,5 @@
 import type { Question } from '../../prompt/question.ts';
-import { findNamed } from './names.ts';
+import { findNamed } from './fold.ts';
 
 const PADDED = /^ +\d{1,6}(?:\t|→|: |\| ?)/m;
 const PREFIX = /^ *(\d{1,6})(?:\t|→|: |\| ?)/;

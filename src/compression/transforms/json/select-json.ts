@@ -1,8 +1,6 @@
 import { type Json, JsonArray, JsonObject, writeJson } from '../../json/read.ts';
-import { namesKey, needsOthers, type Question } from '../../prompt/question.ts';
-import { wordsOf } from '../../prompt/words.ts';
-import { type Choice, chooseCandidates } from '../documents/select.ts';
-import { Shortener } from '../documents/shorten.ts';
+import { namesKey, needsOthers, type Question, wordsOf } from '../../prompt/question.ts';
+import { type Choice, chooseCandidates, Shortener } from '../documents/select.ts';
 
 /** A JSON value without its omissions, and what they are, for the mark. */
 export interface Selection {

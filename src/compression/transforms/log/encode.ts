@@ -1,23 +1,25 @@
-import { columnTemplate, countColumns, splitColumns } from './columns.ts';
 import {
+  END_OF_DATE,
   freeTimes,
   joinLine,
   type LogLine,
+  mergeLines,
   mineTemplates,
   partsDate,
+  shortenTime,
   splitLine,
   type Template,
+  timesIn,
 } from './templates.ts';
-import { END_OF_DATE, shortenTime, timesIn } from './times.ts';
 
-export interface LogOptions {
+interface LogOptions {
   /** Lines to keep as they are, whatever pattern they follow. */
   keepLine?: (line: string, count: number) => boolean;
   /** Dates and times stay as they were written. */
   keepTimes?: boolean;
 }
 
-export interface EncodedLog {
+interface EncodedLog {
   text: string;
   /** Number of log-like lines that were written as values of a pattern. */
   coded: number;
@@ -224,4 +226,55 @@ class Coder {
     this.patterns.push(`${this.#signs.pattern}${id} = ${joinLine(words, template.gaps)}`);
     return id;
   }
+}
+
+const MAX_COLUMNS = 9;
+
+/**
+ * How many leading words are columns of the log (time, host, process, ...): in nearly every line they contain digits
+ * or are the same.
+ */
+function countColumns(lines: readonly LogLine[]): number {
+  const filled = lines.filter((line) => line.words.length > 0);
+  for (let column = 0; column < MAX_COLUMNS; column++) {
+    const counts = new Map<string, number>();
+    let figures = 0;
+    for (const line of filled) {
+      const word = line.words[column];
+      if (word === undefined) continue;
+      if (/\d/.test(word)) figures++;
+      else counts.set(word, (counts.get(word) ?? 0) + 1);
+    }
+    if (figures + Math.max(0, ...counts.values()) < filled.length * 0.85) return column;
+  }
+  return MAX_COLUMNS;
+}
+
+/** Splits a line into its columns and the rest as one word. */
+function splitColumns(line: LogLine, columns: number): LogLine | undefined {
+  if (line.words.length <= columns) return undefined;
+  let at = 0;
+  for (let i = 0; i <= columns; i++)
+    at = line.text.indexOf(line.words[i] ?? '', at) + (i < columns ? (line.words[i]?.length ?? 0) : 0);
+  return {
+    text: line.text,
+    words: [...line.words.slice(0, columns), line.text.slice(at)],
+    gaps: [...line.gaps.slice(0, columns + 1), ''],
+  };
+}
+
+/** A template for lines without a pattern: the most common outline of their columns, then an open end. */
+function columnTemplate(lines: readonly LogLine[]): Template | undefined {
+  const byOutline = new Map<string, LogLine[]>();
+  for (const line of lines) {
+    const outline = line.gaps.join('\n');
+    const list = byOutline.get(outline);
+    if (list) list.push(line);
+    else byOutline.set(outline, [line]);
+  }
+  const [most = []] = [...byOutline.values()].sort((a, b) => b.length - a.length);
+  const template = mergeLines(most);
+  if (!template || template.count < 3) return undefined;
+  template.words[template.words.length - 1] = null;
+  return template;
 }

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../prompt/estimate.ts';
 import { isLookup, mentions, type Question } from '../../prompt/question.ts';
-import { withGaps } from '../log/select.ts';
+import { withGaps } from '../log/compress-log.ts';
 import type { Scope } from '../scope.ts';
 
 const MIN_LINES = 25;

@@ -1,6 +1,6 @@
 import { isTestRun } from '../../blocks/line-kinds.ts';
 import { mentions, needsOthers } from '../../prompt/question.ts';
-import { withGaps } from '../log/select.ts';
+import { withGaps } from '../log/compress-log.ts';
 import type { Scope } from '../scope.ts';
 
 /** Fewer passed tests than this stay. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compress } from '../../../../src/compression/conversation/compress.ts';
 import { readQuestion } from '../../../../src/compression/prompt/question.ts';
-import { dropFiller } from '../../../../src/compression/transforms/chat/filler.ts';
-import { thinTranscript } from '../../../../src/compression/transforms/chat/transcript.ts';
+import { dropFiller, thinTranscript } from '../../../../src/compression/transforms/chat/transcript.ts';
 
 describe('dropFiller()', () => {
   it.each([

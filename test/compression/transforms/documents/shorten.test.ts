@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Shortener } from '../../../../src/compression/transforms/documents/shorten.ts';
+import { Shortener } from '../../../../src/compression/transforms/documents/select.ts';
 
 const terms = new Set(['rabbit']);
 const first = 'The hills above the town were bare for most of the year, and few went there after dark. ';
