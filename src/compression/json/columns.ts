@@ -66,7 +66,6 @@ export interface ContainerType {
 
 interface ColumnContext {
   shapeOf: Shapes;
-  keys: KeysOfRecords;
   /** Whether the strings under a key must stay whole. */
   keepKey: (key: string) => boolean;
 }
@@ -82,19 +81,19 @@ export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
 
 /** Whether a record of this column may not contain its whole value. */
 function isPartial(column: Column): boolean {
-  if (column.kind === 'derived') return column.source !== undefined;
+  if (column.kind === 'derived') return true;
   return column.kind === 'plain' && column.by !== undefined;
 }
 
 function columnAt(
   shape: Shape,
   place: number,
-  { shapeOf, keys, determinants }: ColumnContext & { determinants: readonly Determinant[] },
+  { shapeOf, determinants }: ColumnContext & { determinants: readonly Determinant[] },
 ): Column {
   const values = shape.records.map((record) => record.values[place] ?? 'null');
   const [first] = values;
   if (typeof first === 'string') {
-    const derived = derive(shape, place, keys);
+    const derived = derive(shape, place);
     if (derived) return derived;
     if (values.every((value) => value === first)) return { kind: 'constant', value: first };
   }
@@ -134,13 +133,10 @@ export function typeOf(value: Json, shapeOf: Shapes): ContainerType | undefined 
 export interface Derived {
   kind: 'derived';
   before: string;
-  /** The key of the other field; undefined for the key of the record itself. */
-  source: string | undefined;
+  /** The key of the other field. */
+  source: string;
   after: string;
 }
-
-/** The keys of records in objects that are written with their keys. */
-type KeysOfRecords = ReadonlyMap<JsonObject, string>;
 
 /** Shorter values are contained in others by coincidence. */
 const MIN_SOURCE = 3;
@@ -150,12 +146,10 @@ const PLAIN_KEY = /^"[A-Za-z_][A-Za-z0-9_-]*"$/;
 const JSON_WORD = /^"(?:true|false|null)"$/;
 
 /** How a field can be derived from an earlier one in all records, if it can. */
-function derive(shape: Shape, place: number, keys: KeysOfRecords): Derived | undefined {
+function derive(shape: Shape, place: number): Derived | undefined {
   const [first] = shape.records;
   const value = first && textOf(first.values[place]);
   if (!first || value === undefined || value.length < MIN_SOURCE || /[\\"]/.test(value)) return undefined;
-  const own = shape.records.every((record) => keys.get(record) === record.values[place]);
-  if (own) return { kind: 'derived', before: '', source: undefined, after: '' };
   const isSame = shape.records.every((record) => record.values[place] === `"${value}"`);
   for (const { key, source, from } of sourcesOf(first, value, shape.keys.slice(0, place))) {
     // A constant is written once anyway.
@@ -198,25 +192,6 @@ function textOf(value: Json | undefined): string | undefined {
 /** A primitive as it may appear inside a string. */
 function inner(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? (textOf(value) ?? value) : undefined;
-}
-
-/** Finds the key of each object in an object that is written with its keys. */
-export function keysOfRecords(root: Json, shapeOf: Shapes): KeysOfRecords {
-  const keys = new Map<JsonObject, string>();
-  const walk = (value: Json): void => {
-    if (typeof value === 'string') return;
-    if (value instanceof JsonArray) {
-      for (const item of value.items) walk(item);
-      return;
-    }
-    const isRecord = shapeOf.has(value);
-    value.values.forEach((child, i) => {
-      if (!isRecord && child instanceof JsonObject) keys.set(child, value.keys[i] ?? '');
-      walk(child);
-    });
-  };
-  walk(root);
-  return keys;
 }
 
 /** Values below this mean length, quotes included, are as cheap to repeat. */

@@ -4,7 +4,6 @@ import {
   columnsOf,
   type Derived,
   findShapes,
-  keysOfRecords,
   type Shape,
   type Shapes,
   typeOf,
@@ -29,7 +28,7 @@ const ROWS_IN_LINE = 3;
 export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
   const { shapes, shapeOf } = findShapes(root);
   const keepKey = options.keepKey ?? (() => false);
-  const context = { shapeOf, keys: keysOfRecords(root, shapeOf), keepKey };
+  const context = { shapeOf, keepKey };
   const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, context)]));
   const isWritten = (object: JsonObject, place: number) => {
     const shape = shapeOf.get(object);
@@ -146,10 +145,7 @@ function legend({ columns, prefixes, lines }: Head): string {
   if (has((column) => column.kind === 'plain' && column.by !== undefined))
     parts.push('a<b: empty as for the same b before');
   if (has((column) => column.kind === 'constant')) parts.push('key=value: in all');
-  if (has((column) => column.kind === 'derived' && column.source !== undefined))
-    parts.push('a=b+"x": b then x');
-  if (has((column) => column.kind === 'derived' && column.source === undefined))
-    parts.push('a=<key>: the key before ()');
+  if (has((column) => column.kind === 'derived')) parts.push('a=b+"x": b then x');
   const [first] = prefixes;
   if (first) parts.push(`"${first.sign}x": ${first.sign} then x`);
   return `${parts.join('; ')}]`;
@@ -179,7 +175,7 @@ function writeColumn(column: Column, shape: Shape): string {
 }
 
 function writeDerived({ before, source, after }: Derived): string {
-  const parts = [source === undefined ? '<key>' : source.slice(1, -1)];
+  const parts = [source.slice(1, -1)];
   if (before !== '') parts.unshift(`"${before}"`);
   if (after !== '') parts.push(`"${after}"`);
   return parts.join('+');

@@ -2,7 +2,7 @@
  * Starts everything that gw writes into a message. A text that contains it is left alone: compression is idempotent,
  * and a client's own text is never mistaken for an encoding.
  */
-export const MARK = '[gw';
+const MARK = '[gw';
 
 /** A user's mark around text that must stay: from one mark to the next, or to the end. */
 const KEEP = /<!--\s*\/?gw:keep\s*-->/g;

@@ -5,7 +5,7 @@ export interface Field {
   type?: string;
   /** The key that determines this one's value. */
   by?: string;
-  derived?: { before: string; source: string | undefined; after: string };
+  derived?: { before: string; source: string; after: string };
 }
 
 export interface RecordsHead {
@@ -30,7 +30,7 @@ export function readRecordsHead(text: string): { head: RecordsHead; body: string
 }
 
 const DERIVED =
-  /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
+  /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?([A-Za-z_][\w-]*)(?:\+"([^"]*)")?(?:,|$)/;
 const WORDS = new Set(['true', 'false', 'null']);
 const FIELD =
   /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)|([#[{][^,]*))?(?:,|$)/y;
@@ -40,7 +40,7 @@ function readFields(text: string): Field[] {
   for (let at = 0; at < text.length; ) {
     const rest = text.slice(at);
     const made = DERIVED.exec(rest);
-    if (made && !WORDS.has(made[5] ?? '')) {
+    if (made && !WORDS.has(made[4] ?? '')) {
       fields.push(readDerived(made));
       at += made[0].length;
       continue;
@@ -54,11 +54,10 @@ function readFields(text: string): Field[] {
   return fields;
 }
 
-function readDerived([, quoted, bare, before, key, source, after]: RegExpExecArray): Field {
-  const from = key === undefined ? `"${source}"` : undefined;
+function readDerived([, quoted, bare, before, source, after]: RegExpExecArray): Field {
   return {
     key: quoted ?? `"${bare}"`,
-    derived: { before: before ?? '', source: from, after: after ?? '' },
+    derived: { before: before ?? '', source: `"${source}"`, after: after ?? '' },
   };
 }
 

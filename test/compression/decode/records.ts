@@ -24,7 +24,7 @@ class BodyReader {
   }
 
   /** A value; `shape` is the one that the head gives for its place. */
-  value(shape?: string, key?: string): Json {
+  value(shape?: string): Json {
     let own = shape;
     if (this.#peek() === '#') {
       own = /\d+/y.exec(this.#text.slice(this.#at + 1))?.[0] ?? '';
@@ -32,7 +32,7 @@ class BodyReader {
     }
     switch (this.#peek()) {
       case '(':
-        return this.#bracketed(own ?? '', key);
+        return this.#bracketed(own ?? '');
       case '[':
         return this.#list(own);
       case '{': {
@@ -41,7 +41,7 @@ class BodyReader {
           const name = this.#primitive();
           map.keys.push(name);
           this.#at++;
-          map.values.push(this.value(own, name));
+          map.values.push(this.value(own));
         });
         return map;
       }
@@ -58,7 +58,7 @@ class BodyReader {
     }
     for (this.#at++; this.#peek() !== ']'; ) {
       if (this.#at >= this.#text.length) throw new Error('unfinished list');
-      list.items.push(this.#record(shape, undefined));
+      list.items.push(this.#record(shape));
     }
     this.#at++;
     return list;
@@ -70,14 +70,14 @@ class BodyReader {
     return this.#depth === 0 && written.length > 1 && this.#text[this.#at + 1] === '\n';
   }
 
-  #bracketed(shape: string, key: string | undefined): JsonObject {
+  #bracketed(shape: string): JsonObject {
     this.#at++;
-    const record = this.#record(shape, key);
+    const record = this.#record(shape);
     this.#at++;
     return record;
   }
 
-  #record(shape: string, key: string | undefined): JsonObject {
+  #record(shape: string): JsonObject {
     const record = new JsonObject();
     let first = true;
     this.#depth++;
@@ -85,7 +85,7 @@ class BodyReader {
       const isInHead = field.constant !== undefined || field.derived !== undefined;
       if (!isInHead && !first) this.#at++;
       if (!isInHead) first = false;
-      const value = this.#fieldOf(field, record, key);
+      const value = this.#fieldOf(field, record);
       if (value === undefined) continue;
       record.keys.push(field.key);
       record.values.push(value);
@@ -94,9 +94,9 @@ class BodyReader {
     return record;
   }
 
-  #fieldOf(field: Field, record: JsonObject, key: string | undefined): Json | undefined {
+  #fieldOf(field: Field, record: JsonObject): Json | undefined {
     if (field.constant !== undefined) return field.constant;
-    if (field.derived) return makeDerived(field.derived, record, key);
+    if (field.derived) return makeDerived(field.derived, record);
     const isEmpty = /[,)\n]/.test(this.#text[this.#at] ?? '\n');
     if (field.by !== undefined) return this.#determined(field, record, isEmpty);
     return isEmpty ? undefined : this.#cell(field);
@@ -159,12 +159,8 @@ class BodyReader {
   }
 }
 
-function makeDerived(
-  { before, source, after }: NonNullable<Field['derived']>,
-  record: JsonObject,
-  key: string | undefined,
-): string {
-  const from = source === undefined ? key : record.values[record.keys.indexOf(source)];
-  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source ?? 'key'}`);
+function makeDerived({ before, source, after }: NonNullable<Field['derived']>, record: JsonObject): string {
+  const from = record.values[record.keys.indexOf(source)];
+  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source}`);
   return `"${before}${from.replace(/^"|"$/g, '')}${after}"`;
 }

@@ -197,16 +197,6 @@ describe('encodeRecords()', () => {
     ]);
   });
 
-  it('says once that a field is the key of its record', () => {
-    const json = read(
-      '{"pay":{"card_12":{"kind":"card","id":"card_12"},"gift_9":{"kind":"gift","id":"gift_9"}}}',
-    );
-    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
-      '#1(kind,id=<key>)',
-      '{"pay":#1{"card_12":(card),"gift_9":(gift)}}',
-    ]);
-  });
-
   it('writes the keys of like rows once and what all rows share once', () => {
     const json = read(
       '[{"id":1,"site":"x","ok":true},{"id":2,"site":"x","ok":false},{"id":3,"site":"x","ok":null},{"id":4,"site":"x","ok":true}]',
