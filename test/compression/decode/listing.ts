@@ -1,19 +1,8 @@
 const MATCHES = '[gw: matches under the name of their file]';
-const PATHS = '[gw: each folder, then the names in it]';
 
 /** Undoes `groupListing`. */
 export function ungroupListing(text: string): string {
   const [legend, ...lines] = text.split('\n');
-  if (legend === PATHS) {
-    return lines
-      .flatMap((line) => {
-        const [folder, ...names] = line.split(' ');
-        return names.length > 0 && folder?.endsWith('/:')
-          ? names.map((name) => folder.slice(0, -1) + name)
-          : [line];
-      })
-      .join('\n');
-  }
   if (legend !== MATCHES) return text;
   let file = '';
   const out: string[] = [];

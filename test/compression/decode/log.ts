@@ -1,9 +1,4 @@
-import {
-  expandTime,
-  joinLine,
-  type LogLine,
-  splitLine,
-} from '../../../src/compression/transforms/log/templates.ts';
+import { joinLine, type LogLine, splitLine } from '../../../src/compression/transforms/log/templates.ts';
 
 const LEGEND =
   /^\[gw log: (\S)2 a b = line \S2 with a, b for (\S) (\S) \((\S)a b: the same line again(?:, (\S)a b: line \S0)?\)/;
@@ -41,10 +36,6 @@ export function decodeLog(text: string): string {
       const isRest = tag === '0' && i === pattern.words.length - 1;
       const value = (isRest ? values.splice(0).join(' ') : values.shift()) || '"';
       if (value === '"') return before;
-      if (isColumn && /^[.:-]/.test(value)) {
-        const whole = expandTime(before, value);
-        if (whole !== value) return whole;
-      }
       return word.replace(isColumn ? column : blank, () => value);
     });
     above = words;

@@ -1,12 +1,10 @@
 import {
-  END_OF_DATE,
   freeTimes,
   joinLine,
   type LogLine,
   mergeLines,
   mineTemplates,
   partsDate,
-  shortenTime,
   splitLine,
   type Template,
   timesIn,
@@ -54,7 +52,7 @@ export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | 
   const columns = countColumns(lines);
   const keepTimes = options.keepTimes ?? false;
   const kept = new Set<string>();
-  const chosen = chooseTemplates(lines, { ...options, columns }, kept);
+  const chosen = chooseTemplates(lines, options, kept);
   const open = addOpenTemplate(chosen, { columns, keepTimes }, kept);
   const coder = new Coder(signs, columns, { open, keepTimes });
   const body = chosen.map(({ line, template }) => coder.write(line, template));
@@ -74,7 +72,7 @@ function chooseSigns(text: string, lines: readonly string[]): Signs | undefined 
 
 function chooseTemplates(
   lines: readonly LogLine[],
-  { keepLine, keepTimes, columns }: LogOptions & { columns: number },
+  { keepLine, keepTimes }: LogOptions,
   kept: Set<string>,
 ): Coded[] {
   const mined = mineTemplates(lines, keepTimes);
@@ -85,7 +83,7 @@ function chooseTemplates(
       kept.add(line.text);
       return { line, template: undefined };
     }
-    const pays = template && count >= MIN_COUNT && isPlain(line, line.words.length, columns);
+    const pays = template && count >= MIN_COUNT && isPlain(line, line.words.length);
     return { line, template: pays ? template : undefined };
   });
 }
@@ -98,7 +96,7 @@ function addOpenTemplate(
 ): Template | undefined {
   if (columns === 0) return undefined;
   const split = chosen.map(({ line, template }) => {
-    if (template || !isPlain(line, columns, columns) || kept.has(line.text)) return undefined;
+    if (template || !isPlain(line, columns) || kept.has(line.text)) return undefined;
     if (keepTimes && partsDate(line, timesIn(line.words))) return undefined;
     const parts = splitColumns(line, columns);
     return parts?.words.at(-1) === DITTO ? undefined : parts;
@@ -112,22 +110,14 @@ function addOpenTemplate(
   return open;
 }
 
-/**
- * Whether a line can be written as values. Spaces separate values; `"` is a sign, and so are `.`, `:` and the end of
- * a date at the start of a column.
- */
-function isPlain(line: LogLine, words: number, columns: number): boolean {
-  if (/[^\S \t]/.test(line.text)) return false;
-  for (let i = 0; i < words; i++) {
-    const word = line.words[i] ?? '';
-    if (i < columns ? /^[".:]/.test(word) || END_OF_DATE.test(word) : word === DITTO) return false;
-  }
-  return true;
+/** Whether a line can be written as values. Spaces separate values, and `"` is a sign. */
+function isPlain(line: LogLine, words: number): boolean {
+  return !/[^\S \t]/.test(line.text) && !line.words.slice(0, words).includes(DITTO);
 }
 
 /** Whether a line is like a log. Quoted words and separate punctuation belong to configuration and prose. */
 function isProper(line: LogLine): boolean {
-  return !line.words.some((word) => /^[".:]/.test(word) || END_OF_DATE.test(word));
+  return !line.words.some((word) => /^[".:]/.test(word));
 }
 
 interface Signs {
@@ -167,8 +157,7 @@ class Coder {
   legend(): string {
     const { pattern, again, open, blank, column } = this.#signs;
     const rest = this.#open ? `, ${open}a b: line ${pattern}0` : '';
-    const times = this.#keepTimes ? '' : '; .5, :05 or -05 = time or date up to there as before';
-    return `[gw log: ${pattern}2 a b = line ${pattern}2 with a, b for ${column} ${blank} (${again}a b: the same line again${rest}); ${DITTO} = as before${times}]`;
+    return `[gw log: ${pattern}2 a b = line ${pattern}2 with a, b for ${column} ${blank} (${again}a b: the same line again${rest}); ${DITTO} = as before]`;
   }
 
   write(line: LogLine, template: Template | undefined): string {
@@ -204,11 +193,8 @@ class Coder {
         values.push(word);
         return;
       }
-      const isColumn = i < this.#columns;
-      const before = (isColumn ? this.#above : last)[i];
-      const short = before === undefined || !isColumn ? word : shortenTime(before, word);
+      const before = (i < this.#columns ? this.#above : last)[i];
       if (word === before) values.push(DITTO);
-      else if (short !== word) values.push(short);
       else values.push(word.slice(affix?.prefix.length ?? 0, word.length - (affix?.suffix.length ?? 0)));
     });
     return values;

@@ -6,15 +6,13 @@ import type { Scope } from '../scope.ts';
 const MIN_LINES = 8;
 const WORTH = 0.93;
 const MATCHES = '[gw: matches under the name of their file]';
-const PATHS = '[gw: each folder, then the names in it]';
 const MATCH = /^((?:[A-Za-z]:)?(?=[^\s:A-Za-z]*[A-Za-z])[^\s:/.\\]*[/.\\][^\s:]*):(\d+:.*)$/;
-const PATH = /^(\S*\/)([^\s/]+\/?)$/;
 
-/** Groups search results by file and paths by folder. Lossless. */
+/** Groups search results by file. Lossless. */
 export function groupListing(text: string, scope: Scope): string {
   // Log lines may start like a path and a number; log patterns compress them better.
   if (isDated(text)) return text;
-  const grouped = regroup(text, MATCH, scope, writeMatches) ?? regroup(text, PATH, scope, writePaths);
+  const grouped = regroup(text, scope);
   return grouped !== undefined && estimateTokens(grouped) <= estimateTokens(text) * WORTH ? grouped : text;
 }
 
@@ -23,19 +21,14 @@ interface Group {
   lines: string[];
 }
 
-/** Groups adjacent lines by the first capture of the pattern; other lines stay as they are. */
-function regroup(
-  text: string,
-  pattern: RegExp,
-  scope: Scope,
-  write: (groups: readonly Group[]) => string | undefined,
-): string | undefined {
+/** Groups adjacent matches in one file; other lines stay as they are. */
+function regroup(text: string, scope: Scope): string | undefined {
   const lines = text.split('\n');
   if (lines.length < MIN_LINES) return undefined;
   const groups: Group[] = [];
   let matched = 0;
   for (const line of lines) {
-    const match = line.length < 2000 ? pattern.exec(line) : null;
+    const match = line.length < 2000 ? MATCH.exec(line) : null;
     if (match) matched++;
     // Lines that the question names keep their path.
     const head = match && !mentions(scope.question, line) ? match[1] : undefined;
@@ -43,7 +36,7 @@ function regroup(
     if (last && last.head === head) last.lines.push(head === undefined ? line : (match?.[2] ?? ''));
     else groups.push({ head, lines: [head === undefined ? line : (match?.[2] ?? '')] });
   }
-  return matched * 10 >= lines.length * 7 ? write(groups) : undefined;
+  return matched * 10 >= lines.length * 7 ? writeMatches(groups) : undefined;
 }
 
 function writeMatches(groups: readonly Group[]): string | undefined {
@@ -56,13 +49,4 @@ function writeMatches(groups: readonly Group[]): string | undefined {
   )
     return undefined;
   return [MATCHES, ...lines].join('\n');
-}
-
-function writePaths(groups: readonly Group[]): string | undefined {
-  if (groups.some((group) => group.head === undefined && group.lines.some((line) => line.includes('/: '))))
-    return undefined;
-  const lines = groups.flatMap((group) =>
-    group.head === undefined ? group.lines : [`${group.head}: ${group.lines.join(' ')}`],
-  );
-  return [PATHS, ...lines].join('\n');
 }

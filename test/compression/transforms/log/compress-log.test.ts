@@ -83,9 +83,9 @@ describe('encodeLog()', () => {
     expect(encodeLog(text)?.text.split('\n').slice(1)).toEqual([
       '@1 = 09:00:^ INFO got https://a.example/^ ok',
       '@1 11.000 x11',
-      '~:12.000 x12',
-      '~:13.000 x13',
-      '~:14.000 x14',
+      '~12.000 x12',
+      '~13.000 x13',
+      '~14.000 x14',
     ]);
   });
 
