@@ -11,6 +11,7 @@ import type { Level, Scope, Transform } from '../transforms/scope.ts';
 import { groupListing } from '../transforms/text/listing.ts';
 import { lookUp } from '../transforms/text/look-up.ts';
 import { foldRepeats } from '../transforms/text/repeated-lines.ts';
+import { cleanTerminal } from '../transforms/text/terminal.ts';
 import { dropPassed } from '../transforms/text/test-runs.ts';
 
 /** The only transform that keeps every line in its place. */
@@ -76,7 +77,8 @@ export class BlockRewriter {
   rewrite(block: Block): string {
     if (!isPaste(block, this.#scope.level) || isDiff(block.text)) return block.text;
     if (block.kind === 'code') return this.#foldCode(block.text, block);
-    const values = this.#trace.note('json', block.text, compressJson(block.text, this.#scope));
+    const shown = this.#trace.note('terminal', block.text, cleanTerminal(block.text, this.#scope));
+    const values = this.#trace.note('json', shown, compressJson(shown, this.#scope));
     if (isMarked(values)) return values;
     const text = this.#unpad(values);
     return text !== values || isSource(text) ? text : this.#rewriteLines(text);
