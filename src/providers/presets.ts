@@ -22,6 +22,8 @@ export interface Preset {
    * Undefined for providers that may refuse the field.
    */
   reasoning?: 'required' | 'kept';
+  /** Takes back `extra_content` of tool calls, with signatures. Others may refuse the field. */
+  keepsExtras?: boolean;
   /** Runs on the user's machine and costs nothing. */
   local?: boolean;
   /** Header for the key, unless it is `authorization: Bearer`. */
@@ -76,11 +78,15 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     stopsOnHangUp: 'openai.azure.com',
     countsInput: true,
   },
-  google: hosted(
-    'https://generativelanguage.googleapis.com/v1beta/openai',
-    ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
-    /^(models\/)?(gemini-|gemma-)/,
-  ),
+  google: {
+    ...hosted(
+      'https://generativelanguage.googleapis.com/v1beta/openai',
+      ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+      /^(models\/)?(gemini-|gemma-)/,
+    ),
+    // Gemini 3 refuses a call without its signature: https://ai.google.dev/gemini-api/docs/thought-signatures
+    keepsExtras: true,
+  },
   groq: hosted('https://api.groq.com/openai/v1', ['GROQ_API_KEY']),
   mistral: hosted(
     'https://api.mistral.ai/v1',
@@ -120,4 +126,5 @@ export const UNKNOWN_PRESET: Preset = {
   wire: 'openai',
   outputLimit: 'max_tokens',
   reasoning: 'kept',
+  keepsExtras: true,
 };

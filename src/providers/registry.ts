@@ -23,6 +23,7 @@ export interface Provider {
   models?: RegExp;
   /** Whether it takes back the reasoning of its answers. */
   reasoning?: Preset['reasoning'];
+  keepsExtras?: boolean;
   local: boolean;
   /** Stops generating and billing when the client of a stream disconnects. */
   stopsOnHangUp: boolean;
@@ -102,6 +103,7 @@ function build(
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
     ...(preset.reasoning ? { reasoning: preset.reasoning } : {}),
+    ...(preset.keepsExtras ? { keepsExtras: true } : {}),
     local: preset.local === true,
     stopsOnHangUp: isAt(url, preset.stopsOnHangUp),
     authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),

@@ -1,3 +1,6 @@
+import { isObject } from '../json/object.ts';
+import { type Json, objectsIn } from './json.ts';
+
 /**
  * Prefix of the signature or encrypted content of reasoning that gw translated. No provider can read it, so gw removes
  * such reasoning from requests that it sends without translation.
@@ -15,4 +18,29 @@ export function reasoningBack(
 ): { reasoning_content?: string } {
   const text = texts.join('\n\n');
   return rule === 'required' || (rule === 'kept' && text !== '') ? { reasoning_content: text } : {};
+}
+
+/** Fields of a tool call that only its provider can read, by the call's id: Google's signature of its thoughts. */
+export function sealCalls(calls: readonly Json[]): string | undefined {
+  const extras = calls.filter(({ extra_content }) => isObject(extra_content));
+  if (extras.length === 0) return undefined;
+  const fields = extras.map(({ id, extra_content }) => ({ id, extra_content }));
+  return OWN_REASONING_MARK + Buffer.from(JSON.stringify(fields)).toString('base64');
+}
+
+/** The fields that `sealCalls` has sealed, by the id of their call. */
+export function unsealCalls(seal: unknown): Map<unknown, unknown> {
+  if (!isOwnReasoning(seal)) return new Map();
+  try {
+    const text = Buffer.from(String(seal).slice(OWN_REASONING_MARK.length), 'base64').toString('utf8');
+    return new Map(objectsIn(JSON.parse(text)).map(({ id, extra_content }) => [id, extra_content]));
+  } catch {
+    return new Map();
+  }
+}
+
+/** A tool call with the fields that it came with, for a provider that takes them back. */
+export function withExtra(call: Json, extras: ReadonlyMap<unknown, unknown>, keepsExtras?: boolean): Json {
+  const extra_content = keepsExtras ? extras.get(call.id) : undefined;
+  return extra_content === undefined ? call : { ...call, extra_content };
 }

@@ -38,6 +38,8 @@ export interface RequestOptions {
   outputLimit: 'max_tokens' | 'max_completion_tokens';
   /** Whether the provider takes back `reasoning_content`. */
   reasoning?: 'required' | 'kept' | undefined;
+  /** The provider takes back `extra_content` of tool calls. */
+  keepsExtras?: boolean | undefined;
   leaveOut: LeaveOut;
 }
 

@@ -31,15 +31,24 @@ const chunks = [
 ].map((choice) => ({ id: 'c1', model: 'deepseek-v4-pro', choices: [{ index: 0, ...choice }], usage: null }));
 const stream = `${[...chunks, { id: 'c1', choices: [], usage }].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;
 
+/** Google's API, which asks for the signature of a call's thoughts. */
+const extra_content = { google: { thought_signature: 'CpQBsig' } };
+const signedCall = { ...call, extra_content };
+
 async function start(name = 'deepseek'): Promise<TestGateway> {
   const gateway = await startGateway({ alone: true, credentials: { mock: 'k', [name]: 'k' } });
   gateway.configure({ providers: { [name]: { baseUrl: gateway.upstream.url } } });
   return gateway;
 }
 
-function answerFrom(gateway: TestGateway, isStream: boolean): void {
+function answerFrom(gateway: TestGateway, isStream: boolean, isSigned = false): void {
+  const plain = JSON.stringify(call);
+  const signed = (text: string) =>
+    isSigned ? text.replaceAll(plain.slice(1), JSON.stringify(signedCall).slice(1)) : text;
   gateway.upstream.queue(
-    isStream ? respond(200, { 'content-type': 'text/event-stream' }, stream) : json(200, answer),
+    isStream
+      ? respond(200, { 'content-type': 'text/event-stream' }, signed(stream))
+      : respond(200, { 'content-type': 'application/json' }, signed(JSON.stringify(answer))),
   );
 }
 
@@ -55,9 +64,9 @@ describe.each([false, true])('the reasoning of a call (streamed: %s)', (isStream
   const ask = [{ role: 'user' as const, content: 'Read a.go' }];
   const tools = [{ name: 'read', input_schema: { type: 'object' as const, properties: {} } }];
 
-  async function messagesTurn(gateway: TestGateway, model: string): Promise<unknown> {
+  async function messagesTurn(gateway: TestGateway, model: string, isSigned = false): Promise<unknown> {
     const body = { model, max_tokens: 1_000, tools };
-    answerFrom(gateway, isStream);
+    answerFrom(gateway, isStream, isSigned);
     const client = new Anthropic({ baseURL: gateway.origin, apiKey: gateway.key, maxRetries: 0 });
     const request = { ...body, messages: ask };
     const { content } = isStream
@@ -80,14 +89,31 @@ describe.each([false, true])('the reasoning of a call (streamed: %s)', (isStream
     expect(await messagesTurn(await start('groq'), 'groq/m')).not.toHaveProperty('reasoning_content');
   });
 
+  test('comes back as the signature that came with the call', async () => {
+    expect(await messagesTurn(await start('google'), 'google/gemini-3-pro', true)).toMatchObject({
+      tool_calls: [signedCall],
+    });
+    expect(await responsesTurn(await start('google'), 'google/gemini-3-pro', true)).toMatchObject({
+      tool_calls: [signedCall],
+    });
+    const unsigned = await messagesTurn(await start(), MODEL, true);
+    expect((unsigned as { tool_calls: object[] }).tool_calls[0]).not.toHaveProperty('extra_content');
+  });
+
   test('comes back from clients of responses', async () => {
-    const gateway = await start();
+    expect(await responsesTurn(await start(), MODEL)).toMatchObject({
+      reasoning_content: THOUGHT,
+      tool_calls: [call],
+    });
+  });
+
+  async function responsesTurn(gateway: TestGateway, model: string, isSigned = false): Promise<unknown> {
     const path = '/v1/responses';
     const parameters = { type: 'object', properties: {} };
     const functions = [{ type: 'function' as const, name: 'read', parameters, strict: false }];
-    const body = { model: MODEL, store: false, tools: functions };
+    const body = { model, store: false, tools: functions };
     gateway.upstream.queue(json(404, { error: { message: 'Not found', code: 'not_found' } }));
-    answerFrom(gateway, isStream);
+    answerFrom(gateway, isStream, isSigned);
     const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
     const request = { ...body, input: 'Read a.go' };
     const { output } = isStream
@@ -95,11 +121,8 @@ describe.each([false, true])('the reasoning of a call (streamed: %s)', (isStream
       : await client.responses.create(request);
     const result = { type: 'function_call_output', call_id: 'call_1', output: 'package a' };
     const input = [{ role: 'user', content: 'Read a.go' }, ...output, result];
-    expect(await assistantMessage(gateway, { ...body, input }, path)).toMatchObject({
-      reasoning_content: THOUGHT,
-      tool_calls: [call],
-    });
-  });
+    return assistantMessage(gateway, { ...body, input }, path);
+  }
 });
 
 test('a call without reasoning, as of another provider, goes with an empty one where it is asked for', async () => {

@@ -63,13 +63,19 @@ function storedIdOf({ request: { bytes, members } }: RequestContext): string | u
 
 const REASONING_KEYS = ['"encrypted_content"', '"signature"'].map((key) => Buffer.from(key));
 const REDACTED = Buffer.from('"redacted_thinking"');
+/** Redacted reasoning, and that of gw. */
+const REDACTED_WORDS = /"redacted_thinking"|"data"\s*:\s*"gw1\.()/g;
 const REASONING_VALUE = /^\s*:\s*"(.{0,4})/s;
 /** Bytes that are searched for the value after its key. */
 const MAX_VALUE_OFFSET = 32;
 
 /** Whether the request returns encrypted reasoning of a provider; reasoning that gw made doesn't count. */
 function hasEncryptedReasoning({ request: { bytes } }: RequestContext): boolean {
-  if (bytes.indexOf(REDACTED) >= 0) return true;
+  if (bytes.indexOf(REDACTED) >= 0) {
+    const words = [...bytes.toString('latin1').matchAll(REDACTED_WORDS)];
+    const own = words.filter(([, isOwn]) => isOwn !== undefined).length;
+    if (own < words.length - own) return true;
+  }
   return REASONING_KEYS.some((key) => {
     for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
       const value = bytes.toString('latin1', at + key.length, at + key.length + MAX_VALUE_OFFSET);

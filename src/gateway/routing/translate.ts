@@ -56,6 +56,7 @@ export function translateRequest(
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
     reasoning: provider.reasoning,
+    keepsExtras: provider.keepsExtras,
     memory,
     isCodex: isFromCodex(context.exchange.request.headers),
     leaveOut: leftOut.leaveOut,

@@ -71,7 +71,12 @@ function isOwnReasoning(bytes: Buffer, span: Span): boolean {
   if (bytes.subarray(span.start, span.end).indexOf(MARK) < 0) return false;
   const value = readValue(bytes, span);
   if (!isObject(value)) return false;
-  const { type, encrypted_content, signature } = value;
-  const seal = type === 'reasoning' ? encrypted_content : type === 'thinking' ? signature : undefined;
+  const { type, encrypted_content, signature, data } = value;
+  const seals: Record<string, unknown> = {
+    reasoning: encrypted_content,
+    thinking: signature,
+    redacted_thinking: data,
+  };
+  const seal = typeof type === 'string' && Object.hasOwn(seals, type) ? seals[type] : undefined;
   return typeof seal === 'string' && seal.startsWith(OWN_REASONING_MARK);
 }

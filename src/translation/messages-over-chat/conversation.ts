@@ -1,9 +1,9 @@
 import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-import { isOwnReasoning, reasoningBack } from '../own-reasoning-mark.ts';
+import { isOwnReasoning, reasoningBack, unsealCalls, withExtra } from '../own-reasoning-mark.ts';
 import type { RequestOptions } from '../translator.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-type ConversationOptions = Pick<RequestOptions, 'leaveOut' | 'reasoning'>;
+type ConversationOptions = Pick<RequestOptions, 'leaveOut' | 'reasoning' | 'keepsExtras'>;
 
 /** Translates the system prompt and Anthropic's turns to chat messages. */
 export function chatMessages(system: unknown, turns: unknown, options: ConversationOptions): Json[] {
@@ -86,9 +86,10 @@ export function isToolSearch(type: unknown): boolean {
 function assistantMessages(
   content: unknown,
   at: string,
-  { leaveOut, reasoning }: ConversationOptions,
+  { leaveOut, reasoning, keepsExtras }: ConversationOptions,
 ): Json[] {
   const thoughts: string[] = [];
+  const extras = new Map<unknown, unknown>();
   const texts: string[] = [];
   const calls: Json[] = [];
   for (const [i, each] of listAt(content, at).entries()) {
@@ -106,6 +107,7 @@ function assistantMessages(
         if (isOwnReasoning(block.signature)) thoughts.push(asText(block.thinking));
         break;
       case 'redacted_thinking':
+        for (const [id, extra] of unsealCalls(block.data)) extras.set(id, extra);
         break;
       default:
         if (!isToolSearch(type === 'server_tool_use' ? block.name : type))
@@ -116,7 +118,14 @@ function assistantMessages(
   if (texts.length === 0 && calls.length === 0) return [];
   const text = texts.length > 0 ? texts.join('\n\n') : null;
   if (calls.length === 0) return [{ role: 'assistant', content: text }];
-  return [{ role: 'assistant', content: text, ...reasoningBack(thoughts, reasoning), tool_calls: calls }];
+  return [
+    {
+      role: 'assistant',
+      content: text,
+      ...reasoningBack(thoughts, reasoning),
+      tool_calls: calls.map((call) => withExtra(call, extras, keepsExtras)),
+    },
+  ];
 }
 
 function toolCall({ id, name, input, ...rest }: Json, at: string): Json {

@@ -9,7 +9,7 @@ import {
   translateChunks,
 } from '../chat-message.ts';
 import { answerObject, asText, countIn, EMPTY, type Json, objectsIn } from '../json.ts';
-import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
+import { OWN_REASONING_MARK, sealCalls } from '../own-reasoning-mark.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 
 /** Translates chat completions to Anthropic's messages. */
@@ -125,6 +125,18 @@ class MessageStream implements ChunkTranslator<MessageEvent> {
     return [{ type: 'content_block_stop', index }];
   }
 
+  /** Clients send the block back, with what only the provider of the call can read. */
+  #addSeal(call: Json): MessageEvent[] {
+    const data = sealCalls([call]);
+    if (data === undefined) return [];
+    const index = this.#blockCount++;
+    const content_block = { type: 'redacted_thinking', data };
+    return [
+      { type: 'content_block_start', index, content_block },
+      { type: 'content_block_stop', index },
+    ];
+  }
+
   #addCall(piece: Json): MessageEvent[] {
     const { name } = isObject(piece.function) ? piece.function : {};
     const args = argumentsIn(piece.function);
@@ -132,7 +144,7 @@ class MessageStream implements ChunkTranslator<MessageEvent> {
     const before = this.#calls.findLast(({ key }) => key === piece.index);
     let index = before?.index;
     if (index === undefined || beginsCall(piece, before?.id)) {
-      events.push(...this.#closeText());
+      events.push(...this.#closeText(), ...this.#addSeal(piece));
       index = this.#blockCount++;
       this.#calls.push({ key: piece.index, id: piece.id, index });
       const content_block = { type: 'tool_use', id: piece.id, name, input: {} };
@@ -181,9 +193,11 @@ function contentOf(message: Json): Json[] {
   const { content, refusal, tool_calls } = message;
   const thinking = reasoningOf(message);
   const text = textIn(content) || refusal;
+  const data = sealCalls(objectsIn(tool_calls));
   return [
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: OWN_REASONING_MARK }]),
     ...(typeof text === 'string' && text !== '' ? [{ type: 'text', text }] : []),
+    ...(data === undefined ? [] : [{ type: 'redacted_thinking', data }]),
     ...objectsIn(tool_calls).map(toolUse),
   ];
 }

@@ -1,6 +1,6 @@
-import { asText, definedFields, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { asText, definedFields, isEmpty, type Json, listAt, objectAt, objectsIn, textAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
-import { reasoningBack } from '../own-reasoning-mark.ts';
+import { reasoningBack, unsealCalls, withExtra } from '../own-reasoning-mark.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { signedIn, textsIn, unpackReasoning } from './reasoning.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -12,6 +12,7 @@ export interface ConversationOptions {
   keepsReasoning: boolean;
   /** Whether the provider takes back `reasoning_content`. */
   reasoning?: 'required' | 'kept' | undefined;
+  keepsExtras?: boolean | undefined;
   leaveOut: LeaveOut;
 }
 
@@ -25,7 +26,13 @@ export function chatMessages({ instructions, input }: Json, options: Conversatio
       add(messages, objectAt(item, `input[${i}]`), `input[${i}]`, options);
     }
   }
-  return withReasoningOfCalls(messages, options);
+  return withReasoningOfCalls(messages, extrasIn(input), options);
+}
+
+/** What only the providers of calls can read, which came before them as reasoning items. */
+function extrasIn(input: unknown): Map<unknown, unknown> {
+  const seals = objectsIn(input).filter(({ type }) => type === 'reasoning');
+  return new Map(seals.flatMap(({ encrypted_content }) => [...unsealCalls(encrypted_content)]));
 }
 
 function add(messages: Json[], item: Json, at: string, options: ConversationOptions): void {
@@ -157,11 +164,18 @@ function addReasoning(
 }
 
 /** Keeps reasoning only in messages with tool calls, and drops messages without text and calls. */
-function withReasoningOfCalls(messages: readonly Json[], { reasoning }: ConversationOptions): Json[] {
+function withReasoningOfCalls(
+  messages: readonly Json[],
+  extras: ReadonlyMap<unknown, unknown>,
+  { reasoning, keepsExtras }: ConversationOptions,
+): Json[] {
   return messages.flatMap((message) => {
-    const { reasoning_content, ...rest } = message;
+    const { reasoning_content, tool_calls, ...rest } = message;
     if (rest.role !== 'assistant') return [message];
-    if (rest.tool_calls) return [{ ...reasoningBack([asText(reasoning_content ?? '')], reasoning), ...rest }];
+    if (tool_calls) {
+      const calls = objectsIn(tool_calls).map((call) => withExtra(call, extras, keepsExtras));
+      return [{ ...rest, ...reasoningBack([asText(reasoning_content ?? '')], reasoning), tool_calls: calls }];
+    }
     return rest.content === null && !('thinking_blocks' in rest) ? [] : [rest];
   });
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts';
 import { asText } from '../json.ts';
+import { sealCalls } from '../own-reasoning-mark.ts';
 import { packReasoning, REASONING_TEXT } from './reasoning.ts';
 import type { ResponseOptions } from './response.ts';
 import { customInput } from './tool-names.ts';
@@ -24,6 +25,14 @@ export function reasoningItem(id: string, text: string, signed: readonly Json[])
   const blocks = signed.length > 0 || text === '' ? signed : [{ type: REASONING_TEXT, text }];
   const encrypted = blocks.length > 0 ? { encrypted_content: packReasoning(blocks) } : {};
   return { id, type: 'reasoning', summary, ...encrypted };
+}
+
+/** A reasoning item with what only the provider of some calls can read; undefined if there is nothing of the kind. */
+export function sealItem(id: string, calls: readonly Json[]): Json | undefined {
+  const encrypted_content = sealCalls(calls);
+  return encrypted_content === undefined
+    ? undefined
+    : { id, type: 'reasoning', summary: [], encrypted_content };
 }
 
 /** A tool call whose arguments may be incomplete. */

@@ -23,7 +23,7 @@ export function unpackReasoning(content: unknown): Json[] {
 
 /** The blocks that Anthropic signed. */
 export const signedIn = (blocks: readonly Json[]): Json[] =>
-  blocks.filter(({ type }) => type !== REASONING_TEXT);
+  blocks.filter(({ type }) => type === 'thinking' || type === 'redacted_thinking');
 
 /** The texts of the others. */
 export const textsIn = (blocks: readonly Json[]): string[] =>

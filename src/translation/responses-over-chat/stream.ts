@@ -10,6 +10,7 @@ import {
   newCall,
   reasoningItem,
   refusalPart,
+  sealItem,
   textPart,
 } from './items.ts';
 import { emptyResponse, endingOf, type ResponseOptions, responseUsage } from './response.ts';
@@ -187,6 +188,17 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
     ];
   }
 
+  /** Clients send the item back, with what only the provider of the call can read. */
+  #addSeal(call: Json): ResponseEvent[] {
+    const item = sealItem(this.#options.newId('rs'), [call]);
+    if (!item) return [];
+    const index = this.#itemCount++;
+    return [
+      this.#event('response.output_item.added', { output_index: index, item }),
+      this.#itemDone(index, item),
+    ];
+  }
+
   #addCall(piece: Json): ResponseEvent[] {
     const { name } = isObject(piece.function) ? piece.function : {};
     const args = argumentsIn(piece.function);
@@ -195,6 +207,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
     if (!openCall || beginsCall(piece, openCall.call.callId)) {
       events.push(...this.#closeText('completed'));
       const call = newCall(piece.id, name, this.#options);
+      events.push(...this.#addSeal({ ...piece, id: call.callId }));
       openCall = { call, index: this.#itemCount++, key: piece.index };
       this.#calls.push(openCall);
       const item = callItem(call, 'in_progress', this.#options);

@@ -10,6 +10,7 @@ import {
   newCall,
   reasoningItem,
   refusalPart,
+  sealItem,
   textPart,
 } from './items.ts';
 import { emptyResponse, endingOf, type ResponseOptions, responseUsage } from './response.ts';
@@ -77,7 +78,11 @@ function outputOf(message: Json, status: ItemStatus, options: ResponseOptions): 
       ? []
       : [reasoningItem(options.newId('rs'), reasoning, signed)]),
     ...(parts.length === 0 ? [] : [messageItem(options.newId('msg'), parts, status)]),
-    ...objectsIn(tool_calls).map((call) => toolCallItem(call, status, options)),
+    ...objectsIn(tool_calls).flatMap((call) => {
+      const item = toolCallItem(call, status, options);
+      const seal = sealItem(options.newId('rs'), [{ ...call, id: item.call_id }]);
+      return seal ? [seal, item] : [item];
+    }),
   ];
 }
 
