@@ -39,8 +39,24 @@ export function unsealCalls(seal: unknown): Map<unknown, unknown> {
   }
 }
 
-/** A tool call with the fields that it came with, for a provider that takes them back. */
-export function withExtra(call: Json, extras: ReadonlyMap<unknown, unknown>, keepsExtras?: boolean): Json {
-  const extra_content = keepsExtras ? extras.get(call.id) : undefined;
-  return extra_content === undefined ? call : { ...call, extra_content };
+/** Gemini's models that refuse a call without a signature, and Google's stand-in for calls of other models. */
+const ASKS_FOR_SIGNATURES = /(?:^|\/)gemini-[3-9]/;
+const STAND_IN = { google: { thought_signature: 'skip_thought_signature_validator' } };
+
+/**
+ * The tool calls of a message with the fields that they came with, for a provider that takes them back:
+ * https://ai.google.dev/gemini-api/docs/thought-signatures
+ */
+export function withExtras(
+  calls: readonly Json[],
+  extras: ReadonlyMap<unknown, unknown>,
+  { model, keepsExtras }: { model: string; keepsExtras?: boolean | undefined },
+): Json[] {
+  if (!keepsExtras) return [...calls];
+  const hasExtra = calls.some(({ id }) => extras.has(id));
+  return calls.map((call, i) => {
+    const needsStandIn = i === 0 && !hasExtra && ASKS_FOR_SIGNATURES.test(model);
+    const extra_content = needsStandIn ? STAND_IN : extras.get(call.id);
+    return extra_content === undefined ? call : { ...call, extra_content };
+  });
 }

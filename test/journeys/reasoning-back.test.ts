@@ -125,6 +125,25 @@ describe.each([false, true])('the reasoning of a call (streamed: %s)', (isStream
   }
 });
 
+test('a call without a signature, as of another provider, goes with the stand-in of Google', async () => {
+  const gateway = await start('google');
+  const use = { type: 'tool_use', id: 'call_1', name: 'read', input: {} };
+  const result = { type: 'tool_result', tool_use_id: 'call_1', content: 'package a' };
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [use] },
+    { role: 'user', content: [result] },
+  ];
+  for (const [model, signature] of [
+    ['google/gemini-3-pro', { google: { thought_signature: 'skip_thought_signature_validator' } }],
+    ['google/gemini-2.5-pro', undefined],
+  ] as const) {
+    const sent = await assistantMessage(gateway, { model, max_tokens: 100, messages }, '/v1/messages');
+    const [first] = (sent as { tool_calls: { extra_content?: object }[] }).tool_calls;
+    expect(first?.extra_content).toEqual(signature);
+  }
+});
+
 test('a call without reasoning, as of another provider, goes with an empty one where it is asked for', async () => {
   const gateway = await start();
   const use = { type: 'tool_use', id: 'call_1', name: 'read', input: {} };

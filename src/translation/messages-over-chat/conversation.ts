@@ -1,9 +1,9 @@
 import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-import { isOwnReasoning, reasoningBack, unsealCalls, withExtra } from '../own-reasoning-mark.ts';
+import { isOwnReasoning, reasoningBack, unsealCalls, withExtras } from '../own-reasoning-mark.ts';
 import type { RequestOptions } from '../translator.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-type ConversationOptions = Pick<RequestOptions, 'leaveOut' | 'reasoning' | 'keepsExtras'>;
+type ConversationOptions = Pick<RequestOptions, 'leaveOut' | 'model' | 'reasoning' | 'keepsExtras'>;
 
 /** Translates the system prompt and Anthropic's turns to chat messages. */
 export function chatMessages(system: unknown, turns: unknown, options: ConversationOptions): Json[] {
@@ -83,11 +83,8 @@ export function isToolSearch(type: unknown): boolean {
 }
 
 /** Translates an assistant turn. An empty one is dropped: providers reject messages without text and calls. */
-function assistantMessages(
-  content: unknown,
-  at: string,
-  { leaveOut, reasoning, keepsExtras }: ConversationOptions,
-): Json[] {
+function assistantMessages(content: unknown, at: string, options: ConversationOptions): Json[] {
+  const { leaveOut, reasoning } = options;
   const thoughts: string[] = [];
   const extras = new Map<unknown, unknown>();
   const texts: string[] = [];
@@ -123,7 +120,7 @@ function assistantMessages(
       role: 'assistant',
       content: text,
       ...reasoningBack(thoughts, reasoning),
-      tool_calls: calls.map((call) => withExtra(call, extras, keepsExtras)),
+      tool_calls: withExtras(calls, extras, options),
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { asText, definedFields, isEmpty, type Json, listAt, objectAt, objectsIn, textAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
-import { reasoningBack, unsealCalls, withExtra } from '../own-reasoning-mark.ts';
+import { reasoningBack, unsealCalls, withExtras } from '../own-reasoning-mark.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { signedIn, textsIn, unpackReasoning } from './reasoning.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -13,6 +13,8 @@ export interface ConversationOptions {
   /** Whether the provider takes back `reasoning_content`. */
   reasoning?: 'required' | 'kept' | undefined;
   keepsExtras?: boolean | undefined;
+  /** The provider's name of the model. */
+  model: string;
   leaveOut: LeaveOut;
 }
 
@@ -167,13 +169,14 @@ function addReasoning(
 function withReasoningOfCalls(
   messages: readonly Json[],
   extras: ReadonlyMap<unknown, unknown>,
-  { reasoning, keepsExtras }: ConversationOptions,
+  options: ConversationOptions,
 ): Json[] {
+  const { reasoning } = options;
   return messages.flatMap((message) => {
     const { reasoning_content, tool_calls, ...rest } = message;
     if (rest.role !== 'assistant') return [message];
     if (tool_calls) {
-      const calls = objectsIn(tool_calls).map((call) => withExtra(call, extras, keepsExtras));
+      const calls = withExtras(objectsIn(tool_calls), extras, options);
       return [{ ...rest, ...reasoningBack([asText(reasoning_content ?? '')], reasoning), tool_calls: calls }];
     }
     return rest.content === null && !('thinking_blocks' in rest) ? [] : [rest];

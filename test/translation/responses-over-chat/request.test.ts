@@ -6,6 +6,7 @@ import { chatRequest } from '../../../src/translation/responses-over-chat/reques
 
 const memory = createItemMemories()(1);
 const OPTIONS = {
+  model: 'm',
   outputLimit: 'max_tokens',
   memory,
   keepsReasoning: false,
