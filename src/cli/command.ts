@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
+import { DEFAULT_PROJECT } from '../store/accounts/projects.ts';
 import type { Context } from './context.ts';
 
 /** Adds the arguments, options, help and action of a command. */

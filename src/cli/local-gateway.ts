@@ -1,8 +1,7 @@
 import { createCalendar } from '../calendar.ts';
 import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { createLocalReader } from '../reading/local/reader.ts';
-import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
-import { findProject } from '../store/accounts/projects.ts';
+import { DEFAULT_PROJECT, findProject } from '../store/accounts/projects.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { noTeam, readMembership } from '../store/team/membership.ts';
 import type { Context } from './context.ts';

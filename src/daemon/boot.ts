@@ -9,7 +9,7 @@ import { createModelLists, type FetchModels } from '../providers/model-lists.ts'
 import { createApi } from '../server/api.ts';
 import type { GuardOptions } from '../server/guard.ts';
 import { type Listener, listen } from '../server/listen.ts';
-import { archiveAll } from '../store/archive/archiver.ts';
+import { archiveAll } from '../store/archive/archive.ts';
 import { scopeToProject } from '../store/dashboard/scope-to-project.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
 import type { FileIdentity } from '../store/database/file-watch.ts';

@@ -35,7 +35,7 @@ import {
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
-import { recentTierScores } from '../store/router/tier-scores.ts';
+import { recentTierScores } from '../store/router/router-state.ts';
 import { createKeysChecked } from '../store/team/keys.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { createItemMemories } from '../translation/responses-over-chat/item-memory.ts';

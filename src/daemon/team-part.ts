@@ -12,7 +12,7 @@ import {
   readMembership,
   stopLeaving,
 } from '../store/team/membership.ts';
-import type { AskTeamUsage } from '../store/team/usage-query.ts';
+import type { AskTeamUsage } from '../store/team/usage.ts';
 import type { TeamAuthority } from '../team/authority.ts';
 import type { CourierOutboxOptions } from '../team/courier-outbox.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';

@@ -1,9 +1,8 @@
 import { formatRequestId } from '../ids.ts';
 import { usdNumber } from '../money.ts';
 import type { Provider, Registry } from '../providers/registry.ts';
-import type { KeyUsage } from '../store/accounts/key-usage.ts';
-import type { Key } from '../store/accounts/keys.ts';
-import type { Project } from '../store/accounts/project.ts';
+import type { Key, KeyUsage } from '../store/accounts/keys.ts';
+import type { Project } from '../store/accounts/projects.ts';
 import type { DistrustedBound } from '../store/budgets/distrusted-bounds.ts';
 import type { DistrustedBoundView, KeyView, ProjectView, ProvidersView } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../money.ts';
 import type { KeyLimits, Rotation } from '../store/accounts/keys.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
-import type { Plan } from '../store/accounts/project.ts';
+import type { Plan } from '../store/accounts/projects.ts';
 import type { Approval } from '../store/budgets/asks.ts';
 import type { Scope } from '../store/budgets/budgets.ts';
 import type { Raise } from '../store/budgets/raise-budget.ts';

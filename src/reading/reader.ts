@@ -3,7 +3,7 @@ import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { GroupBy, Grouping, UsageSource } from '../store/reports/query.ts';
-import type { TeamUsageQuery } from '../store/team/usage-query.ts';
+import type { TeamUsageQuery } from '../store/team/usage.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { AskView } from './ask-schema.ts';

@@ -3,7 +3,7 @@ import { SESSION_COUNTS } from '../store/archive/rollups.ts';
 import { COUNTS } from '../store/archive/usage-sums.ts';
 import { byColumnName } from '../store/database/columns.ts';
 import { GROUP_BYS, type GroupBy } from '../store/reports/query.ts';
-import { TEAM_GROUPINGS } from '../store/team/usage-query.ts';
+import { TEAM_GROUPINGS } from '../store/team/usage.ts';
 
 export const time = z.iso.datetime().describe('UTC');
 export const count = z.number().int().min(0);

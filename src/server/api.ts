@@ -15,7 +15,7 @@ import type { Registry } from '../providers/registry.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { createFeedbackStore } from '../store/requests/feedback.ts';
-import type { AskTeamUsage } from '../store/team/usage-query.ts';
+import type { AskTeamUsage } from '../store/team/usage.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';
 import { completionsWire } from '../wire/apis/completions.ts';

@@ -1,4 +1,4 @@
-import type { AskTeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
+import type { AskTeamUsage, TeamUsageQuery } from '../store/team/usage.ts';
 import type { TeamAuthority } from './authority.ts';
 
 /** Sums of the team's usage, with the team's name and time zone. Throws GwError. */

@@ -1,7 +1,6 @@
 import type { NanoUsd } from '../money.ts';
 import type { TeamKeyTerms } from '../store/team/keys.ts';
-import type { TeamUsageBatch } from '../store/team/usage.ts';
-import type { TeamUsage, TeamUsageQuery } from '../store/team/usage-query.ts';
+import type { TeamUsage, TeamUsageBatch, TeamUsageQuery } from '../store/team/usage.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
 
 /** A team's budget, as set by an admin. */

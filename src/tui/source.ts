@@ -1,7 +1,7 @@
 import type { RequestId } from '../ids.ts';
 import type { DashboardFeed } from '../reading/reader.ts';
 import type { BudgetView, RequestView, TeamUsageView, TeamView, UsageViewRow } from '../reading/schemas.ts';
-import type { TeamUsageQuery } from '../store/team/usage-query.ts';
+import type { TeamUsageQuery } from '../store/team/usage.ts';
 import type { AgentView } from './state/agent-view.ts';
 import type { Command, CommandResult } from './state/command.ts';
 import type { DaemonView } from './state/daemon-view.ts';

@@ -3,8 +3,7 @@ import type { Clock } from '../clock.ts';
 import { badRequest, GwError, notFound } from '../errors.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import { mustBeOwn, type ProjectAccess } from '../own-project.ts';
-import type { Project } from '../store/accounts/project.ts';
-import { getProject } from '../store/accounts/projects.ts';
+import { getProject, type Project } from '../store/accounts/projects.ts';
 import type { Db } from '../store/database/open.ts';
 import {
   type DeliveryFilter,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createClockWatch, startMaintenance } from '../../src/daemon/jobs.ts';
-import { type ClockJump, lastClockJump } from '../../src/store/database/clock-jumps.ts';
+import { type ClockJump, lastClockJump } from '../../src/store/database/set-back.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 

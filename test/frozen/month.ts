@@ -12,7 +12,7 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { inTransaction } from '../../src/store/database/write.ts';
 import { FLAGS, type RequestRecord } from '../../src/store/ledger/record.ts';
 import { createFeedbackStore } from '../../src/store/requests/feedback.ts';
-import { packBodies } from '../../src/store/requests/kept-file.ts';
+import { packBodies } from '../../src/store/requests/kept-bodies.ts';
 import { createOutbox } from '../../src/store/webhooks/outbox.ts';
 import { NO_USAGE } from '../../src/usage.ts';
 import { createWebhookService } from '../../src/webhooks/service.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Compressor, createCompressor } from '../../src/compression/compressor.ts';
 import type { RequestView } from '../../src/reading/schemas.ts';
 import { readTrials } from '../../src/store/optimizer/trials.ts';
-import { requestResponse } from '../../src/store/requests/request-response.ts';
+import { requestResponse } from '../../src/store/requests/request-log.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
 import { createTimeFormat } from '../../src/terminal/time.ts';
 import { completion } from '../support/chat-scripts.ts';

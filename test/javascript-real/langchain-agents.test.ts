@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RequestView } from '../../src/reading/schemas.ts';
-import { requestResponse } from '../../src/store/requests/request-response.ts';
+import { requestResponse } from '../../src/store/requests/request-log.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
 import { createTimeFormat } from '../../src/terminal/time.ts';
 import { json } from '../support/scripts.ts';

@@ -3,7 +3,7 @@ import { formatRequestId } from '../../src/ids.ts';
 import { createArchive } from '../../src/store/archive/archive.ts';
 import { createBlocksReader } from '../../src/store/dashboard/blocks.ts';
 import { inTransaction } from '../../src/store/database/write.ts';
-import { eventBits } from '../../src/store/webhooks/subscription.ts';
+import { eventBits } from '../../src/store/webhooks/event-types.ts';
 import {
   type GatewayOptions,
   PLAIN,

@@ -15,13 +15,14 @@ import { describe, expect, test } from 'vitest';
 import { compareBodies } from '../../src/cli/requests/compare-bodies.ts';
 import { formatRequestId, requestIdAt } from '../../src/ids.ts';
 import type { RequestBodiesView } from '../../src/reading/bodies-schema.ts';
-import { createKeptBodies, removeBodies } from '../../src/store/requests/kept-bodies.ts';
 import {
+  createKeptBodies,
   KEPT_MS,
   MAX_BODIES_BYTES,
   type RequestBodies,
   readBodies,
-} from '../../src/store/requests/kept-file.ts';
+  removeBodies,
+} from '../../src/store/requests/kept-bodies.ts';
 import { cliHome, commandLineOf } from '../cli/cli-home.ts';
 import { COMPRESSIBLE, MODEL, PLAIN, startGateway, until } from '../support/gateway.ts';
 import type { TestSettings } from '../support/home.ts';

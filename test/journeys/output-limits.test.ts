@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { RequestView } from '../../src/reading/schemas.ts';
-import { requestResponse } from '../../src/store/requests/request-response.ts';
+import { requestResponse } from '../../src/store/requests/request-log.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
 import { createTimeFormat } from '../../src/terminal/time.ts';
 import { chatRequestOf, promptTokensOf } from '../support/chat-request.ts';

@@ -1,6 +1,6 @@
 import type { Calendar } from '../../src/calendar.ts';
 import { timeOfRequestId } from '../../src/ids.ts';
-import type { AskState } from '../../src/store/ledger/asks/ask-rows.ts';
+import type { AskState } from '../../src/store/ledger/asks.ts';
 import type { BudgetPeriod, OnLimit } from '../../src/store/ledger/terms.ts';
 import { spread } from './simulator-windows.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { TEAM_FIGURES, type TeamGrouping, type TeamUsageSum } from '../../src/store/team/usage-query.ts';
+import { TEAM_FIGURES, type TeamGrouping, type TeamUsageSum } from '../../src/store/team/usage.ts';
 import type { GatewayIdentity, TeamAdmin, TeamAuthority } from '../../src/team/authority.ts';
 import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
 import { createPostgresAuthority } from '../../src/team/postgres/authority.ts';

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { GwError } from '../../errors.ts';
 import { connectRemote } from '../../remote/client.ts';
 import { keyFor, parseGatewayUrl } from '../../remote/target.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { type Destination, remoteDestination } from '../client/destination.ts';
 import { clientVariables, exportLines, SHELLS } from '../client/variables.ts';

@@ -1,8 +1,7 @@
 import { Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import { PRESETS } from '../../providers/presets.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { getProject } from '../../store/accounts/projects.ts';
+import { DEFAULT_PROJECT, getProject } from '../../store/accounts/projects.ts';
 import { notImported } from '../../store/archive/import-usage.ts';
 import { setBudget } from '../../store/budgets/budgets.ts';
 import { plural } from '../../terminal/numbers.ts';

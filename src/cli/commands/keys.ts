@@ -3,7 +3,7 @@ import { formatUsd } from '../../money.ts';
 import type { Admin } from '../../reading/admin.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { BudgetView, KeyView, NewKeyView } from '../../reading/schemas.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { LASTING_PERIODS, type LastingPeriod, readAlerts, readAmount } from '../budgets/read.ts';

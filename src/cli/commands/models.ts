@@ -1,5 +1,5 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { clean } from '../../terminal/text.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { AS_JSON, type SetUp } from '../command.ts';

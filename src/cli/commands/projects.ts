@@ -1,6 +1,5 @@
 import { Argument, Option } from 'commander';
-import { PLANS } from '../../store/accounts/project.ts';
-import { unknownProject } from '../../store/accounts/projects.ts';
+import { PLANS, unknownProject } from '../../store/accounts/projects.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { AS_JSON, IN_PROJECT, type SetUp, UNASKED } from '../command.ts';

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { findProject } from '../../store/accounts/projects.ts';
+import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
 import type { Context } from '../context.ts';
 import { usageError } from '../exit.ts';

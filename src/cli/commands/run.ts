@@ -11,7 +11,7 @@ import { AGENTS } from '../../agents/table.ts';
 import { systemRandom } from '../../ids.ts';
 import { makeDirectory } from '../../paths.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { acquireLock } from '../../store/database/lock.ts';
 import { writing } from '../../write-fault.ts';
 import { bypassedSince, bypassedText, readCaps, startCappedRun } from '../client/capped-run.ts';

@@ -12,7 +12,7 @@ import {
   USAGE_SOURCES,
   type UsageSource,
 } from '../../store/reports/query.ts';
-import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage-query.ts';
+import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage.ts';
 import { bar } from '../../terminal/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';

@@ -18,8 +18,7 @@ import {
 import { FileChanged, readBytes } from '../../agents/settings/replace-file.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import { createKey } from '../../store/accounts/keys.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { findProject } from '../../store/accounts/projects.ts';
+import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
 import { checkSubscription } from '../client/check-subscription.ts';
 import { type Context, note, say } from '../context.ts';
 import { expectedOrigin } from '../daemon/find.ts';

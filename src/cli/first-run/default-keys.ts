@@ -1,6 +1,5 @@
 import { createKey, listKeys } from '../../store/accounts/keys.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { ensureDefaultProject, findProject } from '../../store/accounts/projects.ts';
+import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { Palette } from '../../terminal/palette.ts';
 import type { Terminal } from '../../terminal/terminal.ts';

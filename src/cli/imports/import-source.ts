@@ -3,10 +3,8 @@ import { type ReadImport, readImport } from '../../insight/imports/read-imports.
 import { createListPrice } from '../../insight/list-price.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
 import type { Reader } from '../../reading/reader.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { findProject } from '../../store/accounts/projects.ts';
-import { readForgottenUsage } from '../../store/archive/forgotten-usage.ts';
-import { type ImportedCall, importUsage } from '../../store/archive/import-usage.ts';
+import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
+import { type ImportedCall, importUsage, readForgottenUsage } from '../../store/archive/import-usage.ts';
 import type { Db } from '../../store/database/open.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { count, plural } from '../../terminal/numbers.ts';

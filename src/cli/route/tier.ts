@@ -1,5 +1,5 @@
 import { findProject } from '../../store/accounts/projects.ts';
-import { recentTierScores } from '../../store/router/tier-scores.ts';
+import { recentTierScores } from '../../store/router/router-state.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
 import { decideTier, observe, type ScoreWindow, type TierDecision } from '../../tiering/decide-tier.ts';
 import type { Context } from '../context.ts';

@@ -1,8 +1,7 @@
 import { systemTimezone } from '../../calendar.ts';
 import { newApiKey } from '../../ids.ts';
 import { checkLimits, hashKey } from '../../store/accounts/keys.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { isProjectName } from '../../store/accounts/projects.ts';
+import { DEFAULT_PROJECT, isProjectName } from '../../store/accounts/projects.ts';
 import type { TeamKey } from '../../team/authority.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { type SetUp, UNASKED } from '../command.ts';

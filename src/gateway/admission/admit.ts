@@ -3,13 +3,20 @@ import type { Admission } from '../../store/ledger/admission.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
-import { MAX_SEARCH_MS } from '../intake/claim-repository.ts';
 import { ClientGone } from '../intake/client-gone.ts';
+import { MAX_SEARCH_MS } from '../intake/select-project.ts';
 import type { Target } from '../state/resolver.ts';
+import { type AnsweredResult, type AskParts, admitOrAsk, RequestAskTerms } from './admit-or-ask.ts';
 import type { Admitted } from './admitted.ts';
-import { type AnsweredResult, type AskParts, admitOrAsk } from './ask/admit-or-ask.ts';
-import { RequestAskTerms } from './ask/ask-terms.ts';
-import { blockedStatus, budgetBusy, forCodex, teamUnreachable } from './errors.ts';
+import {
+  type AdmissionRequest,
+  blockedStatus,
+  budgetBusy,
+  exceededError,
+  forCodex,
+  teamUnreachable,
+  unpricedError,
+} from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
@@ -19,9 +26,6 @@ import { type CountParts, type IfCounted, ifCounted } from './provider-count.ts'
 import { type Quote, shortestQuote } from './quote.ts';
 import type { QuoteFor, QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
-import type { AdmissionRequest } from './refusal-errors.ts';
-import { exceededError, unpricedError } from './refusal-errors.ts';
-
 /** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
   Pick<Gateway, 'attribution' | 'budgetScopes' | 'tiers' | 'queue' | 'tokens'> &

@@ -6,14 +6,27 @@ import { didYouMean } from '../../nearest-names.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
-import { capOf, isoTime, leftOf, type Standing, spentOf, teamFigures } from '../../store/ledger/standing.ts';
+import {
+  capOf,
+  isoTime,
+  leftOf,
+  type Standing,
+  spentOf,
+  teamFigures,
+  unspentOf,
+} from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import { needResponse } from '../../store/requests/need-columns.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
+import type { Target } from '../state/resolver.ts';
+import { unseenIn } from './measure-prompt.ts';
+import { leastNeed } from './need.ts';
+import type { Quote } from './quote.ts';
 
 /** What a person needs to know to act on a refused request. */
-export interface BudgetRefusal {
+interface BudgetRefusal {
   standing: Standing;
   /** The least that the request needs. */
   needed: NanoUsd;
@@ -30,7 +43,7 @@ export interface BudgetRefusal {
  * 402: measured with the common SDKs and agents, no client but Codex retries it (see `forCodex`), while a 429 starts
  * retry storms.
  */
-export function budgetExceeded({
+function budgetExceeded({
   standing,
   needed,
   need,
@@ -201,7 +214,7 @@ export function priceUnknown(standing: Standing, provider: string, model: string
 }
 
 /** 402: a field of the request changes its price by an unknown amount. */
-export function surchargeUnknown({ budget }: Standing, field: string): GwError {
+function surchargeUnknown({ budget }: Standing, field: string): GwError {
   return new GwError(
     `"${field}" changes the price by an unknown amount, so budget ${budgetName(budget)} can't cover the request. Remove the field, or use a project without a budget`,
     {
@@ -216,7 +229,7 @@ export function surchargeUnknown({ budget }: Standing, field: string): GwError {
 }
 
 /** 402: the fee of a tool that the provider runs, or the number of its calls, has no bound. */
-export function toolUnpriced({ budget }: Standing, { name, field }: ServerTool): GwError {
+function toolUnpriced({ budget }: Standing, { name, field }: ServerTool): GwError {
   const command = `gw config set fees.${shellWord(name)} USD`;
   return new GwError(
     `"${field}" lets the provider run "${name}" for a fee without a known limit, so budget ${budgetName(budget)} can't cover the request. To set the most that a request may pay for it, in dollars: ${command}`,
@@ -237,7 +250,7 @@ function shellWord(name: string): string {
 }
 
 /** 402: the cost of this endpoint has no upper bound. */
-export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
+function costUnbounded({ budget }: Standing, endpoint: string): GwError {
   const command = 'gw config set passthrough.unmetered allow';
   return new GwError(
     `the cost of /v1/${endpoint} has no known upper bound, so budget ${budgetName(budget)} can't cover the request. To let such requests run until the budget is spent, some of them uncounted: ${command}`,
@@ -285,4 +298,51 @@ function windowText(windowMs: number): string {
   if (windowMs === 60_000) return 'minute';
   if (windowMs === 86_400_000) return 'day';
   return windowMs % 60_000 === 0 ? `${windowMs / 60_000}m` : `${windowMs / 1000}s`;
+}
+
+/** A request to be admitted at a target. */
+export interface AdmissionRequest {
+  context: AnyRequestContext;
+  target: Target;
+  calendar: Calendar;
+}
+
+/** Why a budget has no room for a request's next attempt; `spent` is the cost of its attempts so far. */
+export function noRoomError(
+  admission: AdmissionRequest & { spent: NanoUsd },
+  { standing, quote }: { standing: Standing; quote: Quote },
+): GwError {
+  const { context, spent } = admission;
+  if (quote.unpriced)
+    return forCodex(unpricedError(admission, quote, standing), context.exchange.request.headers);
+  const needed = spent + quote.least;
+  if (needed <= unspentOf(standing))
+    return budgetBusy(standing, needed, leastNeed(quote, quote.least, context.request.maxOutputTokens));
+  return exceededError(admission, standing, { quote, needed });
+}
+
+export function exceededError(
+  { context, target, calendar }: AdmissionRequest,
+  standing: Standing,
+  { quote, needed }: { quote: Quote; needed: NanoUsd },
+): GwError {
+  const { wire, request, exchange } = context;
+  const { headers } = exchange.request;
+  const need = leastNeed(quote, quote.least, request.maxOutputTokens);
+  const unseen = wire.unreported ? undefined : unseenIn({ wire, request, exchange })?.what;
+  const refusal = { standing, needed, need, unseen, model: target.model, calendar, headers };
+  return forCodex(budgetExceeded(refusal), headers);
+}
+
+/** Why a budget can't hold a request that has no worst case. */
+export function unpricedError(
+  { context, target }: AdmissionRequest,
+  quote: Quote,
+  standing: Standing,
+): GwError {
+  const { wire, request } = context;
+  if (wire.unreported) return costUnbounded(standing, wire.endpoint);
+  if (request.surcharges?.unknown) return surchargeUnknown(standing, request.surcharges.unknown);
+  if (quote.card && quote.tools?.unknown) return toolUnpriced(standing, quote.tools.unknown);
+  return priceUnknown(standing, target.provider.name, quote.unpricedModel ?? target.model);
 }

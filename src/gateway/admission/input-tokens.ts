@@ -1,16 +1,23 @@
 import { modelLimits } from '../../pricing/limits.ts';
 import { tokenBound } from '../../tokens/bound.ts';
 import { type Encoding, encodingOf } from '../../tokens/encoding.ts';
-import type { NonTextInput } from '../../wire/request/non-text-input.ts';
-import { imageTokens, nonTextTokens } from '../../wire/request/non-text-input.ts';
+import { imageTokens, type NonTextInput, nonTextTokens } from '../../wire/request/non-text-input.ts';
+import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import { mayAnswerOther } from '../../wire/request/surcharges.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import type { StoredResponse } from '../state/continued-responses.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import { SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
-import { continuedBound } from './continued-bound.ts';
-import { editBound, FOR_TOOLS, type MeasuredPrompt } from './edit-bound.ts';
+import {
+  editBound,
+  FOR_OPTION,
+  FOR_TOOLS,
+  type MeasuredPrompt,
+  PER_BLOCK,
+  PER_MESSAGE,
+} from './edit-bound.ts';
 import {
   blocksOf,
   measurePrompt,
@@ -46,7 +53,7 @@ function overheadTokens({ request }: RequestContext): number {
 }
 
 /** Upper bound of the input tokens, and how it was found. */
-export interface BoundedInput {
+interface BoundedInput {
   tokens: number;
   by: InputBound;
 }
@@ -231,4 +238,32 @@ function asJson(text: string): string {
 export function isCountable(context: RequestContext, target: Target): boolean {
   const nonText = nonTextOf(context);
   return encodingFor(context, target) !== undefined || nonText.images > 0 || nonText.context;
+}
+
+/** The options of a prompt: equal for prompts that are rendered alike. */
+export function optionsOf({ blocks }: Pick<PromptBlocks, 'blocks'>): string {
+  return blocks.flatMap(({ kind, id }) => (kind === 'option' ? [id] : [])).join(' ');
+}
+
+/** Options of a response: tool_choice, text and reasoning. */
+const MAX_OPTIONS = 3;
+
+/**
+ * Upper bound of the input of a request that continues a response: that response's prompt and answer, and all that is
+ * new. `ownTokens` bounds the request by itself. Undefined where the answer may be joined with what follows it.
+ */
+export function continuedBound(
+  { inputTokens, outputTokens, reasoningTokens, trailingSpace, options }: StoredResponse,
+  prompt: PromptBlocks,
+  ownTokens: number,
+): number | undefined {
+  const { blocks } = prompt;
+  if (
+    blocks.find(({ role }) => role !== 'option' && role !== 'tool' && role !== 'system')?.role === 'assistant'
+  )
+    return undefined;
+  const around = blocks.length * (PER_BLOCK + PER_MESSAGE);
+  // Other options may bring reasoning back that the provider had left out.
+  const changed = options === optionsOf(prompt) ? 0 : MAX_OPTIONS * FOR_OPTION + reasoningTokens;
+  return inputTokens + outputTokens + trailingSpace + ownTokens + around + changed;
 }

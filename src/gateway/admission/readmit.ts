@@ -4,6 +4,7 @@ import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
+import { noRoomError } from './errors.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
 import { countInput, inputBound, isCountable, leastInput } from './input-tokens.ts';
@@ -11,7 +12,6 @@ import { heldNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
-import { noRoomError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type ReadmitParts = QuoteParts &

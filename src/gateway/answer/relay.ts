@@ -5,10 +5,17 @@ import type { StreamFault } from '../../wire/answer/error-event.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { returnedHeaders } from '../upstream/headers.ts';
 import type { Receiver } from '../upstream/send.ts';
-import type { Answer, AnswerReceiver, RelayObserver, RelayOptions, ToolResults } from './answer-receiver.ts';
+import {
+  type Answer,
+  AnswerReceiver,
+  NOTHING,
+  type RelayObserver,
+  type RelayOptions,
+  type ToolResults,
+  writeHead,
+} from './answer-receiver.ts';
 import { EventStream } from './event-stream.ts';
 import { GatheredAnswer } from './gathered-answer.ts';
-import { PassOn } from './pass-on.ts';
 import { ResponseWriter } from './response-writer.ts';
 
 /** Media and files are passed on as they arrive: clients play them at once, and they contain no usage. None is translated. */
@@ -177,5 +184,59 @@ export class Relay implements Receiver {
 
   breakOff(fault?: StreamFault): void {
     this.#receiver.breakOff(fault);
+  }
+}
+
+/** Bytes kept from the end of an answer that is passed on: the usage is there. */
+const TAIL_BYTES = 64 * 1024;
+
+/** Keeps the last bytes of an answer that is passed on. */
+class TailBuffer {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  add(chunk: Buffer): void {
+    this.#parts.push(chunk);
+    this.#bytes += chunk.length;
+    for (
+      let [first] = this.#parts;
+      first && this.#bytes - first.length >= TAIL_BYTES;
+      [first] = this.#parts
+    ) {
+      this.#parts.shift();
+      this.#bytes -= first.length;
+    }
+  }
+
+  /** The answer from the last `"usage"` on, as an object with a brace added in front; undefined if there is none. */
+  fromUsage(): Buffer | undefined {
+    const tail = Buffer.concat(this.#parts);
+    const at = tail.lastIndexOf('"usage"');
+    return at < 0 ? undefined : Buffer.concat([Buffer.from('{'), tail.subarray(at)]);
+  }
+}
+
+/** Passes an answer on as it arrives: media, an encoded stream, or one too large to gather. */
+class PassOn extends AnswerReceiver {
+  readonly started = true;
+  readonly #tail = new TailBuffer();
+
+  constructor(answer: Answer) {
+    super(answer);
+    writeHead(answer, false);
+  }
+
+  data(chunk: Buffer): boolean {
+    this.#tail.add(chunk.length > TAIL_BYTES ? chunk.subarray(-TAIL_BYTES) : chunk);
+    return this.answer.client.write(chunk, this.answer.resume);
+  }
+
+  readEnd(): void {
+    const end = this.#tail.fromUsage();
+    if (end) this.usage = this.answer.options.wire.usageOf(end);
+  }
+
+  finish(): void {
+    this.answer.client.end(this.answer.options.translator?.end() ?? NOTHING);
   }
 }

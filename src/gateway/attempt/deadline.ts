@@ -1,4 +1,4 @@
-import { clientLimitMs } from '../context/client-limit.ts';
+import { clientLimitMs } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 

@@ -6,7 +6,7 @@ import { createOutputGuard, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-gua
 import type { Relay } from '../answer/relay.ts';
 import type { GoneListener } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { stopsWhenCut } from '../metering/stops-when-cut.ts';
+import { stopsWhenCut } from '../metering/estimate-usage.ts';
 import type { CuttableCall } from '../state/access/running-calls.ts';
 import {
   type CallEnd,

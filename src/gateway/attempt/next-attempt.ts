@@ -1,10 +1,22 @@
-import { messageOf } from '../../errors.ts';
-import { readmitTranslated } from '../admission/readmit.ts';
-import { recordResponsesSupport, translateAfterRefusal } from '../routing/translate.ts';
+import { GwError, messageOf } from '../../errors.ts';
+import { isObject } from '../../json/object.ts';
+import { readValue, scanObject } from '../../json/scan.ts';
+import type { Failure } from '../../routing/failure.ts';
+import { valuesIn } from '../../wire/answer/events.ts';
+import { responsesWire } from '../../wire/apis/responses.ts';
+import { type ReadmitParts, type ReadmitResult, readmit, readmitTranslated } from '../admission/readmit.ts';
+import type { Relay } from '../answer/relay.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import type { MeterParts } from '../metering/meter.ts';
+import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routing/route.ts';
+import { recordResponsesSupport, translateAfterRefusal, translateRequest } from '../routing/translate.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
-import { type FailOverParts, failOver } from './fail-over.ts';
+import { remainingMs } from './deadline.ts';
+import { appendFailure } from './history.ts';
+import { meterAttempt } from './meter-attempt.ts';
 import { refusalOf } from './refusal.ts';
-import { rememberResponse } from './remember-response.ts';
 
 /**
  * The attempt to make after this one: a translated request, if the provider turns out to lack the endpoint, or another
@@ -56,3 +68,125 @@ async function attemptElsewhere(
     return undefined;
   }
 }
+
+/** What this stage uses of the gateway. */
+type FailOverParts = ReadmitParts & MeterParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
+
+/**
+ * Finds another target for a request whose attempt failed before anything of its answer went out. Replaces the hold by
+ * one for the cost so far and the worst case at that target. Skips targets that can't serve the request and those that
+ * the budgets have no room for. Undefined if none is left.
+ */
+export async function failOver(
+  gateway: FailOverParts,
+  attempt: RoutedAttempt,
+  result: AttemptResult,
+  failure: Failure,
+): Promise<RoutedAttempt | undefined> {
+  const { route } = attempt;
+  const durationMs = gateway.clock.monotonic() - result.sentAt;
+  const tried = [
+    ...(route.history?.tried ?? []),
+    { target: route.target.candidate, failure, lastResort: route.lastResort },
+  ];
+  let candidates = route.targets;
+  for (;;) {
+    const next = nextOf(gateway, route.context, {
+      targets: candidates,
+      tried,
+      remainingMs: remainingMs(gateway, attempt.context),
+    });
+    if (next.kind !== 'attempt' || attempt.context.exchange.gone) return undefined;
+    const target = targetAt(candidates, next.target);
+    candidates = candidates.filter((other) => other !== target);
+    const context = translatedOrNone(gateway, route, target);
+    if (!context) continue;
+    result.metered ??= await meterAttempt(gateway, attempt, result);
+    const history = appendFailure(route.history, tried, {
+      target: route.target,
+      failure,
+      status: result.relay.status,
+      durationMs,
+      metered: result.metered,
+    });
+    const admitted = await readmit(gateway, {
+      context,
+      target,
+      first: route.first,
+      spent: history.costNanoUsd,
+    });
+    if (admitted === 'no room') continue;
+    if (admitted === 'resolved before') return undefined;
+    pin(gateway, context, target.candidate);
+    return attemptAt(route, { context, target, admitted, lastResort: next.lastResort, history });
+  }
+}
+
+interface NextTarget extends Pick<Route, 'target' | 'lastResort'> {
+  context: RequestContext;
+  admitted: Exclude<ReadmitResult, string>;
+  history: AttemptHistory;
+}
+
+function attemptAt(
+  route: Route,
+  { context, target, admitted, lastResort, history }: NextTarget,
+): RoutedAttempt {
+  route.target = target;
+  route.lastResort = lastResort;
+  route.history = history;
+  return { context, target, admitted, why: route.why, route };
+}
+
+/** The request translated for a target's API; undefined if it can't be expressed there. */
+function translatedOrNone(
+  gateway: FailOverParts,
+  { context }: Route,
+  target: RoutedTarget,
+): RequestContext | undefined {
+  try {
+    return translateRequest(context, target, gateway);
+  } catch (error) {
+    if (error instanceof GwError) return undefined;
+    throw error;
+  }
+}
+
+/** Remembers which target stores a response and its conversation. */
+function rememberResponse(
+  { router }: Pick<Gateway, 'router'>,
+  context: RequestContext,
+  route: Route | undefined,
+  relay: Relay,
+): void {
+  if (!route?.hasOthers || context.wire !== responsesWire || relay.status >= 300) return;
+  for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.candidate });
+}
+
+/** Providers choose the ids, and gw keeps many of them. */
+const MAX_ID_LENGTH = 200;
+
+function idsIn(relay: Relay): string[] {
+  const { id, conversation } = relay.isStream ? responseIn(relay.closingEvent) : membersOf(relay.unsent);
+  const ids = [id, isObject(conversation) ? conversation.id : undefined];
+  return ids.filter((name) => typeof name === 'string' && name.length <= MAX_ID_LENGTH) as string[];
+}
+
+function responseIn(closing: Buffer): Record<string, unknown> {
+  for (const { response } of valuesIn(closing)) if (isObject(response)) return response;
+  return {};
+}
+
+function membersOf(body: Buffer | undefined): Record<string, unknown> {
+  const ids: Record<string, unknown> = {};
+  try {
+    for (const member of body ? scanObject(body) : []) {
+      if (body && IDS.includes(member.key)) ids[member.key] = readValue(body, member);
+    }
+  } catch {
+    // A body that is not JSON has no id.
+  }
+  return ids;
+}
+
+const IDS = ['id', 'conversation'];

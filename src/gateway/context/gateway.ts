@@ -27,7 +27,7 @@ import type { BoundTrust } from '../state/bound-trust.ts';
 import type { ContainerSessions } from '../state/container-sessions.ts';
 import type { ContinuedResponses } from '../state/continued-responses.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
-import type { Resolver } from '../state/resolver.ts';
+import type { Resolver, Target } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
 import type { SettleRetry } from '../state/settle-retry.ts';
@@ -35,7 +35,7 @@ import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { BudgetScopes, FindProject, HasBudget } from './accounts.ts';
 import type { CachedPrompts } from './cached-prompts.ts';
-import type { InputCounter } from './input-counter.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** What the stages of a request share. A function returns a value that can change while gw runs. */
 export interface Gateway {
@@ -91,4 +91,17 @@ export interface Gateway {
   warn: (message: string) => void;
   /** Rewrites the commands in a message to the name that gw was started by. */
   pasteable: (text: string) => string;
+}
+
+/**
+ * Bounds the input tokens of a request by the provider's own count. That is a round trip with the whole prompt, so it is
+ * for requests that no other bound admits.
+ */
+export interface InputCounter {
+  /** Whether the provider can be asked, and its count would cover all that the request is billed for. */
+  mayAsk(context: RequestContext, target: Target): boolean;
+  /** The bound that an earlier count of the same prompt gave; undefined if there was none within the hour. */
+  recall(context: RequestContext, target: Target): number | undefined;
+  /** Asks once for each prompt. Undefined if no count comes in time. */
+  ask(context: RequestContext, target: Target): Promise<number | undefined>;
 }

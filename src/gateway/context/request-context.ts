@@ -3,15 +3,16 @@ import type { RecentTexts } from '../../json/recent-texts.ts';
 import type { Origin } from '../../origin.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Trial } from '../../store/ledger/record.ts';
+import type { TierDecision } from '../../tiering/decide-tier.ts';
+import type { TierScore } from '../../tiering/score.ts';
 import type { Translator } from '../../translation/translator.ts';
 import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { ServiceOptions } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { AnswerWire, PassThroughWire, Wire } from '../../wire/wire.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import type { BudgetScopes, ProjectRef } from './accounts.ts';
-import type { ClientSession } from './client-session.ts';
 import type { Exchange } from './exchange.ts';
-import type { TierChoice } from './tier-choice.ts';
 
 /** A request on its way through the stages. */
 export interface RequestContext<W extends AnswerWire = Wire> {
@@ -73,4 +74,25 @@ export interface Conversation {
   key: string;
   /** The request is the first turn, so any target may take it. */
   isNew: boolean;
+}
+
+/** Which agent sends a request, and in which of its sessions. A field is empty where that is unknown. */
+export interface ClientSession {
+  /** The agent's own id of the session: at most 128 printable characters of ASCII. */
+  sessionId: string;
+  /** The agent's name as in `gw connect`. */
+  agent: string;
+  agentVersion: string;
+}
+
+/** The tier that was chosen for a request, and why. */
+export interface TierChoice {
+  decision: TierDecision;
+  scored: TierScore;
+  /** Name of the chosen tier. */
+  name: string;
+  /** Capabilities that the request needs and the weak tier lacks. */
+  lacks: readonly string[];
+  /** First target of the strong tier. */
+  strong: RoutedTarget;
 }

@@ -5,7 +5,7 @@ import { readValue } from '../../json/scan.ts';
 import { withoutOwnKeys } from '../../redact.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { ClientSession } from '../context/client-session.ts';
+import type { ClientSession } from '../context/request-context.ts';
 
 /** Headers in which clients send the id of a session, with the agent where only one has the header. */
 const SESSION_HEADERS: readonly (readonly [name: string, agent: string])[] = [

@@ -3,8 +3,7 @@ import { GwError } from '../../errors.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory, BodyShare } from '../state/body-memory.ts';
 import { ClientGone } from './client-gone.ts';
-import { canDecompress, decompress } from './decompress.ts';
-import { joinChunks } from './join-chunks.ts';
+import { canDecompress, decompress, joinChunks } from './decompress.ts';
 import { plainLetters } from './scan-large.ts';
 
 export interface BodyLimits {

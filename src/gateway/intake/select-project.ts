@@ -1,13 +1,15 @@
-import { GwError, notFound } from '../../errors.ts';
+import { budgetForbidden, GwError, notFound } from '../../errors.ts';
 import { mustBeOwn } from '../../own-project.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { type Accounts, PROJECT_PAUSED, type ProjectRef, pausedMessage } from '../context/accounts.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 
 /** A budget's name: `project/period`, or `project/period@/path/to/repository`. */
 const BUDGET = /^([^/]+)\/(daily|weekly|monthly|rolling|lifetime)(?:@(.+))?$/s;
 
 /** The repository in a budget's name; empty if there is none. */
-export function repositoryIn(budgetId: string | undefined): string {
+function repositoryIn(budgetId: string | undefined): string {
   return BUDGET.exec(budgetId ?? '')?.[3] ?? '';
 }
 
@@ -44,3 +46,35 @@ function budgetNotFound(budgetId: string): GwError {
     'service.budget_id',
   );
 }
+
+/**
+ * Counts a request in the repository whose budget it names: gw can't see the repository of a caller in a container.
+ * Throws GwError 403 for a caller from another repository, which would evade the cap of its own. Undefined when the
+ * request names no repository.
+ */
+export function claimRepository(
+  gateway: Pick<Gateway, 'attribution'>,
+  context: AnyRequestContext,
+): Promise<void> | undefined {
+  const repo = repositoryIn(context.options.budgetId);
+  return repo === '' ? undefined : claim(repo, gateway, context);
+}
+
+async function claim(
+  repo: string,
+  gateway: Pick<Gateway, 'attribution'>,
+  context: AnyRequestContext,
+): Promise<void> {
+  const { origin, options, project } = context;
+  if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
+  if (origin.repo !== '' && origin.repo !== repo) {
+    throw budgetForbidden(
+      `"${options.budgetId}" is a budget for requests from ${repo}, but this request comes from ${origin.repo}. Remove service.budget_id, or set it to the project: ${project.name}`,
+      'service.budget_id',
+    );
+  }
+  context.origin = { process: origin.process, repo };
+}
+
+/** How long a request waits for its caller to be found. A repository that is found later goes on the record alone. */
+export const MAX_SEARCH_MS = 2_000;

@@ -8,14 +8,15 @@ import { readPrompt } from '../admission/measure-prompt.ts';
 import { inputWith } from '../admission/quote.ts';
 import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
+import type { Target } from '../state/resolver.ts';
 import type { Metering } from './metered.ts';
-import { stopsWhenCut } from './stops-when-cut.ts';
 
 /** What this stage uses of the gateway. */
 type EstimateParts = Pick<Gateway, 'clock' | 'settings' | 'tokens'>;
 
 /** Upper estimate of the usage of an attempt whose provider reported none. */
-export interface Estimate {
+interface Estimate {
   usage: TokenUsage;
   /** The text received is measurably longer than the output limit. */
   isBeyondLimit: boolean;
@@ -116,4 +117,9 @@ function undeliveredTokens(gateway: Pick<Gateway, 'clock' | 'settings'>, meterin
     afterText: Math.ceil((untilMs - seenAt) * perMs),
     inAll: Math.ceil((untilMs - sentAt) * perMs),
   };
+}
+
+/** Whether the provider is known to stop generating, and billing, when gw closes the connection. */
+export function stopsWhenCut({ context, target }: { context: AnyRequestContext; target: Target }): boolean {
+  return target.provider.stopsOnHangUp && context.request.stream;
 }

@@ -4,7 +4,7 @@ import { costOf } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { TierChoice } from '../context/tier-choice.ts';
+import type { TierChoice } from '../context/request-context.ts';
 import type { Metered } from './metered.ts';
 
 /**

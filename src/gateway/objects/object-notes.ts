@@ -1,11 +1,15 @@
 import { isObject } from '../../json/object.ts';
+import { readValue } from '../../json/scan.ts';
 import type { Redactor } from '../../redact.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
+import { chatWire } from '../../wire/apis/chat.ts';
+import { responsesWire } from '../../wire/apis/responses.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import type { StoredObjects } from '../state/access/stored-objects.ts';
 import { namesObject } from './references.ts';
 
 /** What an answer made or named, which belongs to the project from then on. */
-export interface NoteOptions {
+interface NoteOptions {
   objects: StoredObjects;
   provider: string;
   projectId: number;
@@ -103,3 +107,18 @@ const ECHOED = new Set([
   'delta',
   'schema',
 ]);
+
+/** Endpoints whose answers nobody can ask for again. */
+const PASSING =
+  /^(moderations|audio\/(?:speech|transcriptions|translations)|images|rerank|messages\/count_tokens|responses\/input_tokens)(\/|$)/;
+
+/**
+ * Whether the provider stores the answer, so that its id is of use to others: responses unless `store` is false, chat
+ * completions if it is true, and whatever another endpoint makes.
+ */
+export function storesAnswer({ wire, request }: AnyRequestContext): boolean {
+  if (wire.unreported !== undefined) return !PASSING.test(wire.endpoint);
+  const store = request.members.findLast(({ key }) => key === 'store');
+  const value = store && readValue(request.bytes, store);
+  return wire === responsesWire ? value !== false : wire === chatWire && value === true;
+}

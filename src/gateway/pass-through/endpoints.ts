@@ -1,4 +1,10 @@
+import { isObject } from '../../json/object.ts';
 import type { Provider } from '../../providers/registry.ts';
+import { addUsage } from '../../wire/answer/add-usage.ts';
+import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts';
+import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
+import { usageMember } from '../../wire/answer/usage-member.ts';
+import type { PassThroughWire } from '../../wire/wire.ts';
 
 /**
  * What a call of an endpoint costs. `nothing`: its provider doesn't bill it; `stored`: it reads, stops or removes what was
@@ -155,4 +161,32 @@ function isCall(endpoint: string, method: string, path: string): boolean {
     (isOpen ? asked.length >= known.length : asked.length === known.length) &&
     known.every((segment, i) => segment === asked[i] || (segment === '{}' && asked[i] !== ''))
   );
+}
+
+/** Reads answers of any API: takes usage from where APIs commonly report it, and never counts tokens itself. */
+export function passThroughWire(endpoint: string, costs: Costs): PassThroughWire {
+  const isStored = costs === 'stored';
+  return {
+    endpoint,
+    unreported: costs === 'unknown' ? 'unmetered' : 'free',
+    // Fetching something again, such as a stored answer, is free: it was billed when it was generated.
+    usageOf: isStored ? () => undefined : usageMember,
+    inspect: isStored ? (events) => ({ pass: events }) : inspectAnyEvents,
+    textOf: () => [],
+  };
+}
+
+const USAGE = Buffer.from('"usage"');
+const ERROR = Buffer.from('"error"');
+
+function inspectAnyEvents(events: Buffer): InspectedEvents {
+  const result: InspectedEvents = { pass: events };
+  if (events.indexOf(USAGE) < 0 && events.indexOf(ERROR) < 0) return result;
+  for (const data of dataIn(events)) {
+    const value = parseObject(data);
+    const usage = value?.usage ?? (isObject(value?.response) ? value.response.usage : undefined);
+    if (isObject(usage)) result.usage = addUsage(result.usage, usage);
+    if (isObject(value?.error)) result.error = describeError(value.error);
+  }
+  return result;
 }

@@ -1,8 +1,11 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
+import { encodingOf } from '../../tokens/encoding.ts';
+import { messagesWire } from '../../wire/apis/messages.ts';
 import { type LooseRequest, readLoosely } from '../../wire/request/lenient.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
 import { admitFinally } from '../admission/admit.ts';
+import { serviceHeaders } from '../answer/service-headers.ts';
 import { deliver } from '../attempt/deliver.ts';
 import { prepareAnswer } from '../attempt/prepare-answer.ts';
 import { recordRefusal } from '../attempt/refusal-record.ts';
@@ -10,23 +13,20 @@ import { sendAttempt } from '../attempt/send-attempt.ts';
 import { settle } from '../attempt/settle.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
+import { recordOf } from '../context/request-record.ts';
 import { isUnmistakable } from '../context/request-target.ts';
 import { checkBody } from '../intake/check-body.ts';
-import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { authenticate, receive } from '../intake/receive.ts';
 import { scanLoosely } from '../intake/scan-large.ts';
+import { claimRepository } from '../intake/select-project.ts';
 import type { Target } from '../state/resolver.ts';
-import { ownLogin, passLogin } from '../subscription/pass-login.ts';
-import { unboundedQuote } from '../subscription/unbounded-quote.ts';
+import { ownLogin, passLogin, unboundedQuote } from '../subscription/pass-login.ts';
 import { channelTo } from '../upstream/build-request.ts';
 import { bodyReferences } from './body-references.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
-import { countTokens } from './count-tokens.ts';
-import { endpointOf } from './endpoint-name.ts';
-import { type Costs, costsOf, generatesOnce } from './endpoints.ts';
-import { passThroughWire } from './pass-through-wire.ts';
+import { type Costs, costsOf, generatesOnce, passThroughWire } from './endpoints.ts';
 import { checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
 /** What this stage uses of the gateway. */
@@ -152,3 +152,66 @@ function bodyFor({ model, modelAt, edits, bytes }: LooseRequest, target: Target)
   const name = modelAt.quoted ? JSON.stringify(target.model) : target.model;
   return applyEdits(bytes, [...edits, { ...modelAt, text: name }]);
 }
+
+/** Rough number of tokens that a message, tool or field takes besides its text. */
+const TOKENS_PER_ITEM = 4;
+
+/** Answers `messages/count_tokens` for a model that no provider of Anthropic's API serves. */
+async function countTokens(
+  gateway: Pick<Gateway, 'clock' | 'ledger' | 'tokens'>,
+  context: AnyRequestContext,
+  target: Target,
+): Promise<void> {
+  const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(context.request.bytes));
+  const textTokens = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
+  const body = JSON.stringify({ input_tokens: textTokens + tokens + items * TOKENS_PER_ITEM });
+  const fields = { status: 200, outcome: 'ok' } as const;
+  await gateway.ledger.record(recordOf(context, target, fields, gateway.clock.monotonic()));
+  const about = { id: context.exchange.id, model: target.model, provider: target.provider.name };
+  context.exchange.response.writeHead(200, [
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    ...serviceHeaders({ ...about, route: 'counted', savedTokens: 0, costNanoUsd: 0, remainingNanoUsd: null }),
+  ]);
+  context.exchange.response.end(body);
+}
+
+const MAX_SEGMENTS = 4;
+
+/** The endpoint's name in request records, with `{id}` for each id in the path to bound the number of names. */
+function endpointOf(path: string): string {
+  const segments = path.split('/').filter((segment) => segment !== '');
+  return segments
+    .slice(0, MAX_SEGMENTS)
+    .map((segment, i) => (i % 2 === 0 && /^[a-z_-]{1,32}$/.test(segment) ? segment : actionOrId(segment)))
+    .join('/');
+}
+
+/** Every second segment is an id or one of a few known words. */
+function actionOrId(segment: string): string {
+  return ACTIONS.has(segment) ? segment : '{id}';
+}
+
+const ACTIONS = new Set([
+  'speech',
+  'transcriptions',
+  'translations',
+  'generations',
+  'edits',
+  'variations',
+  'completions',
+  'count_tokens',
+  'input_tokens',
+  'compact',
+  'batches',
+  'jobs',
+  'runs',
+  'sessions',
+  'client_secrets',
+  'calls',
+  'cancel',
+  'content',
+  'search',
+]);

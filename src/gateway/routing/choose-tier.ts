@@ -1,17 +1,18 @@
-import { JsonSyntaxError } from '../../json/scan.ts';
+import { isObject } from '../../json/object.ts';
+import { JsonSyntaxError, readValue } from '../../json/scan.ts';
+import { capabilitiesOf } from '../../pricing/capabilities.ts';
 import { costOf } from '../../pricing/cost.ts';
+import { modelLimits } from '../../pricing/limits.ts';
+import { lackOf, type Needs } from '../../routing/needs.ts';
 import { decideTier, observe, type TierDecision } from '../../tiering/decide-tier.ts';
 import { scorePrompt } from '../../tiering/score.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
-import type { TierChoice } from '../context/tier-choice.ts';
+import type { RequestContext, TierChoice } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { TierOffer } from '../state/tiers.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
-import { identifyConversation } from './identify-conversation.ts';
-import { type PromptMessages, promptMessages } from './prompt-messages.ts';
-import { lackOfTarget, requirementsOf } from './requirements.ts';
+import { identifyConversation, type PromptMessages, promptMessages } from './identify-conversation.ts';
 import { canTranslateTo } from './translate.ts';
 
 /** What this stage uses of the gateway. */
@@ -157,4 +158,32 @@ function switchingCosts(
     savingNanoUsd: costOf(usage, strongCard) - costOf(usage, weakCard),
     cacheLossNanoUsd: costOf(usage, strongCard) - costOf(cached, strongCard),
   };
+}
+
+/** Members in which the three APIs specify the output format. */
+const FORMATS = ['response_format', 'text', 'output_format', 'output_config'];
+/** A low ratio on purpose: a request close to a model's context window is better off at a larger model. */
+const LOW_BYTES_PER_TOKEN = 3;
+
+/** The capabilities that a request needs. */
+function requirementsOf({ request }: RequestContext): Needs {
+  const { bytes, members, nonText, maxOutputTokens = 0 } = request;
+  return {
+    contextTokens: Math.ceil(bytes.length / LOW_BYTES_PER_TOKEN) + maxOutputTokens,
+    tools: members.some(({ key }) => key === 'tools' || key === 'functions'),
+    vision: nonText.images > 0,
+    jsonSchema: members.some((member) => FORMATS.includes(member.key) && isSchema(readValue(bytes, member))),
+  };
+}
+
+/** The needs that a target is known not to meet. */
+function lackOfTarget({ provider, model }: Target, needs: Needs): (keyof Needs)[] {
+  const contextTokens = modelLimits(provider.name, model)?.contextTokens;
+  const capabilities = capabilitiesOf(model);
+  return lackOf(contextTokens === undefined ? capabilities : { ...capabilities, contextTokens }, needs);
+}
+
+/** Whether a value is `{"type": "json_schema"}`, or has that under `format`. */
+function isSchema(value: unknown): boolean {
+  return isObject(value) && (value.type === 'json_schema' || isSchema(value.format));
 }

@@ -1,5 +1,5 @@
 import { usdNumber } from '../../money.ts';
-import type { TierChoice } from '../context/tier-choice.ts';
+import type { TierChoice } from '../context/request-context.ts';
 
 /** The header `x-service-route`, as in `tier=fast; asked=gpt-5; score=0.21<0.35; why=short; basis=prior; by=share`. */
 export function describeTier({ decision, scored, name, lacks }: TierChoice, request: string): string {

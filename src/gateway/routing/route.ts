@@ -1,5 +1,6 @@
 import { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
+import { modelLimits } from '../../pricing/limits.ts';
 import type { Candidate } from '../../routing/candidate.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Capabilities } from '../../routing/needs.ts';
@@ -16,7 +17,6 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
-import { contextWindowOf } from './context-window.ts';
 import { describeTier } from './describe-tier.ts';
 import { canTranslateTo } from './translate.ts';
 
@@ -216,4 +216,24 @@ export interface AttemptEntry {
   outcome: string;
   ms: number;
   cost_usd: number;
+}
+
+/** The makers of models, by the model's name. */
+const MAKERS: readonly (readonly [RegExp, string])[] = [
+  [/^(gpt-|chatgpt-|o\d)/, 'openai'],
+  [/^claude-/, 'anthropic'],
+  [/^gemini-/, 'google'],
+  [/^deepseek-/, 'deepseek'],
+  [/^grok-/, 'xai'],
+];
+
+/**
+ * The context window of a model in tokens, if it is known. At a provider that the user added, such as a second region,
+ * a model is recognized by its maker's name for it; that is enough to choose a target, but not to bound a cost.
+ */
+function contextWindowOf(provider: string, model: string): number | undefined {
+  const contextTokens = modelLimits(provider, model)?.contextTokens;
+  if (contextTokens !== undefined) return contextTokens;
+  const maker = MAKERS.find(([pattern]) => pattern.test(model))?.[1];
+  return maker === undefined ? undefined : modelLimits(maker, model)?.contextTokens;
 }

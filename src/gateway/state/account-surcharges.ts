@@ -26,7 +26,7 @@ const MAX_REMEMBERED = 1_000;
 
 /**
  * An account may default to a dearer service tier or region. gw asks OpenAI and Azure for their default tier
- * (default-service-tier.ts), and learns other tiers from the answers: requests sent before the first answer may cost
+ * (build-request.ts), and learns other tiers from the answers: requests sent before the first answer may cost
  * more than their holds. It can't ask Anthropic for a region, because a workspace may forbid it, so it holds the dearer
  * price until an answer to the same credential shows the other; a credential belongs to one workspace. Workspaces can
  * be changed, so that is forgotten after a day, and as soon as an answer differs.

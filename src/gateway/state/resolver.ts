@@ -5,7 +5,6 @@ import { libraryModelNames } from '../../pricing/library.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Candidate } from '../../routing/candidate.ts';
-import { expandAlias, expandAliasList } from './expand-alias.ts';
 
 /** A model at a provider. */
 export interface Target {
@@ -36,7 +35,7 @@ export interface Resolver {
   forget(): void;
 }
 
-export interface ResolverOptions {
+interface ResolverOptions {
   providers: () => ReadonlyMap<string, Provider>;
   aliases: () => Readonly<Record<string, string>>;
   lists: ModelLists;
@@ -163,4 +162,44 @@ function isFirst({ provider, model }: Target, at: number, all: readonly Target[]
 /** The sandbox's models have the provider's name in their own. */
 function nameAt(provider: Provider, full: string, rest: string): string {
   return provider.models?.test(full) ? full : rest;
+}
+
+/** Bounds the nesting of aliases. */
+const MAX_DEPTH = 5;
+
+/**
+ * The model names that a name stands for, in groups: the names of a group are equals, and earlier groups come first.
+ * The alias `openai/gpt-5 | azure/gpt-5, openrouter/openai/gpt-5` has two groups. Its names may be aliases themselves;
+ * an alias that contains its own name means the model of that name there.
+ */
+function expandAlias(request: string, aliases: Readonly<Record<string, string>>): string[][] {
+  return expand(Object.hasOwn(aliases, request) ? request : withoutContextSize(request), aliases, []);
+}
+
+/** The name without Claude Code's `[1m]`, which asks for the long context: by a header, not by the name. */
+export const withoutContextSize = (name: string): string => name.replace(/\[1m\]$/i, '');
+
+/** The groups of a list of names that belongs to no alias. */
+function expandAliasList(list: string, aliases: Readonly<Record<string, string>>): string[][] {
+  return groupsIn(list, aliases, []);
+}
+
+function expand(name: string, aliases: Readonly<Record<string, string>>, parents: string[]): string[][] {
+  const isAlias = Object.hasOwn(aliases, name) && !parents.includes(name) && parents.length < MAX_DEPTH;
+  if (!isAlias) return [[name]];
+  return groupsIn(aliases[name] ?? name, aliases, [...parents, name]);
+}
+
+function groupsIn(list: string, aliases: Readonly<Record<string, string>>, parents: string[]): string[][] {
+  return partsOf(list, ',').flatMap((group) => {
+    const equals = partsOf(group, '|').map((part) => expand(part, aliases, parents));
+    return equals.length === 1 ? (equals[0] ?? []) : [equals.flat(2)];
+  });
+}
+
+function partsOf(text: string, separator: string): string[] {
+  return text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }

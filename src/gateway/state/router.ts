@@ -3,7 +3,7 @@ import type { Random } from '../../ids.ts';
 import { createHealth, type Health } from '../../routing/health.ts';
 import { isHealthSnapshot } from '../../routing/health-snapshot.ts';
 import { newRetryBudget, type RetryBudget } from '../../routing/retry-budget.ts';
-import { type AffinityStore, createAffinityStore } from './affinity-store.ts';
+import { createStickiness, type SavedPin, type Stickiness } from '../../routing/stickiness.ts';
 
 /** The router's state: health of the targets, affinity of conversations, and the budget of retries. */
 export interface Router extends AffinityStore {
@@ -15,7 +15,7 @@ export interface Router extends AffinityStore {
   onHealthChange(listener: () => void): void;
 }
 
-export interface RouterOptions {
+interface RouterOptions {
   clock: Clock;
   random: Random;
   /** Stored snapshots of an earlier run, which are not trusted. */
@@ -46,4 +46,68 @@ export function createRouter({ clock, random, saved }: RouterOptions): Router {
     random: chance,
     onHealthChange: (listener) => void listeners.push(listener),
   };
+}
+
+/** The targets that served conversations last, and those that store responses. */
+interface AffinityStore {
+  /** The last target of each conversation. */
+  stickiness: Stickiness;
+  /** The target that stores each response, by the response's id. */
+  responses: Stickiness;
+  /** A snapshot of the latest entries for the next start; undefined when nothing has changed since the last snapshot. */
+  conversationsToSave(): AffinitySnapshot | undefined;
+}
+
+interface AffinitySnapshot {
+  /** UTC milliseconds. */
+  savedAtMs: number;
+  stickiness: SavedPin[];
+  responses: SavedPin[];
+}
+
+/** How long OpenAI stores responses: https://platform.openai.com/docs/guides/conversation-state */
+const RESPONSES_MS = 30 * 86_400_000;
+/** Writing this many takes a millisecond. */
+const MAX_SAVED = 500;
+
+/** `saved`: the stored snapshot of an earlier run, if there is one; it is not trusted. */
+export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, saved: unknown): AffinityStore {
+  const snapshot = saved as Partial<AffinitySnapshot> | undefined;
+  // A clock that was set back must not make the entries younger.
+  const elapsedMs = Math.max(0, clock.now() - Number(snapshot?.savedAtMs));
+  const stickiness = createStickiness(clock, { savedPins: agePins(snapshot?.stickiness, elapsedMs) });
+  const responses = createStickiness(clock, {
+    idleMs: RESPONSES_MS,
+    savedPins: agePins(snapshot?.responses, elapsedMs),
+  });
+  let changes = 0;
+  return {
+    stickiness,
+    responses,
+    conversationsToSave() {
+      const now = stickiness.changes + responses.changes;
+      if (now === changes) return undefined;
+      changes = now;
+      return {
+        savedAtMs: clock.now(),
+        stickiness: stickiness.latest(MAX_SAVED),
+        responses: responses.latest(MAX_SAVED),
+      };
+    },
+  };
+}
+
+/** Adds the time since the snapshot to the idle times. Skips entries of another format, such as another version's. */
+function agePins(pins: unknown, elapsedMs: number): SavedPin[] {
+  if (!Array.isArray(pins) || Number.isNaN(elapsedMs)) return [];
+  return pins.filter(isSavedPin).map((pin) => ({ ...pin, idleMs: pin.idleMs + elapsedMs }));
+}
+
+function isSavedPin(value: unknown): value is SavedPin {
+  const { conversation, pin, idleMs } = (value ?? {}) as Partial<SavedPin>;
+  return (
+    typeof conversation === 'string' &&
+    typeof idleMs === 'number' &&
+    typeof pin?.target?.provider === 'string'
+  );
 }

@@ -14,7 +14,7 @@ import { mayAnswerOther } from '../../wire/request/surcharges.ts';
 import { promptOf, unseenIn } from '../admission/measure-prompt.ts';
 import { isChangingName, scopeOf } from '../admission/prompt-scope.ts';
 import { type CountPlan, type PlanParts, planCount } from '../admission/provider-count.ts';
-import type { InputCounter } from '../context/input-counter.ts';
+import type { InputCounter } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';

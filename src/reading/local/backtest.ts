@@ -1,7 +1,6 @@
 import { addDays, type Calendar } from '../../calendar.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
-import { type BacktestPeriod, backtest } from '../../store/backtest/backtest.ts';
-import { createClientNames } from '../../store/backtest/client-names.ts';
+import { type BacktestPeriod, backtest, createClientNames } from '../../store/backtest/backtest.ts';
 import { pastRequests } from '../../store/backtest/past-requests.ts';
 import { DEFAULT_ALERT_PERCENT } from '../../store/backtest/simulated-budget.ts';
 import type { Db } from '../../store/database/open.ts';

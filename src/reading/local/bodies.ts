@@ -2,8 +2,13 @@ import type { Settings } from '../../config/settings.ts';
 import { type GwError, messageOf, notFound } from '../../errors.ts';
 import { parseRequestId } from '../../ids.ts';
 import type { Db } from '../../store/database/open.ts';
-import { MAX_BYTES, MAX_FILES } from '../../store/requests/kept-bodies.ts';
-import { KEPT_MS, MAX_BODIES_BYTES, readBodies } from '../../store/requests/kept-file.ts';
+import {
+  KEPT_MS,
+  MAX_BODIES_BYTES,
+  MAX_BYTES,
+  MAX_FILES,
+  readBodies,
+} from '../../store/requests/kept-bodies.ts';
 import type { RequestBodiesView } from '../bodies-schema.ts';
 import type { RequestView } from '../schemas.ts';
 import { readRequest } from './requests.ts';

@@ -5,7 +5,7 @@ import type { Catalog } from '../../pricing/catalog.ts';
 import type { Registry } from '../../providers/registry.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
-import type { AskTeamUsage } from '../../store/team/usage-query.ts';
+import type { AskTeamUsage } from '../../store/team/usage.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Reader } from '../reader.ts';
 import type { BudgetView } from '../schemas.ts';
@@ -65,7 +65,7 @@ export function createLocalReader(sources: LocalSources): Reader {
     async keys({ project, revoked = false }) {
       const { listKeys } = await import('../../store/accounts/keys.ts');
       const { viewKey } = await import('../account-views.ts');
-      const { readKeyUsage } = await import('../../store/accounts/key-usage.ts');
+      const { readKeyUsage } = await import('../../store/accounts/keys.ts');
       const keys = await listKeys(db, idOf(project));
       const usage = readKeyUsage(db);
       return keys

@@ -7,8 +7,8 @@ import {
   type LoggedRequest,
   listRequests,
   type RequestFilter,
+  requestResponse,
 } from '../../store/requests/request-log.ts';
-import { requestResponse } from '../../store/requests/request-response.ts';
 import type { Follower, RequestsFilter, RequestsQuery } from '../reader.ts';
 import type { RequestView } from '../schemas.ts';
 import type { StatusFilter } from '../status-filter.ts';

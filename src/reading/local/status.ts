@@ -1,7 +1,7 @@
 import { usdNumber } from '../../money.ts';
 import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
 import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
-import { savedSince } from '../../store/optimizer/savings.ts';
+import { savedSince } from '../../store/optimizer/outcome.ts';
 import { usageReport } from '../../store/reports/usage-report.ts';
 import { viewHealth } from '../provider-views.ts';
 import type { BudgetView, StatusView } from '../schemas.ts';

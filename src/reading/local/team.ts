@@ -8,7 +8,7 @@ import {
   TEAM_FIGURES,
   type TeamUsageQuery,
   type TeamUsageSum,
-} from '../../store/team/usage-query.ts';
+} from '../../store/team/usage.ts';
 import type { BudgetView, TeamUsageView, TeamView } from '../schemas.ts';
 import type { LocalSources } from './reader.ts';
 

@@ -8,7 +8,7 @@ import { createLocalReader } from '../../reading/local/reader.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Db } from '../../store/database/open.ts';
-import type { AskTeamUsage } from '../../store/team/usage-query.ts';
+import type { AskTeamUsage } from '../../store/team/usage.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 
 export interface AccessOptions {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { notFound } from '../../errors.ts';
 import { scopeFromQuery } from '../../reading/budget-scope.ts';
 import { BudgetReport, NewKey, Price, RotatedKey } from '../../reading/schemas.ts';
-import { PLANS, type Plan } from '../../store/accounts/project.ts';
+import { PLANS, type Plan } from '../../store/accounts/projects.ts';
 import { budgetName, EACH_KINDS } from '../../store/ledger/terms.ts';
 import { BudgetBody, knownPeriod, nanoUsdOf, readBudget } from '../budgets-endpoint.ts';
 import { operation } from './operation.ts';

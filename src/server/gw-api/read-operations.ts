@@ -34,7 +34,7 @@ import {
   type Grouping,
   USAGE_SOURCES,
 } from '../../store/reports/query.ts';
-import { TEAM_GROUPINGS } from '../../store/team/usage-query.ts';
+import { TEAM_GROUPINGS } from '../../store/team/usage.ts';
 import { VERSION } from '../../version.ts';
 import { type SpanQuery, usageSpan } from '../usage-span.ts';
 import { operation } from './operation.ts';

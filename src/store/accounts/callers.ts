@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Db } from '../database/open.ts';
-import type { Plan } from './project.ts';
+import type { Plan } from './projects.ts';
 
 /** The owner of an API key. */
 export interface Caller {

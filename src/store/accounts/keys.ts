@@ -1,5 +1,6 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
 import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
@@ -178,4 +179,24 @@ export async function revokeKey(db: Db, id: number, now: number): Promise<void> 
     return db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(now, id);
   });
   if (changes === 0) throw unknownKey(id);
+}
+
+/** What a key was used for, read from the records of requests: using a key writes nothing of its own. */
+export interface KeyUsage {
+  /** When its last request came in, UTC milliseconds; null: never. To the hour once that request is pruned. */
+  lastUsedAt: number | null;
+  spentNanoUsd: NanoUsd;
+}
+
+/** The usage of all keys that have any, by their ids. */
+export function readKeyUsage(db: Db): ReadonlyMap<number, KeyUsage> {
+  const rows = db
+    .prepare<[], KeyUsage & { id: number }>(
+      `SELECT u.key_id AS id, sum(u.cost_nano_usd) AS spentNanoUsd,
+       coalesce((SELECT at FROM journal j WHERE j.key_id = u.key_id ORDER BY id DESC LIMIT 1),
+         (SELECT at FROM requests r WHERE r.key_id = u.key_id ORDER BY id DESC LIMIT 1), max(u.bucket)) AS lastUsedAt
+       FROM usage u WHERE u.source = 0 AND u.key_id > 0 GROUP BY u.key_id`,
+    )
+    .all();
+  return new Map(rows.map(({ id, ...usage }) => [id, usage]));
 }

@@ -1,8 +1,16 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { claimObjects } from './objects.ts';
-import { DEFAULT_PROJECT, type Plan, type Project } from './project.ts';
+
+export type Plan = Row<'projects'>['plan'];
+
+export const PLANS: readonly Plan[] = ['free', 'pro', 'team'];
+
+export type Project = Omit<Row<'projects'>, 'removedAt' | 'cutAt'>;
+
+export const DEFAULT_PROJECT = 'default';
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const COLUMNS = 'id, name, plan, created_at AS createdAt, paused_at AS pausedAt';

@@ -1,11 +1,11 @@
 import type { Calendar } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../database/open.ts';
 import type { PastRequest } from './past-requests.ts';
 import { createSimulatedBudget, type SimulatedTerms } from './simulated-budget.ts';
-import { createTimeline, type TimelineEvent } from './timeline.ts';
 
 /** The requests of one client that the cap would have refused. */
-export interface Stopped {
+interface Stopped {
   keyId: number;
   agentId: number;
   sessionId: number;
@@ -29,7 +29,7 @@ export interface BacktestPeriod {
   stopped: Stopped[];
 }
 
-export interface Backtest {
+interface Backtest {
   /** Every record says what it needed, and none was refused before that the cap would have admitted. */
   exact: boolean;
   periods: BacktestPeriod[];
@@ -148,4 +148,78 @@ function periodAt(start: number): BacktestPeriod {
     savedNanoUsd: 0,
     stopped: [],
   };
+}
+
+/** Something that happens at a time. At one time, settlements come first: they only make room. */
+interface TimelineEvent {
+  timeUs: number;
+  kind: 'settle' | 'ask';
+}
+
+/** Events in the order of their times. Those to come are few: requests that run, or were read ahead of their holds. */
+interface Timeline<T extends TimelineEvent> {
+  add(event: T): void;
+  /** The next event; undefined if none comes before `untilUs`. */
+  next(untilUs: number): T | undefined;
+}
+
+/** Two queues: in a single list, each settlement and each request read ahead would move all others. */
+function createTimeline<T extends TimelineEvent>(): Timeline<T> {
+  const settlements = createQueue<T>();
+  const asks = createQueue<T>();
+  return {
+    add: (event) => (event.kind === 'settle' ? settlements : asks).add(event),
+    next(untilUs) {
+      const [settlement, ask] = [settlements.timeUs(), asks.timeUs()];
+      const [first, timeUs] = settlement <= ask ? [settlements, settlement] : [asks, ask];
+      return timeUs < untilUs ? first.take() : undefined;
+    },
+  };
+}
+
+const TAKEN = 4_096;
+
+/** Events in the order of their times, equal ones as they were added. Most are added near the end. */
+function createQueue<T extends TimelineEvent>() {
+  const events: T[] = [];
+  let first = 0;
+  return {
+    add(event: T): void {
+      let at = events.length;
+      while (at > first && (events[at - 1]?.timeUs ?? 0) > event.timeUs) at--;
+      if (at === events.length) events.push(event);
+      else events.splice(at, 0, event);
+    },
+    /** When the first one happens; Infinity without any. */
+    timeUs: () => events[first]?.timeUs ?? Number.POSITIVE_INFINITY,
+    take(): T | undefined {
+      const event = events[first++];
+      if (first === TAKEN || first === events.length) {
+        events.splice(0, first);
+        first = 0;
+      }
+      return event;
+    },
+  };
+}
+
+interface ClientNames {
+  /** The label of the key, or its last characters. */
+  key: string | null;
+  agent: string | null;
+  session: string | null;
+}
+
+/** Looks up the names of clients that a cap would have stopped; null where they aren't known. */
+export function createClientNames(
+  db: Db,
+): (client: Pick<Stopped, 'keyId' | 'agentId' | 'sessionId'>) => ClientNames {
+  const key = db.prepare<[number], string>('SELECT coalesce(label, hint) FROM keys WHERE id = ?').pluck();
+  const agent = db.prepare<[number], string>('SELECT name FROM names WHERE id = ?').pluck();
+  const session = db.prepare<[number], string>('SELECT external_id FROM sessions WHERE id = ?').pluck();
+  return ({ keyId, agentId, sessionId }) => ({
+    key: key.get(keyId) ?? null,
+    agent: agent.get(agentId) || null,
+    session: session.get(sessionId) || null,
+  });
 }

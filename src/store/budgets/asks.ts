@@ -5,7 +5,7 @@ import { formatUsd, type NanoUsd } from '../../money.ts';
 import { liveSlots } from '../database/daemons.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
-import type { AskState } from '../ledger/asks/ask-rows.ts';
+import type { AskState } from '../ledger/asks.ts';
 import { unspentOf } from '../ledger/standing.ts';
 import { type BudgetTerms, budgetName } from '../ledger/terms.ts';
 import { openBalances } from './budgets.ts';

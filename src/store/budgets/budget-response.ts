@@ -1,8 +1,14 @@
 import { usdNumber } from '../../money.ts';
-import { capOf, isoTime, spentOf, teamFigures } from '../ledger/standing.ts';
-import { alertsOf } from '../ledger/terms.ts';
-import { budgetName, type Standing, thresholdOf } from './budgets.ts';
-import { forecastOf, isOver, leftOf } from './forecast.ts';
+import {
+  capOf,
+  isoTime,
+  leftOf,
+  type Standing,
+  spentOf,
+  teamFigures,
+  unspentOf,
+} from '../ledger/standing.ts';
+import { alertsOf, budgetName, thresholdOf } from '../ledger/terms.ts';
 
 /**
  * A budget as `GET /v1/budgets` and `gw budget list --json` return it. `nano` adds the amounts in integer nano-USD and
@@ -66,4 +72,28 @@ function scopeOf({
   if (repo !== '') return { kind: 'repo', value: repo };
   if (scopeKind === 'each') return { kind: scopeValue, value: null };
   return scopeKind === '' || scopeKind === 'team' ? null : { kind: scopeKind, value: scopeValue };
+}
+
+/** Where a budget is heading if spending continues at the period's average rate. */
+type Forecast =
+  /** The cap is reached. */
+  | { kind: 'full' }
+  /** The cap will be reached at this time, before the period ends. */
+  | { kind: 'runs_out'; at: number }
+  | { kind: 'lasts' };
+
+/** Forecasts from spend alone: most holds settle for less than they hold. */
+function forecastOf(standing: Standing, now: number): Forecast {
+  const { budget, resetsAt } = standing;
+  const spent = spentOf(standing);
+  if (isOver(standing)) return { kind: 'full' };
+  const elapsed = budget.period === 'rolling' ? (budget.windowMs ?? 0) : now - budget.currentStart;
+  if (spent === 0 || elapsed <= 0) return { kind: 'lasts' };
+  const at = now + ((capOf(standing) - spent) * elapsed) / spent;
+  // At a constant rate, spend leaves a window as fast as it enters.
+  return budget.period === 'rolling' || at >= resetsAt ? { kind: 'lasts' } : { kind: 'runs_out', at };
+}
+
+function isOver(standing: Standing): boolean {
+  return unspentOf(standing) <= 0;
 }

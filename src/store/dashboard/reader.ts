@@ -1,22 +1,46 @@
 import type { Calendar, Span } from '../../calendar.ts';
-import { formatRequestId } from '../../ids.ts';
+import { formatRequestId, requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import { columnName, type Row } from '../database/columns.ts';
+import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { BILLED_NANO_USD, IS_FROM_GW, MISS_CAUSES, type MissCause, SOURCES } from '../ledger/record.ts';
 import type { Standing } from '../ledger/standing.ts';
-import { createAccountReader, type LiveKey, type ProjectState } from './account-list.ts';
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
-import { createMinuteReader } from './minutes.ts';
-import { type CauseMisses, createMissesReader } from './misses.ts';
 import { createProviderHealthReader, type ProviderHealth } from './provider-health.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
-import {
-  type CallerSpend,
-  createWindowUsageReader,
-  type ModelSpend,
-  type WindowTotals,
-} from './window-usage.ts';
+
+interface ProjectState {
+  id: number;
+  name: string;
+  paused: boolean;
+}
+
+/** A key that is not revoked, without its secret. */
+interface LiveKey {
+  id: number;
+  project: string;
+  hint: string;
+  label: string | null;
+  admin: boolean;
+}
+
+/** Reads the projects, ordered by name, and their keys, oldest first. */
+function createAccountReader(db: Db): () => { projects: ProjectState[]; keys: LiveKey[] } {
+  const selectProjects = db.prepare<[], { id: number; name: string; paused: number }>(
+    'SELECT id, name, paused_at IS NOT NULL AS paused FROM projects WHERE removed_at IS NULL ORDER BY name',
+  );
+  const selectKeys = db.prepare<[], Omit<LiveKey, 'admin'> & { admin: number }>(
+    `SELECT k.id, p.name AS project, k.hint, k.label, k.admin FROM keys k JOIN projects p ON p.id = k.project_id
+     WHERE k.revoked_at IS NULL AND p.removed_at IS NULL ORDER BY k.id`,
+  );
+  return () => ({
+    projects: selectProjects.all().map((project) => ({ ...project, paused: project.paused === 1 })),
+    keys: selectKeys.all().map((key) => ({ ...key, admin: key.admin === 1 })),
+  });
+}
 
 export const WINDOWS = ['hour', 'day', 'month'] as const;
 /** The running hour, local day or month. */
@@ -50,7 +74,7 @@ export interface DashboardData {
   keys: LiveKey[];
 }
 
-export interface DashboardReader {
+interface DashboardReader {
   /** Whether another connection has written since the last call. */
   changed(): boolean;
   read(query: DashboardQuery): DashboardData;
@@ -146,4 +170,145 @@ function spanOfWindow(window: Window, now: number, calendar: Calendar): Span {
   if (window === 'day') return day;
   const hour = now - (now % HOUR_MS);
   return { start: Math.max(hour, day.start), end: Math.min(hour + HOUR_MS, day.end) };
+}
+
+/** What requests missed of their providers' caches, for one cause. */
+interface CauseMisses {
+  cause: MissCause;
+  requests: number;
+  missedTokens: number;
+  missedNanoUsd: NanoUsd;
+}
+
+const CAUSES = Object.keys(MISS_CAUSES) as MissCause[];
+const MAX_SEARCHED = 20_000;
+
+/** Reads the misses of the newest requests since a time, the dearest cause first. */
+function createMissesReader(db: Db): (since: number) => CauseMisses[] {
+  const select = db.prepare<[number, number], Omit<CauseMisses, 'cause'> & { cause: number }>(
+    `SELECT miss_cause AS cause, count(*) AS requests, sum(missed_tokens) AS missedTokens,
+     sum(missed_nano_usd) AS missedNanoUsd FROM request_log
+     WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND missed_tokens > 0 AND source = ${SOURCES.gw}
+     GROUP BY miss_cause ORDER BY missedNanoUsd DESC, missedTokens DESC`,
+  );
+  return (since) =>
+    select
+      .all(requestIdAt(since), since)
+      .map(({ cause, ...rest }) => ({ cause: CAUSES[cause] ?? 'unknown', ...rest }));
+}
+
+/** The figures that the totals of a span of time have. */
+const TOTALS = [
+  'requests',
+  'blockedRequests',
+  'failedRequests',
+  'unpricedRequests',
+  'savedTokens',
+  'costNanoUsd',
+  'savedNanoUsd',
+] as const;
+type WindowTotals = Pick<Row<'usageHours'>, (typeof TOTALS)[number]>;
+
+interface ModelSpend {
+  provider: string;
+  model: string;
+  requests: number;
+  costNanoUsd: NanoUsd;
+}
+
+/** The usage of a program in a repository; '' where it isn't known. */
+interface CallerSpend {
+  process: string;
+  repo: string;
+  requests: number;
+  costNanoUsd: NanoUsd;
+}
+
+interface WindowUsage {
+  totals: WindowTotals;
+  /** Spend of each bucket of the rollups with requests; `start` in UTC milliseconds. */
+  buckets: { start: number; costNanoUsd: NanoUsd }[];
+  /** Highest cost first. */
+  models: ModelSpend[];
+  callers: CallerSpend[];
+}
+
+interface Bucket extends WindowTotals {
+  start: number;
+}
+
+const TOP = 20;
+
+/** Reads the rollups of a span that starts and ends with an hour or a local day. */
+function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
+  const selectBuckets = db.prepare<[number, number], Bucket>(
+    `SELECT bucket AS start, ${TOTALS.map((name) => `sum(${columnName(name)}) AS ${name}`).join(', ')}
+     FROM usage WHERE ${IS_FROM_GW} AND bucket >= ? AND bucket < ? GROUP BY bucket`,
+  );
+  const selectModels = db.prepare<[number, number], ModelSpend>(
+    `SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
+     FROM usage u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
+     WHERE ${IS_FROM_GW} AND u.bucket >= ? AND u.bucket < ? GROUP BY u.provider_id, u.model_id HAVING requests > 0
+     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP}`,
+  );
+  const selectCallers = db.prepare<[number, number], CallerSpend>(
+    `SELECT c.name AS process, r.name AS repo, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
+     FROM usage u JOIN names c ON c.id = u.process_id JOIN names r ON r.id = u.repo_id
+     WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= ? AND u.bucket < ?
+     GROUP BY u.process_id, u.repo_id
+     ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`,
+  );
+  return ({ start, end }) => {
+    const buckets = selectBuckets.all(start, end);
+    return {
+      totals: sumOf(buckets),
+      buckets: buckets.map(({ start, costNanoUsd }) => ({ start, costNanoUsd })),
+      models: selectModels.all(start, end),
+      callers: selectCallers.all(start, end),
+    };
+  };
+}
+
+function sumOf(buckets: readonly WindowTotals[]): WindowTotals {
+  const sum = (name: keyof WindowTotals) => buckets.reduce((total, bucket) => total + bucket[name], 0);
+  return Object.fromEntries(TOTALS.map((name) => [name, sum(name)])) as WindowTotals;
+}
+
+/** A request is recorded when it ends, in the minute in which it came in: most end within this time. */
+const OPEN_MINUTES = 3;
+
+/**
+ * Reads what was spent in each minute of a span. Reading an hour of requests at each tick would cost more than the rest
+ * of the dashboard, so a tick reads the last minutes, and the whole span once a minute.
+ */
+function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
+  const select = db.prepare<
+    Record<'start' | 'first' | 'from' | 'to', number>,
+    { minute: number; cost: number }
+  >(
+    `SELECT (at - CAST(@start AS INTEGER)) / ${MINUTE_MS} AS minute, sum(${BILLED_NANO_USD}) AS cost
+     FROM request_log WHERE id >= @first AND at >= @from AND at < @to GROUP BY 1`,
+  );
+  let cached: NanoUsd[] = [];
+  let cachedStart = 0;
+  let completeAt = 0;
+  return ({ start, end }, now) => {
+    const isComplete = start === cachedStart && now - completeAt < MINUTE_MS && now >= completeAt;
+    if (!isComplete) {
+      cached = Array.from({ length: Math.ceil((end - start) / MINUTE_MS) }, () => 0);
+      cachedStart = start;
+      completeAt = now;
+    }
+    const current = Math.floor((now - start) / MINUTE_MS);
+    const from = isComplete ? Math.max(0, current + 1 - OPEN_MINUTES) : 0;
+    cached.fill(0, from);
+    const rows = select.all({
+      start,
+      first: requestIdAt(start + from * MINUTE_MS),
+      from: start + from * MINUTE_MS,
+      to: end,
+    });
+    for (const { minute, cost } of rows) cached[minute] = cost;
+    return [...cached];
+  };
 }

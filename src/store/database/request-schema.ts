@@ -71,7 +71,7 @@ const orderColumns = {
 /** Size of the body as gw sends it, in bytes; 0 on records of 0.2.0 and before. */
 const sizeColumns = { requestBytes: integer('request_bytes').notNull().default(0) };
 
-/** Refusals that share a row (ledger/refusals/). */
+/** Refusals that share a row (ledger/refusals.ts). */
 const foldColumns = {
   /** How many more the row stands for. */
   folded: integer().notNull().default(0),

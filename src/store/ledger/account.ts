@@ -1,6 +1,6 @@
 import type { Calendar, Span } from '../../calendar.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
-import type { BalanceRow, BalanceRows, Mark } from './balance-rows.ts';
+import type { BalanceRow, BalanceRows, Mark, WindowRows, WindowSums } from './balance-rows.ts';
 import type { EmitEvent, EventType } from './events.ts';
 import { isoTime, type Standing } from './standing.ts';
 import type { TeamTerms } from './team-terms.ts';
@@ -12,8 +12,6 @@ import {
   runningPeriod,
   thresholdOf,
 } from './terms.ts';
-import type { WindowRows, WindowSums } from './window-rows.ts';
-
 /** The balance that an amount is reserved in: a budget id and the start of a period, or of a minute. */
 export type Charge = [budgetId: number, start: number];
 

@@ -1,13 +1,11 @@
 import { formatRequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
-import type { AskRows } from './asks/ask-rows.ts';
-import { type AskResult, type AskTerms, createAsking, roomWith } from './asks/asking.ts';
+import { type AskResult, type AskRows, type AskTerms, createAsking, roomWith } from './asks.ts';
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import type { Journal, RequestHead } from './journal.ts';
 import type { RecordedNeed, RequestRecord } from './record.ts';
-import type { EmitBlocked } from './refusals/blocked-events.ts';
-import type { RefusalFold } from './refusals/refusal-folds.ts';
+import type { EmitBlocked, RefusalFold } from './refusals.ts';
 import {
   capOf,
   exhausted,

@@ -2,7 +2,7 @@ import type { RequestId } from '../../ids.ts';
 import type { Origin } from '../../origin.ts';
 import type { Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
-import { FLAGS, type RecordedNeed, type RequestRecord } from './record.ts';
+import { FLAGS, type RecordedNeed, type RequestRecord, type Trial } from './record.ts';
 import {
   arrivalOf,
   ENDED,
@@ -19,8 +19,6 @@ import {
   type WrittenColumns,
   writer,
 } from './request-columns.ts';
-import type { Sessions } from './sessions.ts';
-import { createTrialWriter } from './trials.ts';
 
 export type { Hold, RequestHead } from './request-columns.ts';
 
@@ -59,7 +57,7 @@ export interface Journal {
   forget(): void;
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   db: Db;
   names: Names;
   sessions: Sessions;
@@ -224,5 +222,96 @@ function prepare(db: Db) {
        JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id
        WHERE h.slot = ? AND h.state = ${HELD} ORDER BY h.id`,
     ),
+  };
+}
+
+/** The first request of a session. */
+interface FirstRequest {
+  /** When it came in, UTC milliseconds. */
+  at: number;
+  projectId: number;
+}
+
+/** Ids of names. */
+interface SessionNames {
+  agentId: number;
+  agentVersionId: number;
+  repoId: number;
+}
+
+/** The sessions that requests belong to. Their figures are added when requests are archived. */
+interface Sessions {
+  /** The id of an agent's session, which is added if it is new. Call it within a write transaction. */
+  idOf(externalId: string, request: FirstRequest, names: SessionNames): number;
+  /** The transaction has ended. */
+  settle(committed: boolean): void;
+}
+
+/** Longer ids are cut: clients choose them. */
+const MAX_LENGTH = 200;
+const MAX_CACHED = 10_000;
+
+export function createSessions(db: Db): Sessions {
+  const select = db
+    .prepare<[string, number, number], number>(
+      'SELECT id FROM sessions WHERE external_id = ? AND project_id = ? AND agent_id = ?',
+    )
+    .pluck();
+  const insert = db.prepare<(string | number)[]>(
+    `INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const cache = new Map<string, number>();
+  /** Sessions of the running transaction. */
+  const uncommitted = new Map<string, number>();
+  return {
+    idOf(externalId, { at, projectId }, { agentId, agentVersionId, repoId }) {
+      const text = externalId.slice(0, MAX_LENGTH);
+      const key = `${projectId} ${agentId} ${text}`;
+      const cached = cache.get(key) ?? uncommitted.get(key);
+      if (cached !== undefined) return cached;
+      const id =
+        select.get(text, projectId, agentId) ??
+        Number(insert.run(text, projectId, agentId, agentVersionId, repoId, at, at).lastInsertRowid);
+      uncommitted.set(key, id);
+      return id;
+    },
+    settle(committed) {
+      if (uncommitted.size === 0) return;
+      if (cache.size > MAX_CACHED) cache.clear();
+      if (committed) for (const [key, id] of uncommitted) cache.set(key, id);
+      uncommitted.clear();
+    },
+  };
+}
+
+/** Flags of requests whose cost is not what the provider billed. */
+const UNKNOWN_COST = FLAGS.estimated | FLAGS.unpriced | FLAGS.unmetered;
+
+/** A trial is of one level: its position here is stored above the 48 bits of the conversation's hash. */
+const LEVELS = ['safe', 'balanced'];
+export const LEVEL_UNIT = 2 ** 48;
+
+export function trialLevel(level: string): number {
+  return LEVELS.indexOf(level) + 1;
+}
+
+/** Adds requests to the sums of their conversation. Call it within a write transaction. `now`: its time. */
+function createTrialWriter(
+  db: Db,
+  now: () => number,
+): (record: RequestRecord, trial: Trial, providerId: number, modelId: number) => void {
+  const upsert = db.prepare<number[]>(
+    `INSERT INTO optimizer_trials VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET requests = requests + 1, original_tokens = original_tokens + excluded.original_tokens,
+     cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd, last_at = max(last_at, excluded.last_at)`,
+  );
+  return (record, { conversation, heldOut, level, originalTokens }, providerId, modelId) => {
+    const { projectId, costNanoUsd, outcome, flags } = record;
+    // A free request has nothing to save.
+    if (outcome !== 'ok' || flags & UNKNOWN_COST || costNanoUsd === 0) return;
+    const side = heldOut ? 1 : 0;
+    const key = conversation + trialLevel(level) * LEVEL_UNIT;
+    upsert.run(projectId, side, providerId, modelId, key, originalTokens, costNanoUsd, Math.trunc(now()));
   };
 }

@@ -11,19 +11,21 @@ import {
   type Readmission,
   type ReadmissionResult,
 } from './admission.ts';
-import { createAskRows } from './asks/ask-rows.ts';
+import { createAskRows } from './asks.ts';
 import { createBalances } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
-import { createTimeline } from './clock/timeline.ts';
+import { createTimeline } from './clock.ts';
 import { createEvents, type InsertEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createJournal } from './journal.ts';
-import { createLateSettlements, type LateSettlement } from './late-settlement.ts';
+import { createJournal, createSessions } from './journal.ts';
 import type { RequestRecord } from './record.ts';
-import { createBlockedEvents } from './refusals/blocked-events.ts';
-import { createRefusalFolds, type RefusalFold } from './refusals/refusal-folds.ts';
-import { createSessions } from './sessions.ts';
-import { createSettlements, type SettleResult } from './settlement.ts';
+import { createBlockedEvents, createRefusalFolds, type RefusalFold } from './refusals.ts';
+import {
+  createLateSettlements,
+  createSettlements,
+  type LateSettlement,
+  type SettleResult,
+} from './settlement.ts';
 import type { Standing } from './standing.ts';
 import type { TeamHooks } from './team-terms.ts';
 

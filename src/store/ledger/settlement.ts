@@ -3,11 +3,13 @@ import { timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Db } from '../database/open.ts';
-import type { AskRows } from './asks/ask-rows.ts';
+import type { AskRows } from './asks.ts';
 import type { Balances } from './balances.ts';
-import type { Journal, OpenHold } from './journal.ts';
+import type { ChangeWatch } from './change-watch.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { Hold, Journal, OpenHold } from './journal.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
-import { remainingIn } from './standing.ts';
+import { remainingIn, type Standing } from './standing.ts';
 
 export type SettleResult =
   /** `remaining` is the room of the tightest budget; null if no budget was charged. */
@@ -15,7 +17,7 @@ export type SettleResult =
   /** The request has no open hold. */
   | { kind: 'resolved_before' };
 
-export interface SettlementsOptions {
+interface SettlementsOptions {
   db: Db;
   clock: Clock;
   balances: Balances;
@@ -26,7 +28,7 @@ export interface SettlementsOptions {
 }
 
 /** Turns holds into spend. Each function runs within a batch. */
-export interface Settlements {
+interface Settlements {
   settle(record: RequestRecord): SettleResult;
   /** Closes the holds of a daemon that is gone, and ends its questions; returns how many holds. */
   closeHolds(slot: number, instanceId?: string): number;
@@ -77,5 +79,94 @@ function crashRecord(hold: OpenHold, now: number): RequestRecord {
     savedNanoUsd: 0,
     durationMs: Math.max(0, now - timeOfRequestId(hold.id)),
     firstByteMs: null,
+  };
+}
+
+/** A settlement that is not committed yet. */
+export interface LateSettlement {
+  /** The room that it leaves of the tightest budget; null without a budget. */
+  remaining: NanoUsd | null;
+  committed: Promise<SettleResult>;
+}
+
+/** Settlements that are committed after their answers have ended, and what they leave of the budgets. */
+interface LateSettlements {
+  /**
+   * Submits a settlement for the next transaction. Undefined, and nothing is done, if only the database can tell what
+   * it leaves: another process has written, a period ends, or a budget is a rolling one.
+   */
+  settleLate(record: RequestRecord, submitLate: GroupCommit['submitLate']): LateSettlement | undefined;
+  /** Settles a record within a batch. */
+  settle(record: RequestRecord): SettleResult;
+  /** The batch has ended. */
+  end(committed: boolean): void;
+}
+
+interface LateSettlementsOptions {
+  clock: Clock;
+  balances: Pick<Balances, 'cachedStandings'>;
+  journal: Pick<Journal, 'cached'>;
+  watch: Pick<ChangeWatch, 'looksUnchanged'>;
+  settle: (record: RequestRecord) => SettleResult;
+}
+
+export function createLateSettlements(options: LateSettlementsOptions): LateSettlements {
+  const { clock, balances, journal, watch } = options;
+  /** By request id: what settlements that no batch has committed free in each of the balances that were held. */
+  const pending = new Map<number, Hold>();
+  /** What they free, by budget and by the start of its period. */
+  const freed = new Map<number, Map<number, NanoUsd>>();
+  let written: number[] = [];
+
+  function addFreed({ charges, amount }: Hold): void {
+    for (const [id, start] of charges) {
+      const byStart = freed.get(id) ?? new Map<number, NanoUsd>();
+      freed.set(id, byStart.set(start, (byStart.get(start) ?? 0) + amount));
+    }
+  }
+
+  function drop(id: number): void {
+    const released = pending.get(id);
+    if (!released) return;
+    pending.delete(id);
+    if (pending.size === 0) freed.clear();
+    else addFreed({ charges: released.charges, amount: -released.amount });
+  }
+
+  const freedIn = ({ budget }: Standing): NanoUsd => freed.get(budget.id)?.get(budget.currentStart) ?? 0;
+
+  /** The room of the tightest budget once a record is settled; undefined if only the database can tell. */
+  function roomAfter(record: RequestRecord): NanoUsd | null | undefined {
+    const hold = journal.cached(record.id);
+    if (!hold || !watch.looksUnchanged()) return undefined;
+    if (hold.charges.length === 0) return null;
+    const now = clock.now();
+    const standings = balances.cachedStandings(record);
+    if (!standings?.every(({ budget, resetsAt }) => budget.period !== 'rolling' && now < resetsAt))
+      return undefined;
+    // It is here if its transaction has failed.
+    drop(record.id);
+    const released = { charges: hold.charges, amount: hold.amount - record.costNanoUsd };
+    pending.set(record.id, released);
+    addFreed(released);
+    if (standings.length === 0) return null;
+    return remainingIn(standings.map((each) => ({ ...each, pending: each.pending - freedIn(each) })));
+  }
+
+  function settle(record: RequestRecord): SettleResult {
+    written.push(record.id);
+    return options.settle(record);
+  }
+
+  return {
+    settleLate(record, submitLate) {
+      const remaining = roomAfter(record);
+      return remaining === undefined ? undefined : { remaining, committed: submitLate(() => settle(record)) };
+    },
+    settle,
+    end(committed) {
+      if (committed) for (const id of written) drop(id);
+      written = [];
+    },
   };
 }

@@ -1,7 +1,7 @@
 import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
-import { LEVEL_UNIT, trialLevel } from '../ledger/trials.ts';
+import { LEVEL_UNIT, trialLevel } from '../ledger/journal.ts';
 
 /** Sums over the conversations on one side of a trial, with those that their variance is computed from. */
 export interface Side {

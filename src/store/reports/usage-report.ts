@@ -1,13 +1,28 @@
 import { addDays, type Calendar } from '../../calendar.ts';
+import type { NanoUsd } from '../../money.ts';
+import { FIGURES_OF_RECORD } from '../archive/rollups.ts';
+import { COUNTERS, prepareSummedUntil, SUM_KINDS } from '../archive/usage-sums.ts';
 import type { Db } from '../database/open.ts';
-import { usageByDay } from './by-day.ts';
-import { usageByGroup } from './by-group.ts';
-import { usageByName } from './by-name.ts';
-import { sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
-import { groupingsOf, type UsageQuery } from './query.ts';
+import { conditionsOf } from '../requests/find-requests.ts';
+import {
+  addFigures,
+  byCost,
+  FROM_GW,
+  SUMS,
+  sumFigures,
+  type UsageFigures,
+  type UsageRow,
+} from './figures.ts';
+import { type Grouping, groupingsOf, type UsageQuery } from './query.ts';
 
 export type { UsageFigures, UsageRow } from './figures.ts';
-export { usageTrends } from './trends.ts';
+
+/** SQL for `provider/model`, from names `v` (provider) and `m` (model). */
+const MODEL_NAME =
+  "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END";
+
+/** What usage is by whose program, repository, session, agent or key isn't known. */
+const UNKNOWN = 'unknown';
 
 export interface UsageReport {
   rows: UsageRow[];
@@ -34,4 +49,233 @@ export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery)
   });
   const rows = readRows();
   return { rows, total: sumFigures(rows) };
+}
+
+/** A small chart is not worth reading more buckets. */
+const MAX_DAYS = 92;
+
+/** Spend on each day of the span, by the report row's key; undefined for spans of more than MAX_DAYS. */
+export async function usageTrends(
+  db: Db,
+  calendar: Calendar,
+  { from, to, groupBy, ...conditions }: UsageQuery & { groupBy: Exclude<Grouping, 'day'> },
+): Promise<Map<string, NanoUsd[]> | undefined> {
+  const days: string[] = [];
+  for (let day = from; day <= to && days.length <= MAX_DAYS; day = addDays(day, 1)) days.push(day);
+  if (days.length > MAX_DAYS) return undefined;
+  const span = { from: calendar.startOfDate(from), to: calendar.startOfDate(addDays(to, 1)) };
+  const places = new Map(days.map((day, i) => [day, i]));
+  const trends = new Map<string, NanoUsd[]>();
+  for (const row of usageByGroup(db, calendar, { ...span, groups: [groupBy, 'day'], conditions })) {
+    if (row.key === UNKNOWN) continue;
+    const trend = trends.get(row.key) ?? days.map(() => 0);
+    const place = places.get(row.subkey ?? '');
+    if (place !== undefined) trend[place] = row.costNanoUsd;
+    trends.set(row.key, trend);
+  }
+  return trends;
+}
+
+/** The columns that identify what a row is of, and the SQL that finds its name by them. */
+const GROUPS: Record<Exclude<Grouping, 'day'>, { columns: readonly string[]; select: string }> = {
+  model: {
+    columns: ['provider_id', 'model_id'],
+    select: `SELECT ${MODEL_NAME} FROM names v, names m WHERE v.id = ? AND m.id = ?`,
+  },
+  project: { columns: ['project_id'], select: 'SELECT name FROM projects WHERE id = ?' },
+  process: { columns: ['process_id'], select: 'SELECT name FROM names WHERE id = ?' },
+  repo: { columns: ['repo_id'], select: 'SELECT name FROM names WHERE id = ?' },
+  agent: { columns: ['agent_id'], select: 'SELECT name FROM names WHERE id = ?' },
+  session: { columns: ['session_id'], select: 'SELECT external_id FROM sessions WHERE id = ?' },
+  key: { columns: ['key_id'], select: 'SELECT coalesce(label, CAST(id AS TEXT)) FROM keys WHERE id = ?' },
+};
+
+interface GroupedSpan {
+  /** UTC milliseconds. */
+  from: number;
+  to: number;
+  groups: readonly Grouping[];
+  conditions: Omit<UsageQuery, 'from' | 'to' | 'groupBy'>;
+}
+
+/** Usage by one or two things of the requests that match. Reads the rollups, or the records where a status matters. */
+function usageByGroup(db: Db, calendar: Calendar, span: GroupedSpan): UsageRow[] {
+  const columns = new Set(
+    span.groups.flatMap((group) => (group === 'day' ? ['bucket'] : GROUPS[group].columns)),
+  );
+  const list = [...columns].map((column) => `u.${column}`).join(', ');
+  const groups = db
+    .prepare<[], Group>(`SELECT ${list}, ${SUMS} FROM (${rowsOf(db, span)}) u GROUP BY ${list}`)
+    .all();
+  const [nameOf, subnameOf] = span.groups.map((group) => namer(db, calendar, group));
+  const rows = new Map<string, UsageRow>();
+  for (const group of groups) {
+    const key = nameOf?.(group) ?? UNKNOWN;
+    const subkey = subnameOf?.(group);
+    const id = JSON.stringify([key, subkey]);
+    const row = rows.get(id);
+    if (row) addFigures(row, group);
+    else rows.set(id, { key, ...(subkey === undefined ? {} : { subkey }), ...figuresOf(group, columns) });
+  }
+  return sorted(
+    [...rows.values()].filter(({ requests }) => requests > 0),
+    span.groups,
+  );
+}
+
+type Group = UsageFigures & Record<string, number>;
+
+function figuresOf(group: Group, columns: ReadonlySet<string>): UsageFigures {
+  const figures = { ...group };
+  for (const column of columns) delete figures[column];
+  return figures;
+}
+
+/** The name of what a group is of. */
+function namer(db: Db, calendar: Calendar, grouping: Grouping): (group: Group) => string {
+  if (grouping === 'day') return ({ bucket = 0 }) => calendar.dateOf(bucket);
+  const { columns, select } = GROUPS[grouping];
+  const statement = db.prepare<number[], string>(select).pluck();
+  const names = new Map<string, string>();
+  return (group) => {
+    const ids = columns.map((column) => group[column] ?? 0);
+    const id = ids.join();
+    const name = names.get(id) ?? (statement.get(...ids) || (grouping === 'model' ? '' : UNKNOWN));
+    names.set(id, name);
+    return name;
+  };
+}
+
+/** SQL for the rows of a span that match. */
+function rowsOf(db: Db, { from, to, conditions: { source, ...conditions } }: GroupedSpan): string {
+  const counted = source === 'all' ? undefined : (source ?? 'gw');
+  const where = (filter: Parameters<typeof conditionsOf>[1]) =>
+    ['TRUE', ...conditionsOf(db, { ...filter, source: counted })].join(' AND ');
+  if (conditions.status === undefined && conditions.outcomes === undefined)
+    return `SELECT * FROM usage WHERE ${where(conditions)} AND bucket >= ${from} AND bucket < ${to}`;
+  const matching = where({ ...conditions, since: from, until: to });
+  return `SELECT ${FIGURES_OF_RECORD} FROM requests WHERE ${matching}
+    UNION ALL SELECT ${FIGURES_OF_RECORD} FROM journal WHERE state > 0 AND ${matching}`;
+}
+
+/** Days in order, anything else by cost; of pairs, the first thing's rows stay together. */
+function sorted(rows: UsageRow[], [first, second]: readonly Grouping[]): UsageRow[] {
+  const costs = new Map<string, number>();
+  for (const { key, costNanoUsd } of rows) costs.set(key, (costs.get(key) ?? 0) + costNanoUsd);
+  const ascending = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+  const byFirst = (a: UsageRow, b: UsageRow) =>
+    (first === 'day' || second === undefined ? 0 : (costs.get(b.key) ?? 0) - (costs.get(a.key) ?? 0)) ||
+    (first === 'day' || second !== undefined ? ascending(a.key, b.key) : 0);
+  const bySecond = (a: UsageRow, b: UsageRow) =>
+    second === 'day' ? ascending(a.subkey ?? '', b.subkey ?? '') : byCost(a, b);
+  return rows.sort((a, b) => byFirst(a, b) || bySecond(a, b));
+}
+
+const DAY_MS = 86_400_000;
+const KEY = 'project_id, provider_id, model_id';
+const COLUMNS = `${KEY}, ${COUNTERS.join(', ')}`;
+const TOTALS = `${KEY}, ${COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(', ')}`;
+
+/** The SQL of a row's name, and the columns that identify a row. */
+const NAMES = {
+  project: { name: 'p.name', joins: 'JOIN projects p ON p.id = u.project_id', key: 'project_id' },
+  model: {
+    name: MODEL_NAME,
+    joins: 'JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id',
+    key: 'provider_id, model_id',
+  },
+};
+
+/**
+ * Usage of each model or project, highest cost first. Whole UTC days come from the sums, the rest
+ * from the rollups and the journal.
+ */
+function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'project' }): UsageRow[] {
+  const { from, to, projectId = null, groupBy } = span;
+  const summedUntil = prepareSummedUntil(db).get() ?? 0;
+  const firstDay = Math.min(to, Math.ceil(from / DAY_MS) * DAY_MS);
+  const lastDay = Math.max(firstDay, Math.floor(Math.min(to, summedUntil) / DAY_MS) * DAY_MS);
+  const { name, joins, key } = NAMES[groupBy];
+  const kindOfModels = projectId === null ? SUM_KINDS.dayOfModel : SUM_KINDS.dayOfProjectAndModel;
+  // With the ids of projects, `start` is a range of the primary key.
+  const allProjects = groupBy === 'project' ? 'SELECT id FROM projects' : '0';
+  const usage = (view: string, start: string, end: string) =>
+    `SELECT ${COLUMNS} FROM ${view} WHERE ${FROM_GW} AND bucket >= ${start} AND bucket < ${end}
+     AND (@projectId IS NULL OR project_id = @projectId)`;
+  const rows = db.prepare<unknown[], UsageRow>(
+    `SELECT ${name} AS key, ${SUMS} FROM (SELECT ${TOTALS} FROM (
+       SELECT ${COLUMNS} FROM usage_sums WHERE kind = @kind AND project_id IN (${projectId === null ? allProjects : '@projectId'})
+         AND start >= @firstDay AND start < @lastDay
+       UNION ALL ${usage('hourly_usage', '@from', '@firstDay')}
+       UNION ALL ${usage('hourly_usage', '@lastDay', '@to')}
+       UNION ALL ${usage('journaled_usage', '@from', '@to')}
+     ) GROUP BY ${key}) u ${joins} GROUP BY 1 HAVING sum(u.requests) > 0`,
+  );
+  const kind = groupBy === 'project' ? SUM_KINDS.dayOfProject : kindOfModels;
+  return rows.all({ kind, from, firstDay, lastDay, to, projectId }).sort(byCost);
+}
+
+/** A span between two starts of local days, in UTC milliseconds; of one project, or of all. */
+interface UsageSpan {
+  from: number;
+  to: number;
+  projectId: number | undefined;
+}
+
+/** Usage of each local day that has any, in order. Sums cover the past, the rollups and the journal the rest. */
+function usageByDay(db: Db, calendar: Calendar, span: UsageSpan): UsageRow[] {
+  const summedUntil = prepareSummedUntil(db).get() ?? 0;
+  const days = new Map<string, UsageRow>();
+  const count = (key: string, figures: UsageFigures) => {
+    const day = days.get(key);
+    if (day) addFigures(day, figures);
+    else days.set(key, { key, ...figures });
+  };
+  readSummed(db, calendar, { ...span, to: Math.min(span.to, summedUntil) }, count);
+  readOpen(db, calendar, { span, summedUntil }, count);
+  return [...days.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+type Count = (key: string, figures: UsageFigures) => void;
+
+function readSummed(db: Db, calendar: Calendar, { from, to, projectId }: UsageSpan, count: Count): void {
+  const kind = projectId === undefined ? SUM_KINDS.bucket : SUM_KINDS.bucketOfProject;
+  const key = [kind, projectId ?? 0] as const;
+  const select = (what: string) =>
+    `SELECT ${what} FROM usage_sums u WHERE kind = ? AND project_id = ? AND start >= ? AND start < ?`;
+  // Skips the days before the first usage and after the last.
+  const find = (what: string) =>
+    db
+      .prepare<number[], number | null>(select(what))
+      .pluck()
+      .get(...key, from, to);
+  const first = find('min(start)');
+  const last = find('max(start)') ?? from;
+  if (first === undefined || first === null) return;
+  const selectDay = db.prepare<number[], UsageFigures>(select(SUMS));
+  for (let date = calendar.dateOf(first); ; date = addDays(date, 1)) {
+    const start = calendar.startOfDate(date);
+    if (start > last) return;
+    const end = Math.min(calendar.startOfDate(addDays(date, 1)), to);
+    const figures = selectDay.get(...key, start, end);
+    if (figures?.requests) count(date, figures);
+  }
+}
+
+function readOpen(
+  db: Db,
+  calendar: Calendar,
+  { span, summedUntil }: { span: UsageSpan; summedUntil: number },
+  count: Count,
+): void {
+  const { from, to, projectId = null } = span;
+  const read = (view: string, since: number) =>
+    db
+      .prepare<unknown[], UsageFigures & { bucket: number }>(
+        `SELECT bucket, ${SUMS} FROM ${view} u WHERE bucket >= @since AND bucket < @to AND ${FROM_GW}
+         AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`,
+      )
+      .all({ since, to, projectId });
+  const rows = [...read('hourly_usage', Math.max(from, summedUntil)), ...read('journaled_usage', from)];
+  for (const { bucket, ...figures } of rows) count(calendar.dateOf(bucket), figures);
 }

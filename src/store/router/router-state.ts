@@ -1,3 +1,4 @@
+import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 
 /**
@@ -7,7 +8,7 @@ import type { Db } from '../database/open.ts';
 const ROWS = { health: 1, conversations: 2, environment: 3 } as const;
 type RouterPart = keyof typeof ROWS;
 
-export interface RouterStateStore {
+interface RouterStateStore {
   /** The last snapshot; undefined if there is none or it can't be parsed. */
   read(part: RouterPart): unknown;
   /** Saves a snapshot. Call it within a write transaction. */
@@ -31,4 +32,26 @@ export function createRouterStateStore(db: Db): RouterStateStore {
     },
     save: (part, snapshot, now) => upsert.run(ROWS[part], now, JSON.stringify(snapshot)),
   };
+}
+
+/** The recorded score of a request: how much its prompt needs the strong tier. */
+interface TierScoreRow {
+  projectId: number;
+  /** As requested by the client. */
+  model: string;
+  score: number;
+}
+
+const MAX_REQUESTS = 5_000;
+
+/** The scores of the newest requests, oldest first. */
+export function recentTierScores(db: Db): TierScoreRow[] {
+  return db
+    .prepare<[], TierScoreRow>(
+      `SELECT r.project_id AS projectId, a.name AS model, json_extract(r.detail, '$.tier.score') AS score
+       FROM request_log r
+       JOIN names a ON a.id = r.asked_model_id
+       WHERE r.id >= ${newestFrom(MAX_REQUESTS)} AND r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`,
+    )
+    .all();
 }

@@ -1,9 +1,7 @@
-import type { Plan } from '../accounts/project.ts';
+import type { Plan } from '../accounts/projects.ts';
 import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
-import type { EventType } from './event-types.ts';
-import { eventBits, eventsOf } from './subscription.ts';
-
+import { type EventType, eventBits, eventsOf } from './event-types.ts';
 /** The format of a delivery's body: `json` for programs, the others for chats. */
 export const WEBHOOK_FORMATS = [
   'json',

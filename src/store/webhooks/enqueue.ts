@@ -1,7 +1,5 @@
 import type { Db } from '../database/open.ts';
-import type { EventType } from './event-types.ts';
-import { eventBits } from './subscription.ts';
-
+import { type EventType, eventBits } from './event-types.ts';
 /** An event of the running transaction. */
 export interface NewEvent {
   sequence: number;

@@ -10,3 +10,13 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 /** What a webhook gets that names no events: questions are only for those who answer them. */
 export const DEFAULT_EVENTS = EVENT_TYPES.filter((type) => type !== 'request.approval_requested');
+
+/** A set of event types as it is stored: a bit for each. */
+export function eventBits(events: readonly EventType[]): number {
+  return events.reduce((bits, event) => bits | (1 << EVENT_TYPES.indexOf(event)), 0);
+}
+
+/** The event types of a stored set, in the order of EVENT_TYPES. */
+export function eventsOf(bits: number): EventType[] {
+  return EVENT_TYPES.filter((_, index) => bits & (1 << index));
+}

@@ -5,7 +5,7 @@ import {
   type TeamUsageQuery,
   type TeamUsageRow,
   type TeamUsageSum,
-} from '../../store/team/usage-query.ts';
+} from '../../store/team/usage.ts';
 import type {
   ClaimedEvents,
   GatewayIdentity,

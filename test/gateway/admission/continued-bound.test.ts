@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { continuedBound, optionsOf } from '../../../src/gateway/admission/continued-bound.ts';
-import { leastInput } from '../../../src/gateway/admission/input-tokens.ts';
+import { continuedBound, leastInput, optionsOf } from '../../../src/gateway/admission/input-tokens.ts';
 import { blocksOf } from '../../../src/gateway/admission/measure-prompt.ts';
 import { scopeOf } from '../../../src/gateway/admission/prompt-scope.ts';
 import type { RoutedAttempt } from '../../../src/gateway/attempt/attempt.ts';

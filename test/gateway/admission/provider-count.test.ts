@@ -9,7 +9,7 @@ import {
   planCount,
 } from '../../../src/gateway/admission/provider-count.ts';
 import type { RequestContext } from '../../../src/gateway/context/request-context.ts';
-import { countedPrompt } from '../../../src/gateway/learning/counted-prompt.ts';
+import { countedPrompt } from '../../../src/gateway/learning/remember-prompt.ts';
 import { createPromptBases } from '../../../src/gateway/state/prompt-bases.ts';
 import type { Target } from '../../../src/gateway/state/resolver.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';

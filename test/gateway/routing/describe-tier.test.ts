@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TierChoice } from '../../../src/gateway/context/tier-choice.ts';
+import type { TierChoice } from '../../../src/gateway/context/request-context.ts';
 import { describeTier } from '../../../src/gateway/routing/describe-tier.ts';
 
 function textOf(score: number, threshold: number): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { outputLimitEdits } from '../../../src/gateway/upstream/output-limit.ts';
+import { outputLimitEdits } from '../../../src/gateway/upstream/build-request.ts';
 import { applyEdits } from '../../../src/json/edit.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
 import { completionsWire } from '../../../src/wire/apis/completions.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Project } from '../../../src/store/accounts/project.ts';
-import { createProject } from '../../../src/store/accounts/projects.ts';
+import { createProject, type Project } from '../../../src/store/accounts/projects.ts';
 import { listBudgets, setBudget } from '../../../src/store/budgets/budgets.ts';
 import { createDashboardReader, type DashboardQuery } from '../../../src/store/dashboard/reader.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';

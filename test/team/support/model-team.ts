@@ -1,6 +1,5 @@
 import { addMembership } from '../../../src/store/team/membership.ts';
-import type { TeamUsageBatch } from '../../../src/store/team/usage.ts';
-import { TEAM_FIGURES, type TeamUsageSum } from '../../../src/store/team/usage-query.ts';
+import { TEAM_FIGURES, type TeamUsageBatch, type TeamUsageSum } from '../../../src/store/team/usage.ts';
 import type { TeamAuthority, TeamBudgetStanding } from '../../../src/team/authority.ts';
 import { fingerprintOf } from '../../../src/team/fingerprint.ts';
 import type { TestHome } from '../../support/home.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createAffinityStore } from '../../../src/gateway/state/affinity-store.ts';
+import { createAffinityStore } from '../../../src/gateway/state/router.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const target = { provider: 'a', model: 'm', priority: 0, weight: 1 };

@@ -1,15 +1,17 @@
-import type { Calendar } from '../../../calendar.ts';
-import type { NanoUsd } from '../../../money.ts';
-import type { Db } from '../../database/open.ts';
-import type { Charge } from '../account.ts';
-import { type BudgetPeriod, boundariesBetween, runningPeriod, spanOf } from '../terms.ts';
+import type { Calendar } from '../../calendar.ts';
+import { EPOCH_MS } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../database/open.ts';
+import { bringRecordsBack, CLOCK_SLACK_MS, latestTime, recordClockJump } from '../database/set-back.ts';
+import type { Charge } from './account.ts';
+import { type BudgetPeriod, boundariesBetween, runningPeriod, spanOf } from './terms.ts';
 
 const MINUTE_MS = 60_000;
 /** Early spend keeps a rolling budget full for so many windows at most. */
 const MAX_WINDOWS = 100;
 
 /** A budget whose running period has spent what periods in the future were granted. */
-export interface EarlyBudget {
+interface EarlyBudget {
   id: number;
   period: BudgetPeriod;
   cap: NanoUsd;
@@ -18,7 +20,7 @@ export interface EarlyBudget {
 }
 
 /** Returns a function that reads the budgets with spend to carry over: none, unless the clock was once wrong. */
-export function prepareEarlyBudgets(db: Db): () => EarlyBudget[] {
+function prepareEarlyBudgets(db: Db): () => EarlyBudget[] {
   const select = db.prepare<[], EarlyBudget>(
     `SELECT id, period, cap_nano_usd AS cap, early_start AS start FROM budgets WHERE early_start IS NOT NULL`,
   );
@@ -47,7 +49,7 @@ interface OpenHold {
  * Closes the periods and minutes of budgets that began in the future, and charges the present what they spent and hold.
  * The periods of a team's budgets are those of the team's clock, which grants nothing for a period that it has not reached.
  */
-export function bringBudgetsBack(db: Db, calendar: Calendar, now: number): void {
+function bringBudgetsBack(db: Db, calendar: Calendar, now: number): void {
   const budgets = db
     .prepare<[{ now: number }], FutureBudget>(
       `SELECT id, period, window_ms AS windowMs, cap_nano_usd AS cap FROM budgets b
@@ -157,12 +159,7 @@ function takeAfter(db: Db, id: number, now: number): Balance & { last: number } 
  * At the end of a period that was charged for later ones: what it had no room for is charged to the period that runs now,
  * less the caps of those that were passed over. So each period of the future gets back what was taken from it.
  */
-export function carryOver(
-  db: Db,
-  { id, period, cap, start }: EarlyBudget,
-  calendar: Calendar,
-  now: number,
-): void {
+function carryOver(db: Db, { id, period, cap, start }: EarlyBudget, calendar: Calendar, now: number): void {
   const budget = { period, currentStart: start };
   const next = runningPeriod(budget, now, calendar).start;
   if (next <= start) return;
@@ -226,4 +223,79 @@ function add(
      pending_nano_usd = pending_nano_usd + excluded.pending_nano_usd,
      early_nano_usd = early_nano_usd + excluded.early_nano_usd`,
   ).run(row);
+}
+
+/** The latest time is stored in steps, so that few batches write it. */
+const STEP_MS = 30_000;
+/** A write that had taken its time before the clock was set back comes within this time after it. */
+const STRAGGLERS_MS = 10_000;
+
+/**
+ * Knows how far the clock has got, whichever process saw it. When the clock is set back, the timeline closes what began in
+ * the future, and carries what was spent there over to the periods that it had used up.
+ */
+interface Timeline {
+  /** Enters a batch, within its transaction. Returns whether stored balances have changed. */
+  enter(now: number, othersWrote: boolean): boolean;
+  /** The batch was not committed. */
+  forget(): void;
+}
+
+export function createTimeline(db: Db, calendar: () => Calendar): Timeline {
+  const store = db.prepare<[number]>("INSERT OR REPLACE INTO meta (key, value) VALUES ('clock_latest', ?)");
+  const select = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'clock_latest'").pluck();
+  const earlyBudgets = prepareEarlyBudgets(db);
+  let latest: number | undefined;
+  let stragglersAt = Number.POSITIVE_INFINITY;
+  let carryAt = Number.POSITIVE_INFINITY;
+  let carriesBy: Calendar | undefined;
+
+  function planCarry(by: Calendar): void {
+    const ends = earlyBudgets().map(({ start, ...budget }) => endOf(budget, start, by));
+    carryAt = Math.min(...ends);
+    carriesBy = by;
+  }
+
+  return {
+    enter(now, othersWrote) {
+      const by = calendar();
+      const isStale = latest === undefined || othersWrote;
+      const known = latest ?? 0;
+      // A database of an earlier version doesn't say whether its clock was wrong.
+      if (isStale) latest = select.get() ?? Number.POSITIVE_INFINITY;
+      // Else all that there is would be dated to 1970 by a computer that starts without the time.
+      const isBack = now >= EPOCH_MS && now < (latest ?? 0) - CLOCK_SLACK_MS;
+      const isBackByOthers = (latest ?? 0) < known - CLOCK_SLACK_MS;
+      if (isBack || isBackByOthers) stragglersAt = now + STRAGGLERS_MS;
+      if (now >= stragglersAt) {
+        stragglersAt = Number.POSITIVE_INFINITY;
+        bringRecordsBack(db, now);
+      }
+      if (isBack) {
+        const from = latestTime(db);
+        if (now < from - CLOCK_SLACK_MS) recordClockJump(db, { at: now, ms: now - from });
+        bringBudgetsBack(db, by, now);
+        bringRecordsBack(db, now);
+      }
+      if (isStale || isBack || by !== carriesBy) planCarry(by);
+      const isDue = now >= carryAt;
+      if (isDue) {
+        for (const budget of earlyBudgets()) carryOver(db, budget, by, now);
+        planCarry(by);
+      }
+      const step = now - (now % STEP_MS);
+      if (isBack || step > (latest ?? 0)) {
+        latest = step;
+        store.run(step);
+      }
+      return isBack || isDue;
+    },
+    forget() {
+      latest = undefined;
+    },
+  };
+}
+
+function endOf({ period }: Pick<EarlyBudget, 'period'>, start: number, calendar: Calendar): number {
+  return runningPeriod({ period, currentStart: start }, start, calendar).end;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { priceProfile } from '../../../src/gateway/admission/price-profile.ts';
+import { priceProfile } from '../../../src/gateway/admission/quote-request.ts';
 import type { RequestContext } from '../../../src/gateway/context/request-context.ts';
 import { createCatalog } from '../../../src/pricing/catalog.ts';
 import { costOf, worstCase } from '../../../src/pricing/cost.ts';

@@ -1,6 +1,9 @@
-import type { RequestId } from '../../../ids.ts';
-import type { Journal } from '../journal.ts';
-import type { RequestRecord } from '../record.ts';
+import type { RequestId } from '../../ids.ts';
+import type { Db } from '../database/open.ts';
+import { createEnqueue } from '../webhooks/enqueue.ts';
+import type { InsertEvent } from './events.ts';
+import type { Journal } from './journal.ts';
+import type { RequestRecord } from './record.ts';
 
 /** A row that stands for several refusals. */
 export interface RefusalFold {
@@ -13,7 +16,7 @@ export interface RefusalFold {
  * Refusals cost a client nothing, so their rows are bounded: after the first hundred of a key in a minute, one row counts
  * the rest of that minute. Reports add up these counts.
  */
-export interface RefusalFolds {
+interface RefusalFolds {
   /** Writes a request that never held anything. Returns the row that stands for it and others; undefined if it has a row of its own. */
   add(slot: number, record: RequestRecord): RefusalFold | undefined;
   /** Begins new rows: the batch has failed, and theirs may be gone. */
@@ -66,5 +69,22 @@ export function createRefusalFolds(
     forget() {
       for (const like of refusals.values()) like.fold = undefined;
     },
+  };
+}
+
+/** Announces that a budget blocked a request. Those that share a row share its event, and are counted for webhooks. */
+export type EmitBlocked = (
+  projectId: number,
+  data: Record<string, unknown>,
+  fold: RefusalFold | undefined,
+) => void;
+
+export function createBlockedEvents(db: Db, now: () => number, insert: InsertEvent): EmitBlocked {
+  const enqueue = createEnqueue(db);
+  return (projectId, data, fold) => {
+    if (fold?.event !== undefined)
+      return enqueue({ sequence: fold.event, type: 'request.blocked', projectId, createdAt: now() });
+    const sequence = insert('request.blocked', projectId, data);
+    if (fold) fold.event = sequence;
   };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createCalendar } from '../../../src/calendar.ts';
 import { systemClock } from '../../../src/clock.ts';
 import type { RoutedAttempt } from '../../../src/gateway/attempt/attempt.ts';
-import { failOver } from '../../../src/gateway/attempt/fail-over.ts';
+import { failOver } from '../../../src/gateway/attempt/next-attempt.ts';
 import { settle } from '../../../src/gateway/attempt/settle.ts';
 import { costOf } from '../../../src/pricing/cost.ts';
 import { createLedger } from '../../../src/store/ledger/ledger.ts';

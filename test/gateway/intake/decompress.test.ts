@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
 import { decodeZstd } from '../../../src/gateway/intake/decode-zstd.ts';
-import { decompress } from '../../../src/gateway/intake/decompress.ts';
-import { unzstdInThread } from '../../../src/gateway/intake/unzstd.ts';
+import { decompress, unzstdInThread } from '../../../src/gateway/intake/decompress.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const base64 = (text: string) => Buffer.from(text, 'base64');
