@@ -22,12 +22,7 @@ export interface CachedPrompt {
 }
 
 /** The last prompts of each session, to tell what the provider's cache could have served. In memory only. */
-export interface CachedPrompts {
-  /** The prompts of a session, the oldest first. */
-  of(session: string): readonly CachedPrompt[];
-  /** `replaced`: an earlier prompt that this one continues. */
-  keep(session: string, prompt: CachedPrompt, replaced: CachedPrompt | undefined): void;
-}
+export type CachedPrompts = ReturnType<typeof createCachedPrompts>;
 
 /** Of each session: its agents may work on several threads at once. */
 const MAX_PROMPTS = 8;
@@ -37,7 +32,7 @@ const MAX_BLOCKS = 50_000;
 const MAX_BODIES = 32;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-export function createCachedPrompts(): CachedPrompts {
+export function createCachedPrompts() {
   // In the order of their last use, the last one at the end.
   const sessions = new Map<string, CachedPrompt[]>();
   const withBytes = new Set<CachedPrompt>();
@@ -56,8 +51,10 @@ export function createCachedPrompts(): CachedPrompts {
   }
 
   return {
-    of: (session) => sessions.get(session) ?? NO_PROMPTS,
-    keep(session, prompt, replaced) {
+    /** The prompts of a session, the oldest first. */
+    of: (session: string): readonly CachedPrompt[] => sessions.get(session) ?? NO_PROMPTS,
+    /** `replaced`: an earlier prompt that this one continues. */
+    keep(session: string, prompt: CachedPrompt, replaced: CachedPrompt | undefined) {
       const prompts = sessions.get(session) ?? [];
       const place = replaced ? prompts.indexOf(replaced) : prompts.length < MAX_PROMPTS ? -1 : 0;
       for (const old of place < 0 ? [] : prompts.splice(place, 1)) drop(old);

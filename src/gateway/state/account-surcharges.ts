@@ -5,12 +5,7 @@ import { heldFactor, reportedFactor, type Surcharges } from '../../wire/request/
 import type { Target } from './resolver.ts';
 
 /** The price of a target as a factor of the listed price, with the surcharges that the provider account has by default. */
-export interface AccountSurcharges {
-  /** The price of a request. The account's default applies on top of the request's own surcharges. */
-  of(target: Target, surcharges?: Surcharges): number;
-  /** Remembers what an answer's usage reports about the account's default, unless the request overrode it. */
-  learn(target: Target, surcharges: Surcharges | undefined, usage: unknown): void;
-}
+export type AccountSurcharges = ReturnType<typeof createAccountSurcharges>;
 
 const LISTED = 1;
 /** An Anthropic workspace may default to inference in one country, at 1.1 times the price. */
@@ -31,11 +26,12 @@ const MAX_REMEMBERED = 1_000;
  * price until an answer to the same credential shows the other; a credential belongs to one workspace. Workspaces can
  * be changed, so that is forgotten after a day, and as soon as an answer differs.
  */
-export function createAccountSurcharges(now: () => number): AccountSurcharges {
+export function createAccountSurcharges(now: () => number) {
   const tiers = new Map<string, number>();
   const regions = createRegions(now);
   return {
-    of(target, surcharges) {
+    /** The price of a request. The account's default applies on top of the request's own surcharges. */
+    of(target: Target, surcharges?: Surcharges): number {
       const { provider, model } = target;
       const accountFactor = isAnthropic(provider)
         ? regions.factorOf(target)
@@ -45,7 +41,8 @@ export function createAccountSurcharges(now: () => number): AccountSurcharges {
         ? heldFactor(surcharges, model)
         : heldFactor(surcharges, model) * accountFactor;
     },
-    learn(target, surcharges, usage) {
+    /** Remembers what an answer's usage reports about the account's default, unless the request overrode it. */
+    learn(target: Target, surcharges: Surcharges | undefined, usage: unknown) {
       const { provider, model } = target;
       if (isOverridden(provider, surcharges)) return;
       if (isAnthropic(provider)) {

@@ -3,14 +3,7 @@ import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts
 import type { Ledger } from '../../store/ledger/ledger.ts';
 
 /** Requests that wait for room in a budget, first come, first served within a queue. */
-export interface AdmissionQueue {
-  /** The ledger's `admit`, but returns `wait` only after `maxWaitMs` or when the client has hung up. */
-  admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult>;
-  /** Tries the requests of a queue again, because room may have been freed. */
-  wake(key: QueueKey): void;
-  /** Tries the requests of all queues again. */
-  wakeAll(): void;
-}
+export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
 
 interface WaitOptions {
   maxWaitMs: number;
@@ -45,7 +38,7 @@ const MAX_REQUOTED = 8;
 const POLL_MS = 100;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over one map of queues
-export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock): AdmissionQueue {
+export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock) {
   const queues = new Map<QueueKey, Queue>();
   const keyOf = ({ queueKey, projectId }: Admission): QueueKey => queueKey ?? projectId;
 
@@ -79,6 +72,7 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     return queue;
   }
 
+  /** Tries the requests of a queue again, because room may have been freed. */
   function wake(key: QueueKey): void {
     const queue = queues.get(key);
     if (!queue) return;
@@ -145,7 +139,8 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
   }
 
   return {
-    admit(admission, options) {
+    /** The ledger's `admit`, but returns `wait` only after `maxWaitMs` or when the client has hung up. */
+    admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult> {
       if (queues.size > 0 && queues.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
         if (!admission.isFinal) return Promise.resolve({ kind: 'needs_count' });
         return join(admission, options, { kind: 'needs_count' });
@@ -155,6 +150,7 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       return result.then((first) => (first.kind === 'wait' ? join(admission, options, first) : first));
     },
     wake,
+    /** Tries the requests of all queues again. */
     wakeAll() {
       for (const key of queues.keys()) wake(key);
     },

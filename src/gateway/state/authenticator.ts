@@ -5,18 +5,7 @@ import type { Caller } from '../../store/accounts/callers.ts';
 import { hashKey } from '../../store/accounts/keys.ts';
 
 /** Finds the caller of a request by its gw key. Caches callers, so that a key is hashed and looked up once. */
-export interface Authenticator {
-  /**
-   * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients) or
-   * `api-key` (Azure's). Throws GwError 401, `key_expired` for a
-   * key that has expired, and 503 for a key of the team whose copy is too old.
-   */
-  authenticate(headers: IncomingHttpHeaders): Caller;
-  /** The same, undefined instead of an error. */
-  recognize(headers: IncomingHttpHeaders): Caller | undefined;
-  /** Clears the cache after keys or projects have changed. */
-  forget(): void;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 const MAX_CACHED = 10_000;
 
@@ -33,7 +22,7 @@ export function createAuthenticator(
   lookUp: (keyHash: Buffer) => Caller | undefined,
   now: () => number,
   teamKeys: TeamKeyAge,
-): Authenticator {
+) {
   let checkedAt = 0;
   /** By `authorization` header. */
   const cache = new Map<string, Caller>();
@@ -72,11 +61,17 @@ export function createAuthenticator(
   }
 
   return {
-    recognize(headers) {
+    /** The same, undefined instead of an error. */
+    recognize(headers: IncomingHttpHeaders): Caller | undefined {
       const caller = findAny(headers);
       return caller && !isExpired(caller) && !isStale(caller) ? caller : undefined;
     },
-    authenticate(headers) {
+    /**
+     * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients) or
+     * `api-key` (Azure's). Throws GwError 401, `key_expired` for a
+     * key that has expired, and 503 for a key of the team whose copy is too old.
+     */
+    authenticate(headers: IncomingHttpHeaders): Caller {
       const caller = findAny(headers);
       if (caller && isExpired(caller)) throw expiredKey(caller);
       if (caller && isStale(caller)) throw staleKey(caller, checkedAt);
@@ -95,6 +90,7 @@ export function createAuthenticator(
         'no API key: send the header "Authorization: Bearer KEY". To get one: eval "$(gw env)"',
       );
     },
+    /** Clears the cache after keys or projects have changed. */
     forget: () => cache.clear(),
   };
 }

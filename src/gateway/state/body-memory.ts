@@ -7,12 +7,7 @@ import type { Clock } from '../../clock.ts';
 const COPIES = 5;
 
 /** Limits the bytes of request bodies in memory, over all running requests. */
-export interface BodyMemory {
-  /** The share of a body that is about to be read. */
-  open(): BodyShare;
-  /** Counts a body that stays after its share was released, whatever room there is. Call what it returns at its end. */
-  keep(bytes: number): () => void;
-}
+export type BodyMemory = ReturnType<typeof createBodyMemory>;
 
 /** What one body takes. It grows while the body is read, and is released when its request ends. */
 export interface BodyShare {
@@ -35,7 +30,7 @@ interface Waiter {
  * all half read don't wait for one another: what is taken is at most the limit and one body. `maxMemoryBytes` is a
  * function because the setting can change while gw runs.
  */
-export function createBodyMemory(maxMemoryBytes: () => number, clock: Pick<Clock, 'after'>): BodyMemory {
+export function createBodyMemory(maxMemoryBytes: () => number, clock: Pick<Clock, 'after'>) {
   let used = 0;
   /** The share that may pass the limit. */
   let beyond: Waiter['share'] | undefined;
@@ -85,13 +80,15 @@ export function createBodyMemory(maxMemoryBytes: () => number, clock: Pick<Clock
   }
 
   return {
-    keep(bytes) {
+    /** Counts a body that stays after its share was released, whatever room there is. Call what it returns at its end. */
+    keep(bytes: number): () => void {
       const share = { held: 0 };
       add(share, bytes);
       if (used * COPIES > maxMemoryBytes()) beyond = share;
       return () => release(share);
     },
-    open() {
+    /** The share of a body that is about to be read. */
+    open(): BodyShare {
       const share = { held: 0 };
       const take = (bytes: number): boolean => {
         if ((waiters.length > 0 && share !== beyond) || !hasRoom(share, bytes)) return false;

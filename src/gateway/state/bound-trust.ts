@@ -12,17 +12,7 @@ import type { Target } from './resolver.ts';
 type SwitchedBound = InputBound | 'output' | 'maximum' | 'code' | 'free';
 
 /** Which bounds may be used for a hold, by provider and model. */
-export interface BoundTrust {
-  isTrusted(target: Target, bound: SwitchedBound): boolean;
-  /** Switches a bound off, durably, after a provider has reported more than it allowed. */
-  distrust(target: Target, bound: SwitchedBound, requestId: RequestId): void;
-  /** The least that a hold takes the listed prices for, in tenths of them; undefined while none was exceeded. */
-  priceTenths(target: Target): number | undefined;
-  /** Raises the prices of holds, durably, after an answer has cost more than the dearest that could apply to it. */
-  raisePrice(target: Target, tenths: number, requestId: RequestId): void;
-  /** Reads the stored bounds again: a person may have switched them on. */
-  reload(): void;
-}
+export type BoundTrust = ReturnType<typeof createBoundTrust>;
 
 export interface BoundTrustOptions {
   read: () => DistrustedBound[];
@@ -35,10 +25,11 @@ export interface BoundTrustOptions {
 const PRICE = /^price x(\d+(?:\.\d)?)$/;
 
 /** The bound by bytes has no alternative, so it is always in use. */
-export function createBoundTrust({ read, save, now, warn }: BoundTrustOptions): BoundTrust {
+export function createBoundTrust({ read, save, now, warn }: BoundTrustOptions) {
   let distrusted = new Set<string>();
   let prices = new Map<string, number>();
 
+  /** Reads the stored bounds again: a person may have switched them on. */
   function reload(): void {
     distrusted = new Set();
     prices = new Map();
@@ -69,11 +60,15 @@ export function createBoundTrust({ read, save, now, warn }: BoundTrustOptions): 
   reload();
   return {
     reload,
-    isTrusted: ({ provider, model }, bound) =>
+    isTrusted: ({ provider, model }: Target, bound: SwitchedBound): boolean =>
       distrusted.size === 0 || !distrusted.has(`${bound} ${provider.name}/${model}`),
+    /** Switches a bound off, durably, after a provider has reported more than it allowed. */
     distrust: switchOff,
-    priceTenths: ({ provider, model }) =>
+    /** The least that a hold takes the listed prices for, in tenths of them; undefined while none was exceeded. */
+    priceTenths: ({ provider, model }: Target): number | undefined =>
       prices.size === 0 ? undefined : prices.get(`${provider.name}/${model}`),
-    raisePrice: (target, tenths, requestId) => switchOff(target, `price x${tenths / 10}`, requestId),
+    /** Raises the prices of holds, durably, after an answer has cost more than the dearest that could apply to it. */
+    raisePrice: (target: Target, tenths: number, requestId: RequestId) =>
+      switchOff(target, `price x${tenths / 10}`, requestId),
   };
 }

@@ -1,8 +1,5 @@
 /** Which containers of providers' tools are paid for until when. */
-export interface ContainerSessions {
-  /** The minutes to bill for a container that was used now: five at least when it is new or has no id, then those since. */
-  minutesOf(id: string): number;
-}
+export type ContainerSessions = ReturnType<typeof createContainerSessions>;
 
 /** https://developers.openai.com/api/docs/pricing and https://platform.claude.com/docs/en/about-claude/pricing */
 const LEAST_MINUTES = 5;
@@ -13,10 +10,11 @@ const EXPIRY_MS = 20 * MINUTE_MS;
 const MAX_REMEMBERED = 10_000;
 
 /** Remembers containers in memory: after a restart, a container counts as new. */
-export function createContainerSessions(now: () => number): ContainerSessions {
+export function createContainerSessions(now: () => number) {
   const paidUntilMs = new Map<string, number>();
   return {
-    minutesOf(id) {
+    /** The minutes to bill for a container that was used now: five at least when it is new or has no id, then those since. */
+    minutesOf(id: string): number {
       if (id === '') return LEAST_MINUTES;
       const nowMs = now();
       const untilMs = paidUntilMs.get(id);

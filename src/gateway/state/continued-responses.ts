@@ -22,13 +22,7 @@ interface ResponseSource {
 }
 
 /** The responses that went through gw. In memory only: forgetting one is always safe. */
-export interface ContinuedResponses {
-  find(scope: BaseScope, id: string): StoredResponse | undefined;
-  /** Forgets all of the model's name first if another model has answered to it before. */
-  remember(scope: BaseScope, id: string, response: StoredResponse, source: ResponseSource): void;
-  /** Forgets all of a model's name. */
-  forget(model: string): void;
-}
+export type ContinuedResponses = ReturnType<typeof createContinuedResponses>;
 
 /** Of all models together: some 4 MB. */
 const MAX_RESPONSES = 10_000;
@@ -39,22 +33,24 @@ interface Kept extends StoredResponse {
   expiresAt: number;
 }
 
-export function createContinuedResponses(clock: Pick<Clock, 'monotonic'>): ContinuedResponses {
+export function createContinuedResponses(clock: Pick<Clock, 'monotonic'>) {
   const responses = new Map<string, Kept>();
   const served = new Map<string, string>();
 
+  /** Forgets all of a model's name. */
   function forget(model: string): void {
     for (const [id, { scope }] of responses) if (scope.model === model) responses.delete(id);
     served.delete(model);
   }
 
   return {
-    find({ model, key }, id) {
+    find({ model, key }: BaseScope, id: string): StoredResponse | undefined {
       const kept = responses.get(id);
       if (!kept || kept.expiresAt <= clock.monotonic()) return undefined;
       return kept.scope.model === model && kept.scope.key === key ? kept : undefined;
     },
-    remember(scope, id, response, source) {
+    /** Forgets all of the model's name first if another model has answered to it before. */
+    remember(scope: BaseScope, id: string, response: StoredResponse, source: ResponseSource) {
       const before = served.get(scope.model);
       if (before !== undefined && before !== source.served) forget(scope.model);
       served.set(scope.model, source.served);

@@ -21,19 +21,7 @@ export interface RoutedTarget extends Target {
   named: boolean;
 }
 
-export interface Resolver {
-  /**
-   * The targets that serve a model name, by priority, for clients of an API. Throws GwError 404 with the providers that
-   * were asked.
-   */
-  resolve(model: string, family: Provider['wire']): RoutedTarget[] | Promise<RoutedTarget[]>;
-  /** The same without asking any provider; empty for a name that gw doesn't know yet. */
-  find(model: string, family: Provider['wire']): RoutedTarget[];
-  /** The same for a list of names, in the syntax of an alias. */
-  findAll(models: string, family: Provider['wire']): RoutedTarget[];
-  /** Clears the cache after providers or aliases have changed. */
-  forget(): void;
-}
+export type Resolver = ReturnType<typeof createResolver>;
 
 interface ResolverOptions {
   providers: () => ReadonlyMap<string, Provider>;
@@ -53,7 +41,7 @@ const FOREIGN_WIRE_RANK = 500;
  * name is served by the providers that list it, else by those whose naming pattern it matches. If that finds nothing,
  * gw asks the providers for their current lists.
  */
-export function createResolver({ providers, aliases, lists, priceOf }: ResolverOptions): Resolver {
+export function createResolver({ providers, aliases, lists, priceOf }: ResolverOptions) {
   const cache = {
     openai: new Map<string, RoutedTarget[]>(),
     anthropic: new Map<string, RoutedTarget[]>(),
@@ -130,14 +118,22 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
   }
 
   return {
-    resolve(request, family) {
+    /**
+     * The targets that serve a model name, by priority, for clients of an API. Throws GwError 404 with the providers that
+     * were asked.
+     */
+    resolve(request: string, family: Provider['wire']): RoutedTarget[] | Promise<RoutedTarget[]> {
       const cached = cache[family].get(request);
       if (cached) return cached;
       const targets = lookUp(request, family);
       return targets.length > 0 ? addToCache(request, family, targets) : askProviders(request, family);
     },
+    /** The same without asking any provider; empty for a name that gw doesn't know yet. */
     find: lookUp,
-    findAll: (models, family) => targetsOf(expandAliasList(models, aliases()), family, true),
+    /** The same for a list of names, in the syntax of an alias. */
+    findAll: (models: string, family: Provider['wire']): RoutedTarget[] =>
+      targetsOf(expandAliasList(models, aliases()), family, true),
+    /** Clears the cache after providers or aliases have changed. */
     forget() {
       cache.openai.clear();
       cache.anthropic.clear();

@@ -3,26 +3,21 @@ import type { Provider } from '../../providers/registry.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 
 /** Which providers have the Responses API and which have only chat completions, learnt from their answers. */
-export interface ResponsesSupport {
-  isMissing(provider: Provider): boolean;
-  /** The provider has answered a chat completion after it refused the response. */
-  markMissing(provider: Provider): void;
-  /** The provider has answered a response, so whatever it refuses from now on is the request itself. */
-  markSupported(provider: Provider): void;
-  isSupported(provider: Provider): boolean;
-}
+export type ResponsesSupport = ReturnType<typeof createResponsesSupport>;
 
 /** How long `isMissing` lasts: the provider may be updated, or was only broken. */
 const MISSING_MS = 10 * 60_000;
 
-export function createResponsesSupport(now: () => number): ResponsesSupport {
+export function createResponsesSupport(now: () => number) {
   const missingUntil = new Map<string, number>();
   const supporting = new Set<string>();
   return {
-    isMissing: (provider) => now() < (missingUntil.get(addressOf(provider)) ?? 0),
-    markMissing: (provider) => void missingUntil.set(addressOf(provider), now() + MISSING_MS),
-    markSupported: (provider) => void supporting.add(addressOf(provider)),
-    isSupported: (provider) => supporting.has(addressOf(provider)),
+    isMissing: (provider: Provider): boolean => now() < (missingUntil.get(addressOf(provider)) ?? 0),
+    /** The provider has answered a chat completion after it refused the response. */
+    markMissing: (provider: Provider) => void missingUntil.set(addressOf(provider), now() + MISSING_MS),
+    /** The provider has answered a response, so whatever it refuses from now on is the request itself. */
+    markSupported: (provider: Provider) => void supporting.add(addressOf(provider)),
+    isSupported: (provider: Provider): boolean => supporting.has(addressOf(provider)),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Random } from '../../ids.ts';
 import { createHealth, type Health } from '../../routing/health.ts';
 import { isHealthSnapshot } from '../../routing/health-snapshot.ts';
 import { newRetryBudget, type RetryBudget } from '../../routing/retry-budget.ts';
-import { createStickiness, type SavedPin, type Stickiness } from '../../routing/stickiness.ts';
+import { createStickiness, type SavedPin } from '../../routing/stickiness.ts';
 
 /** The router's state: health of the targets, affinity of conversations, and the budget of retries. */
 export interface Router extends AffinityStore {
@@ -49,14 +49,7 @@ export function createRouter({ clock, random, saved }: RouterOptions): Router {
 }
 
 /** The targets that served conversations last, and those that store responses. */
-interface AffinityStore {
-  /** The last target of each conversation. */
-  stickiness: Stickiness;
-  /** The target that stores each response, by the response's id. */
-  responses: Stickiness;
-  /** A snapshot of the latest entries for the next start; undefined when nothing has changed since the last snapshot. */
-  conversationsToSave(): AffinitySnapshot | undefined;
-}
+type AffinityStore = ReturnType<typeof createAffinityStore>;
 
 interface AffinitySnapshot {
   /** UTC milliseconds. */
@@ -71,11 +64,13 @@ const RESPONSES_MS = 30 * 86_400_000;
 const MAX_SAVED = 500;
 
 /** `saved`: the stored snapshot of an earlier run, if there is one; it is not trusted. */
-export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, saved: unknown): AffinityStore {
+export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, saved: unknown) {
   const snapshot = saved as Partial<AffinitySnapshot> | undefined;
   // A clock that was set back must not make the entries younger.
   const elapsedMs = Math.max(0, clock.now() - Number(snapshot?.savedAtMs));
+  /** The last target of each conversation. */
   const stickiness = createStickiness(clock, { savedPins: agePins(snapshot?.stickiness, elapsedMs) });
+  /** The target that stores each response, by the response's id. */
   const responses = createStickiness(clock, {
     idleMs: RESPONSES_MS,
     savedPins: agePins(snapshot?.responses, elapsedMs),
@@ -84,7 +79,8 @@ export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, sav
   return {
     stickiness,
     responses,
-    conversationsToSave() {
+    /** A snapshot of the latest entries for the next start; undefined when nothing has changed since the last snapshot. */
+    conversationsToSave(): AffinitySnapshot | undefined {
       const now = stickiness.changes + responses.changes;
       if (now === changes) return undefined;
       changes = now;

@@ -5,15 +5,7 @@ import type { RequestRecord } from '../../store/ledger/record.ts';
 import type { SettleResult } from '../../store/ledger/settlement.ts';
 
 /** Settles requests, and retries settlements that fail because the database can't be written. */
-export interface SettleRetry {
-  /**
-   * Settles a request: late where the ledger can, so that the answer's end does not wait for the database. If the
-   * storage fails, the settlement is retried until it is booked, and the answer goes out: its hold stands meanwhile.
-   */
-  settle(record: RequestRecord): Promise<SettleResult | Unsettled>;
-  /** Retries the failed settlements now; returns how many are left. */
-  retry(): Promise<number>;
-}
+export type SettleRetry = ReturnType<typeof createSettleRetry>;
 
 /** The settlement has failed with the storage and is retried. */
 interface Unsettled {
@@ -27,7 +19,7 @@ export function createSettleRetry(
   ledger: Pick<Ledger, 'settle' | 'settleLate'>,
   clock: Clock,
   warn: (message: string) => void,
-): SettleRetry {
+) {
   let unsettled: RequestRecord[] = [];
   let scheduled = false;
   const turnEnd = createTurnEnd();
@@ -49,6 +41,7 @@ export function createSettleRetry(
     return true;
   }
 
+  /** Retries the failed settlements now; returns how many are left. */
   async function retry(): Promise<number> {
     const records = unsettled;
     unsettled = [];
@@ -59,7 +52,11 @@ export function createSettleRetry(
   }
 
   return {
-    async settle(record) {
+    /**
+     * Settles a request: late where the ledger can, so that the answer's end does not wait for the database. If the
+     * storage fails, the settlement is retried until it is booked, and the answer goes out: its hold stands meanwhile.
+     */
+    async settle(record: RequestRecord): Promise<SettleResult | Unsettled> {
       const late = ledger.settleLate(record);
       if (!late) {
         try {

@@ -28,16 +28,13 @@ export interface WatchedCall extends Indexed {
  * Ends calls whose provider has stopped sending, and those that last longer than holds look ahead for prices. One interval checks all calls: separate timers, two or three per
  * request, made up a tenth of a request's garbage.
  */
-export interface StallWatch {
-  add(call: WatchedCall): void;
-  remove(call: WatchedCall): void;
-}
+export type StallWatch = ReturnType<typeof createStallWatch>;
 
 const CHECKS_PER_LIMIT = 8;
 const MIN_INTERVAL_MS = 10;
 const MAX_INTERVAL_MS = 500;
 
-export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLimits): StallWatch {
+export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLimits) {
   const wantedMs = Math.min(firstByteTimeoutMs, idleTimeoutMs) / CHECKS_PER_LIMIT;
   const intervalMs = Math.min(Math.max(wantedMs, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
   const calls = createIndexedList<WatchedCall>();
@@ -72,7 +69,7 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
   }
 
   return {
-    add(call) {
+    add(call: WatchedCall) {
       calls.add(call);
       timer ??= setInterval(checkAll, intervalMs).unref();
     },

@@ -19,19 +19,7 @@ export interface TierOffer {
 }
 
 /** The configured tiers, and the state for choosing between them. */
-export interface Tiers {
-  /** Undefined when the model has no tiers, or one of its tiers has no provider. */
-  of(model: string, family: Provider['wire']): TierOffer | undefined;
-  /** The share that is set for a project; it overrides that of the tiers. */
-  shareOf(project: string): number | undefined;
-  /** The latest scores of a project's requests for a model. */
-  windowOf(projectId: number, model: string): ScoreWindow;
-  /** Part of its tightest budget that a project had spent at its last admission, in [0,1]. */
-  spentOfCap(projectId: number): number;
-  setSpentOfCap(projectId: number, spentOfCap: number): void;
-  /** Clears the cache after providers, aliases or tiers have changed. */
-  forget(): void;
-}
+export type Tiers = ReturnType<typeof createTiers>;
 
 export interface TiersOptions {
   settings: () => Settings;
@@ -49,10 +37,11 @@ interface SavedScore {
 /** Added to priorities of the strong tier, to rank it after every target of the weak tier. */
 const FALLBACK_PRIORITY = 1_000_000;
 
-export function createTiers({ settings, resolver, savedScores }: TiersOptions): Tiers {
+export function createTiers({ settings, resolver, savedScores }: TiersOptions) {
   const offers = new Map<string, TierOffer | undefined>();
   const windows = new Map<string, ScoreWindow>();
   const spent = new Map<number, number>();
+  /** The latest scores of a project's requests for a model. */
   const windowOf = (projectId: number, model: string): ScoreWindow => {
     const key = `${projectId} ${model}`;
     const window = windows.get(key) ?? [];
@@ -83,17 +72,21 @@ export function createTiers({ settings, resolver, savedScores }: TiersOptions): 
   }
 
   return {
-    of(model, family) {
+    /** Undefined when the model has no tiers, or one of its tiers has no provider. */
+    of(model: string, family: Provider['wire']): TierOffer | undefined {
       const tiers = settings().tiers[model];
       if (tiers === undefined) return undefined;
       const key = `${family} ${model}`;
       if (!offers.has(key)) offers.set(key, offerFor(model, tiers, family));
       return offers.get(key);
     },
-    shareOf: (project) => settings()['routing.shares'][project]?.share,
+    /** The share that is set for a project; it overrides that of the tiers. */
+    shareOf: (project: string): number | undefined => settings()['routing.shares'][project]?.share,
     windowOf,
-    spentOfCap: (projectId) => spent.get(projectId) ?? 0,
-    setSpentOfCap: (projectId, spentOfCap) => void spent.set(projectId, spentOfCap),
+    /** Part of its tightest budget that a project had spent at its last admission, in [0,1]. */
+    spentOfCap: (projectId: number): number => spent.get(projectId) ?? 0,
+    setSpentOfCap: (projectId: number, spentOfCap: number) => void spent.set(projectId, spentOfCap),
+    /** Clears the cache after providers, aliases or tiers have changed. */
     forget: () => offers.clear(),
   };
 }

@@ -7,16 +7,7 @@ import type { OwnProxy, WayOut } from '../../network/way-out.ts';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
 
 /** The connections to providers, one pool per origin and proxy of its own. */
-export interface UpstreamPools {
-  /** The pool for a provider, created on first use. If there is no way to it, its calls fail with a ConnectError. */
-  of(destination: Destination): Upstream;
-  /** Aborted by `cut`. */
-  readonly cutting: AbortSignal;
-  /** Ends the calls whose answers are read without a client, and lets no more of them go on. */
-  cut(): void;
-  /** Closes all connections, and cuts running requests. */
-  close(): Promise<void>;
-}
+export type UpstreamPools = ReturnType<typeof createUpstreamPools>;
 
 interface Destination {
   origin: string;
@@ -39,7 +30,7 @@ const MAX_CONNECTIONS = 1024;
 /** Providers keep idle connections for a minute or more; a shorter `keep-alive` header of theirs takes precedence. */
 const KEEP_ALIVE_MS = 30_000;
 
-export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPools {
+export function createUpstreamPools(options: () => UpstreamOptions) {
   const upstreams = new Map<string, Upstream>();
   const pools = new Set<Dispatcher>();
   const cutting = new AbortController();
@@ -88,16 +79,20 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
   }
 
   return {
-    of(destination) {
+    /** The pool for a provider, created on first use. If there is no way to it, its calls fail with a ConnectError. */
+    of(destination: Destination): Upstream {
       const latest = options();
       if (!isSame(latest, current)) renew(latest);
       const { origin, ownProxy } = destination;
       const key = ownProxy ? `${origin} ${ownProxy.address}` : origin;
       return upstreams.get(key) ?? connect(key, destination);
     },
+    /** Aborted by `cut`. */
     cutting: cutting.signal,
+    /** Ends the calls whose answers are read without a client, and lets no more of them go on. */
     cut: () => cutting.abort(),
-    async close() {
+    /** Closes all connections, and cuts running requests. */
+    async close(): Promise<void> {
       await Promise.all([...pools].map((pool) => pool.destroy()));
       upstreams.clear();
       pools.clear();

@@ -7,14 +7,7 @@ export interface ObjectOwner {
 }
 
 /** Who made what providers store: responses, files, batches and the like. */
-export interface ObjectOwners {
-  /** The owners of ids, in any letter case, by the id in small letters: one for each provider that has given it to an object. */
-  find(ids: readonly string[]): ReadonlyMap<string, readonly ObjectOwner[]>;
-  /** Adds new objects; the first owner of an id stays. Call it within a write transaction. */
-  add(ids: readonly string[], owner: ObjectOwner, now: number): void;
-}
-
-export function createObjectOwners(db: Db): ObjectOwners {
+export function createObjectOwners(db: Db) {
   const select = db.prepare<[string], ObjectOwner & { id: string }>(
     'SELECT lower(id) AS id, provider, project_id AS projectId FROM objects WHERE id IN (SELECT value FROM json_each(?))',
   );
@@ -22,13 +15,15 @@ export function createObjectOwners(db: Db): ObjectOwners {
     'INSERT INTO objects (id, provider, project_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   );
   return {
-    find(ids) {
+    /** The owners of ids, in any letter case, by the id in small letters: one for each provider that has given it to an object. */
+    find(ids: readonly string[]): ReadonlyMap<string, readonly ObjectOwner[]> {
       const found = new Map<string, ObjectOwner[]>();
       for (const { id, ...owner } of select.all(JSON.stringify(ids)))
         found.set(id, [...(found.get(id) ?? []), owner]);
       return found;
     },
-    add(ids, { provider, projectId }, now) {
+    /** Adds new objects; the first owner of an id stays. Call it within a write transaction. */
+    add(ids: readonly string[], { provider, projectId }: ObjectOwner, now: number) {
       for (const id of ids) insert.run(id, provider, projectId, now);
     },
   };

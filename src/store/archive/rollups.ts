@@ -63,20 +63,8 @@ const QUARTER_MS = 900_000;
 
 type Group = Record<(typeof DIMS)[number] | Counter | 'at', number>;
 
-/** Adds journal rows to the rollups, within a write transaction. */
-export interface Rollups {
-  /** Adds the rows that `where`, SQL with named `parameters`, selects. */
-  add(parameters: Record<string, number>): void;
-}
-
-/** Writes rows of usage, within a write transaction. */
-export interface UsageRows {
-  /** Adds counters to the bucket of a time. */
-  add(timeMs: number, dims: readonly number[], counts: readonly number[]): void;
-}
-
-/** Dimensions are in the order of DIMS, counters in that of COUNTERS. */
-export function createUsageRows(db: Db): UsageRows {
+/** Writes rows of usage, within a write transaction. Dimensions are in the order of DIMS, counters in that of COUNTERS. */
+export function createUsageRows(db: Db) {
   const selectDims = db
     .prepare<number[], number>(
       `SELECT id FROM usage_dims WHERE ${DIMS.map((name) => `${name} = ?`).join(' AND ')}`,
@@ -90,17 +78,16 @@ export function createUsageRows(db: Db): UsageRows {
      VALUES (?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
   );
   return {
-    add(timeMs, dims, counts) {
+    /** Adds counters to the bucket of a time. */
+    add(timeMs: number, dims: readonly number[], counts: readonly number[]) {
       const id = selectDims.get(...dims) ?? Number(insertDims.run(...dims).lastInsertRowid);
       upsert.run(bucketOf(timeMs), id, ...counts);
     },
   };
 }
 
-export function createRollups(
-  db: Db,
-  { sums: usageSums, where }: { sums: UsageSums; where: string },
-): Rollups {
+/** Adds journal rows to the rollups, within a write transaction. */
+export function createRollups(db: Db, { sums: usageSums, where }: { sums: UsageSums; where: string }) {
   const select = db.prepare<[Record<string, number>], Group>(
     `SELECT min(at) AS at, ${DIMS.join(', ')}, ${sums(FIGURES)} FROM journal WHERE ${where}
      GROUP BY at / ${QUARTER_MS}, ${DIMS.join(', ')}`,
@@ -119,7 +106,8 @@ export function createRollups(
        FROM journal WHERE session_id <> 0 AND ${where} GROUP BY session_id) j WHERE sessions.id = j.session`,
   );
   return {
-    add(parameters) {
+    /** Adds the rows that `where`, SQL with named `parameters`, selects. */
+    add(parameters: Record<string, number>) {
       const summedUntil = usageSums.until();
       const buckets = new Set<number>();
       for (const group of select.all(parameters)) {

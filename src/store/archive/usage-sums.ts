@@ -55,16 +55,9 @@ const HOUR_MS = 3_600_000;
 const COLUMNS = ['bucket', 'project_id', 'provider_id', 'model_id', ...COUNTERS];
 
 /** Derives `usage_sums` from `usage_hours`, without imported usage. Call its functions within a write transaction. */
-export interface UsageSums {
-  /** Buckets before this time are in the sums. */
-  until(): number;
-  /** Adds usage to an hour that is summed already: bucket, project, provider, model and the counters in order. */
-  add(row: number[]): void;
-  /** Sums the first hour with usage that is not summed yet, if it ended by `before`; false if there is none. */
-  sumNextHour(before: number): boolean;
-}
+export type UsageSums = ReturnType<typeof createUsageSums>;
 
-export function createUsageSums(db: Db): UsageSums {
+export function createUsageSums(db: Db) {
   const selectUntil = prepareSummedUntil(db);
   const updateUntil = db.prepare("UPDATE meta SET value = ? WHERE key = 'usage_summed_until'");
   const selectFirst = db
@@ -72,13 +65,16 @@ export function createUsageSums(db: Db): UsageSums {
     .pluck();
   const sumRange = statements(db, `hourly_usage WHERE source = ${SOURCES.gw} AND bucket >= ? AND bucket < ?`);
   const addRow = statements(db, `(SELECT ${COLUMNS.map((name) => `? AS ${name}`).join(', ')}) WHERE TRUE`);
+  /** Buckets before this time are in the sums. */
   const until = () => selectUntil.get() ?? 0;
   return {
     until,
-    add(row) {
+    /** Adds usage to an hour that is summed already: bucket, project, provider, model and the counters in order. */
+    add(row: number[]) {
       for (const statement of addRow) statement.run(...row);
     },
-    sumNextHour(before) {
+    /** Sums the first hour with usage that is not summed yet, if it ended by `before`; false if there is none. */
+    sumNextHour(before: number): boolean {
       const first = selectFirst.get(until());
       if (first === undefined || first === null) return false;
       const end = first - (first % HOUR_MS) + HOUR_MS;

@@ -17,31 +17,21 @@ export interface SimulatedTerms {
   since: number;
 }
 
-/** A budget that exists in memory alone, with the ledger's own account and admission. */
-export interface SimulatedBudget {
-  /** Enters a time, not before the last one, and returns the start of the running period. */
-  enter(timeMs: number): number;
-  admit(request: PastRequest): AdmissionResult['kind'];
-  /** Books the cost of an admitted request in the period of its hold. */
-  settle(request: PastRequest): void;
-  /** What is spent in the period that starts at `start`. */
-  spentIn(start: number): number;
-}
-
 export const DEFAULT_ALERT_PERCENT = 80;
 
+/** A budget that exists in memory alone, with the ledger's own account and admission. */
 export function createSimulatedBudget(
   terms: SimulatedTerms,
   { calendar, emit }: { calendar: Calendar; emit: EmitEvent },
-): SimulatedBudget {
+) {
   const { projectId } = terms;
   const balances = new Map<number, BalanceRow>();
   const holds = new Map<number, Hold>();
   const context = {
     rows: {
       read: (_id: number, start: number) => balanceAt(balances, start),
-      write() {},
-      advance() {},
+      write: () => undefined,
+      advance: () => undefined,
       advanceTeam: unused,
       endRaises: unused,
     },
@@ -78,20 +68,22 @@ export function createSimulatedBudget(
   };
 
   return {
-    enter(timeMs) {
+    /** Enters a time, not before the last one, and returns the start of the running period. */
+    enter(timeMs: number): number {
       context.now = timeMs;
       account.enterBatch();
       admissions.endBatch();
       return account.budget.currentStart;
     },
-    admit({ id, keyId, needNanoUsd }) {
+    admit({ id, keyId, needNanoUsd }: PastRequest): AdmissionResult['kind'] {
       admission.id = id;
       admission.keyId = keyId;
       admission.amount = needNanoUsd;
       admission.least = needNanoUsd;
       return admissions.admit(admission).kind;
     },
-    settle({ id, costNanoUsd }) {
+    /** Books the cost of an admitted request in the period of its hold. */
+    settle({ id, costNanoUsd }: PastRequest) {
       const hold = holds.get(id);
       holds.delete(id);
       for (const [, start] of hold?.charges ?? []) {
@@ -99,7 +91,8 @@ export function createSimulatedBudget(
         if (costNanoUsd > 0 && account.isRunning(start)) account.emitReached();
       }
     },
-    spentIn: (start) => balanceAt(balances, start).posted,
+    /** What is spent in the period that starts at `start`. */
+    spentIn: (start: number): number => balanceAt(balances, start).posted,
   };
 }
 

@@ -7,12 +7,7 @@ import { type Db, LOG_PAGES } from '../database/open.ts';
 import type { CheckpointRequest } from './worker.ts';
 
 /** Checkpoints the write-ahead log in a thread, since each checkpoint waits some 20 ms for the disk. */
-export interface Checkpoints {
-  /** Call it after each transaction. */
-  committed(): void;
-  /** Stops the thread; SQLite checkpoints after transactions again. */
-  close(): Promise<void>;
-}
+export type Checkpoints = ReturnType<typeof createCheckpoints>;
 
 export interface CheckpointsOptions {
   /** The connection that writes. */
@@ -39,7 +34,7 @@ const MAX_PAUSE_MS = 5_000;
  * SQLite restarts the log only once all of it has been checkpointed, which never happens while transactions keep
  * coming. So most of it is checkpointed beside them, and what they added meanwhile with transactions paused.
  */
-export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
+export function createCheckpoints(options: CheckpointsOptions) {
   const { db, path, logPages = LOG_PAGES, pause, clock = systemClock } = options;
   const { warn = () => {}, startWorker = startCheckpointer } = options;
   const calls = createWorkerCalls<CheckpointRequest, void>({
@@ -90,6 +85,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   }
 
   return {
+    /** Call it after each transaction. */
     committed() {
       if (++commits % CHECK_EVERY > 0 || isRunning || isClosed) return;
       isRunning = true;
@@ -99,7 +95,8 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
           isRunning = false;
         });
     },
-    async close() {
+    /** Stops the thread; SQLite checkpoints after transactions again. */
+    async close(): Promise<void> {
       isClosed = true;
       await calls.close();
       setAutoCheckpoint(true);

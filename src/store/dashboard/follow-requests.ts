@@ -5,17 +5,12 @@ import { getRequest, type LoggedRequest } from '../requests/request-log.ts';
 /** How long a request may take to upload and wait before it holds anything: until then it has no row. */
 const MAX_UNHELD_MS = 60_000;
 
-/** Returns each request once, after its record is written. */
-export interface RequestFollower {
-  /** The requests recorded since the last call, ordered by when they came in. */
-  next(now: number): Promise<LoggedRequest[]>;
-}
-
 /**
  * Follows the records that are written from now on. An id contains the time at which a request came in, not the time at
- * which it ended, so a watermark alone would miss slow requests: open holds are kept until they are recorded.
+ * which it ended, so a watermark alone would miss slow requests: open holds are kept until they are recorded. Each request
+ * is returned once, after its record is written.
  */
-export function createRequestFollower(db: Db, startMs: number): RequestFollower {
+export function createRequestFollower(db: Db, startMs: number) {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const selectNew = db
     .prepare<[number, number], number>('SELECT id FROM request_log WHERE id >= ? AND at >= ?')
@@ -42,7 +37,8 @@ export function createRequestFollower(db: Db, startMs: number): RequestFollower 
   poll(startMs);
 
   return {
-    async next(now) {
+    /** The requests recorded since the last call, ordered by when they came in. */
+    async next(now: number): Promise<LoggedRequest[]> {
       const current = dataVersion.get();
       if (current === version) return [];
       version = current;

@@ -74,14 +74,8 @@ export interface DashboardData {
   keys: LiveKey[];
 }
 
-interface DashboardReader {
-  /** Whether another connection has written since the last call. */
-  changed(): boolean;
-  read(query: DashboardQuery): DashboardData;
-}
-
 /** Reads for the dashboard; `db` may be read-only. */
-export function createDashboardReader(db: Db, calendar: Calendar): DashboardReader {
+export function createDashboardReader(db: Db, calendar: Calendar) {
   // A quarter of the default cache: a pass over an index does not reuse pages.
   db.pragma('cache_size = -4000');
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
@@ -145,7 +139,8 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
   }
 
   return {
-    changed() {
+    /** Whether another connection has written since the last call. */
+    changed(): boolean {
       const current = dataVersion.get();
       const isNew = current !== version;
       version = current;

@@ -5,13 +5,7 @@ import { GwError } from '../../errors.ts';
 import type { Db } from './open.ts';
 
 /** Notices that the files of an open database are no longer the ones at its path. */
-export interface FileWatch {
-  /** Undefined while the database is the one that was opened. Once set, it stays set until a restart. */
-  fault(): GwError | undefined;
-  /** What `isSameFile` compares. */
-  identity: FileIdentity;
-  close(): void;
-}
+export type FileWatch = ReturnType<typeof createFileWatch>;
 
 export interface FileWatchOptions {
   db: Db;
@@ -37,7 +31,7 @@ export function stampDatabase(db: Db): void {
  *
  * The descriptors that it reads by are never closed, as closing one releases this process's POSIX locks on the file.
  */
-export function createFileWatch({ db, path, onLost }: FileWatchOptions): FileWatch {
+export function createFileWatch({ db, path, onLost }: FileWatchOptions) {
   // The stamp must be in the file itself, not only in the log.
   db.pragma('wal_checkpoint(PASSIVE)');
   const identities = FILES.map((suffix) => identityOf(path + suffix));
@@ -68,7 +62,12 @@ export function createFileWatch({ db, path, onLost }: FileWatchOptions): FileWat
 
   // Files change in real time, whatever clock is injected.
   const timer = setInterval(check, CHECK_EVERY_MS).unref();
-  return { fault: () => fault, identity: identities[0] ?? '', close: () => clearInterval(timer) };
+  return {
+    /** Undefined while the database is the one that was opened. Once set, it stays set until a restart. */
+    fault: (): GwError | undefined => fault /** What `isSameFile` compares. */,
+    identity: identities[0] ?? '',
+    close: () => clearInterval(timer),
+  };
 }
 
 /** Whether the file at `path` is the one that a daemon opened. */

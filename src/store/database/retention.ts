@@ -9,22 +9,7 @@ const EVENTS_MS = 31 * DAY_MS;
 const MINUTES_MS = 32 * DAY_MS;
 
 /** Deletes old rows, a few a call, within a write transaction. Each function returns whether there may be more. */
-export interface Pruning {
-  /**
-   * Records of requests that came in longer ago than `keepMs`, oldest first. Their sums stay in the rollups. The newest
-   * record is kept: `lastRequestId` reads it.
-   */
-  requests(now: number, keepMs: number): boolean;
-  /** Deliveries that ended longer ago than `keepMs`, or 31 days if that is more. */
-  deliveries(now: number, keepMs: number): boolean;
-  /**
-   * Events that are as old, up to the first that a delivery or a summary refers to. The newest is kept, so that its
-   * sequence number is not reused.
-   */
-  events(now: number, keepMs: number): boolean;
-  /** Minutes of rolling budgets that are in no window and in no stored sum. */
-  minutes(now: number): boolean;
-}
+export type Pruning = ReturnType<typeof createPruning>;
 
 /**
  * The time to delete by: one that the clock showed a day ago or earlier, and has gone on from. So nothing is deleted because
@@ -44,7 +29,7 @@ export function confirmedTime(db: Db, time: number): number {
   return next;
 }
 
-export function createPruning(db: Db): Pruning {
+export function createPruning(db: Db) {
   // Requests are in the order of their times, whatever their ids are of.
   const requests = db.prepare<[number]>(
     `DELETE FROM requests WHERE id IN (
@@ -74,13 +59,23 @@ export function createPruning(db: Db): Pruning {
   const isFull = ({ changes }: { changes: number }) => changes === ROWS;
   const beforeEvents = (now: number, keepMs: number) => now - Math.max(keepMs, EVENTS_MS);
   return {
-    requests(now, keepMs) {
+    /**
+     * Records of requests that came in longer ago than `keepMs`, oldest first. Their sums stay in the rollups. The newest
+     * record is kept: `lastRequestId` reads it.
+     */
+    requests(now: number, keepMs: number): boolean {
       const pruned = requests.run(now - keepMs);
       details.run();
       return isFull(pruned);
     },
-    deliveries: (now, keepMs) => isFull(deliveries.run(beforeEvents(now, keepMs))),
-    events: (now, keepMs) => isFull(events.run(beforeEvents(now, keepMs))),
-    minutes: (now) => isFull(minutes.run({ before: now - MINUTES_MS })),
+    /** Deliveries that ended longer ago than `keepMs`, or 31 days if that is more. */
+    deliveries: (now: number, keepMs: number): boolean => isFull(deliveries.run(beforeEvents(now, keepMs))),
+    /**
+     * Events that are as old, up to the first that a delivery or a summary refers to. The newest is kept, so that its
+     * sequence number is not reused.
+     */
+    events: (now: number, keepMs: number): boolean => isFull(events.run(beforeEvents(now, keepMs))),
+    /** Minutes of rolling budgets that are in no window and in no stored sum. */
+    minutes: (now: number): boolean => isFull(minutes.run({ before: now - MINUTES_MS })),
   };
 }

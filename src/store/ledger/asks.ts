@@ -165,19 +165,11 @@ interface AskAnswer {
 }
 
 /** Writes the asks of one daemon. Call it within a write transaction. */
-export interface AskRows {
-  /** Opens an ask, or opens it again. Asks that ended a day ago are deleted. */
-  open(ask: NewAsk, now: number): void;
-  read(requestId: RequestId): AskAnswer | undefined;
-  /** Ends an ask, unless it was answered. */
-  close(requestId: RequestId, state: AskState): void;
-  /** Ends the open asks of a daemon that is gone. */
-  closeAll(slot: number): void;
-}
+export type AskRows = ReturnType<typeof createAskRows>;
 
 const KEPT_MS = 86_400_000;
 
-export function createAskRows(db: Db, slot: number): AskRows {
+export function createAskRows(db: Db, slot: number) {
   const prune = db.prepare<[number]>("DELETE FROM asks WHERE state <> 'open' AND expires_at < ?");
   const insert = db.prepare<[Record<string, string | number>]>(
     `INSERT INTO asks (request_id, project_id, budget_id, key_id, slot, model, agent, least_nano_usd, needed_nano_usd,
@@ -195,12 +187,15 @@ export function createAskRows(db: Db, slot: number): AskRows {
   );
   const closeAll = db.prepare<[number]>("UPDATE asks SET state = 'ended' WHERE slot = ? AND state = 'open'");
   return {
-    open(ask, now) {
+    /** Opens an ask, or opens it again. Asks that ended a day ago are deleted. */
+    open(ask: NewAsk, now: number) {
       prune.run(now - KEPT_MS);
       insert.run({ ...ask, slot, now });
     },
-    read: (requestId) => select.get(requestId),
-    close: (requestId, state) => close.run(state, requestId),
-    closeAll: (deadSlot) => closeAll.run(deadSlot),
+    read: (requestId: RequestId): AskAnswer | undefined => select.get(requestId),
+    /** Ends an ask, unless it was answered. */
+    close: (requestId: RequestId, state: AskState) => void close.run(state, requestId),
+    /** Ends the open asks of a daemon that is gone. */
+    closeAll: (deadSlot: number) => closeAll.run(deadSlot),
   };
 }

@@ -27,27 +27,7 @@ interface EndedRaises {
 }
 
 /** Reads and writes the rows of budgets and of their balances. */
-export interface BalanceRows {
-  /** A project's budgets that are not removed, without the members of caps for each. */
-  termsOf(projectId: number): BudgetTerms[];
-  /** The member of a cap for each, added if there is none. */
-  member(parent: BudgetTerms, value: string, now: number): BudgetTerms;
-  /** The member of a cap for each that has spent and holds most in the running period, or since `from`. */
-  fullest(parent: BudgetTerms, from: number): number | undefined;
-  /** One budget, removed or not. */
-  termsById(budgetId: number): BudgetTerms | undefined;
-  /** The projects that have budgets. */
-  projects(): number[];
-  /** Moves a budget to the period that starts at `currentStart`. */
-  advance(budgetId: number, currentStart: number): void;
-  /** As `advance`, for a team budget. Returns what may be spent in that period. */
-  advanceTeam(budgetId: number, currentStart: number): NanoUsd;
-  /** A balance; all zero where there is no row. */
-  read(budgetId: number, start: number): BalanceRow;
-  write({ id, period }: Pick<BudgetTerms, 'id' | 'period'>, row: BalanceRow): void;
-  /** Ends the raises of a budget that are due. */
-  endRaises(budgetId: number, now: number): EndedRaises;
-}
+export type BalanceRows = ReturnType<typeof createBalanceRows>;
 
 /** SQL for the terms of budgets `b`: what raises add to the cap, and when the first of them ends. */
 const RAISE_COLUMNS = `(SELECT min(until) FROM budget_raises WHERE budget_id = b.id) AS raisedUntil,
@@ -72,7 +52,7 @@ export const IN_PROJECT = `b.id IN (
   AND scope_value IN ('', (SELECT name FROM projects WHERE id = @projectId)))`;
 
 /** Prepares the search for the member of a cap for each that has spent and holds most. */
-export function prepareFullest(db: Db): BalanceRows['fullest'] {
+export function prepareFullest(db: Db): (parent: BudgetTerms, from: number) => number | undefined {
   const members = `budgets b JOIN budget_periods s ON s.budget_id = b.id
     WHERE b.parent_id = @id AND b.parent_id <> 0 AND b.removed_at IS NULL`;
   type Parameters = { id: number; from: number };
@@ -121,7 +101,7 @@ export function prepareInsertMember(db: Db) {
   };
 }
 
-export function createBalanceRows(db: Db): BalanceRows {
+export function createBalanceRows(db: Db) {
   const selectProject = db.prepare<{ projectId: number }, BudgetTerms>(
     `${SELECT_TERMS} WHERE ${IN_PROJECT}
      ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`,
@@ -131,6 +111,7 @@ export function createBalanceRows(db: Db): BalanceRows {
     `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,
   );
   const insertMember = prepareInsertMember(db);
+  /** The member of a cap for each that has spent and holds most in the running period, or since `from`. */
   const fullest = prepareFullest(db);
   const selectProjects = db
     .prepare<[], number>('SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0')
@@ -154,9 +135,12 @@ export function createBalanceRows(db: Db): BalanceRows {
     )
     .pluck();
   return {
-    termsOf: (projectId) => selectProject.all({ projectId }),
-    termsById: (budgetId) => selectBudget.get(budgetId),
-    member(parent, value, now) {
+    /** A project's budgets that are not removed, without the members of caps for each. */
+    termsOf: (projectId: number): BudgetTerms[] => selectProject.all({ projectId }),
+    /** One budget, removed or not. */
+    termsById: (budgetId: number): BudgetTerms | undefined => selectBudget.get(budgetId),
+    /** The member of a cap for each, added if there is none. */
+    member(parent: BudgetTerms, value: string, now: number): BudgetTerms {
       const existing = selectMember.get(parent.id, value);
       if (existing) return existing;
       const added = selectBudget.get(insertMember(parent, value, now));
@@ -164,10 +148,14 @@ export function createBalanceRows(db: Db): BalanceRows {
       return added;
     },
     fullest,
-    projects: () => selectProjects.all(),
-    advance: (budgetId, currentStart) => advance.run(currentStart, budgetId),
-    advanceTeam: (id, start) => advanceTeam.get({ id, start }) ?? 0,
-    read: (budgetId, start) =>
+    /** The projects that have budgets. */
+    projects: (): number[] => selectProjects.all(),
+    /** Moves a budget to the period that starts at `currentStart`. */
+    advance: (budgetId: number, currentStart: number) => void advance.run(currentStart, budgetId),
+    /** As `advance`, for a team budget. Returns what may be spent in that period. */
+    advanceTeam: (id: number, start: number): NanoUsd => advanceTeam.get({ id, start }) ?? 0,
+    /** A balance; all zero where there is no row. */
+    read: (budgetId: number, start: number): BalanceRow =>
       selectBalance.get(budgetId, start) ?? {
         start,
         posted: 0,
@@ -176,8 +164,8 @@ export function createBalanceRows(db: Db): BalanceRows {
         exceededVersion: 0,
         thresholdPercent: 0,
       },
-    write: ({ id, period }, row) =>
-      upsert.run(
+    write: ({ id, period }: Pick<BudgetTerms, 'id' | 'period'>, row: BalanceRow) =>
+      void upsert.run(
         id,
         row.start,
         row.posted,
@@ -187,6 +175,7 @@ export function createBalanceRows(db: Db): BalanceRows {
         row.thresholdPercent,
         period === 'rolling' ? 1 : 0,
       ),
+    /** Ends the raises of a budget that are due. */
     endRaises: createRaiseEnd(db),
   };
 }
@@ -231,18 +220,9 @@ interface StoredWindow {
 }
 
 /** Reads and writes the windows of rolling budgets. */
-export interface WindowRows {
-  /** Sums over the minutes that start after `from`: the stored sum, corrected by the minutes that it moved by. */
-  sum(budget: BudgetTerms, from: number): WindowSums;
-  /** Stores what the minutes that start after `from` have posted, in the transaction that changed one of them. */
-  write(budgetId: number, from: number, posted: NanoUsd): void;
-  /** The highest alert of a cap version in the minutes that start after `from`; 0: its only one, or none. */
-  highestAlert(budgetId: number, from: number, version: number): number;
-  /** Whether a minute that starts after `from` has the mark of a cap version. */
-  isMarked(budgetId: number, from: number, mark: Mark, version: number): boolean;
-}
+export type WindowRows = ReturnType<typeof createWindowRows>;
 
-export function createWindowRows(db: Db): WindowRows {
+export function createWindowRows(db: Db) {
   const select = db.prepare<[number], StoredWindow>(
     'SELECT window_from AS "from", window_posted_nano_usd AS posted FROM budgets WHERE id = ?',
   );
@@ -277,6 +257,7 @@ export function createWindowRows(db: Db): WindowRows {
        AND start > ? AND threshold_version = ? AND (threshold_version > 0 OR exceeded_version > 0)`,
     )
     .pluck();
+  /** The highest alert of a cap version in the minutes that start after `from`; 0: its only one, or none. */
   const highestAlert = (budgetId: number, from: number, version: number) =>
     selectHighest.get(budgetId, from, version) ?? 0;
   const marks = {
@@ -284,6 +265,7 @@ export function createWindowRows(db: Db): WindowRows {
     exceededVersion: selectMark('exceeded_version'),
   };
 
+  /** Whether a minute that starts after `from` has the mark of a cap version. */
   const isMarked = (budgetId: number, from: number, mark: Mark, version: number) =>
     marks[mark].get(budgetId, from, version) !== undefined;
 
@@ -297,7 +279,8 @@ export function createWindowRows(db: Db): WindowRows {
   }
 
   return {
-    sum: ({ id, capVersion }, from) => ({
+    /** Sums over the minutes that start after `from`: the stored sum, corrected by the minutes that it moved by. */
+    sum: ({ id, capVersion }: BudgetTerms, from: number): WindowSums => ({
       posted: postedAfter(id, from),
       pending: sumPending.get(id) ?? 0,
       oldest: selectOldest.get(id, from) ?? null,
@@ -305,7 +288,8 @@ export function createWindowRows(db: Db): WindowRows {
       exceededVersion: isMarked(id, from, 'exceededVersion', capVersion),
       thresholdPercent: highestAlert(id, from, capVersion),
     }),
-    write: (budgetId, from, posted) => update.run(from, posted, budgetId),
+    /** Stores what the minutes that start after `from` have posted, in the transaction that changed one of them. */
+    write: (budgetId: number, from: number, posted: NanoUsd) => void update.run(from, posted, budgetId),
     isMarked,
     highestAlert,
   };

@@ -2,22 +2,12 @@ import type { Clock } from '../../clock.ts';
 import type { Db } from '../database/open.ts';
 
 /** Checks whether rows that a writer has cached are still current. */
-export interface ChangeWatch {
-  /** Whether nobody else, in this process or another, has written since `note`. Call it within a write transaction. */
-  isUnchanged(): boolean;
-  /**
-   * As `isUnchanged`, at any time. A guess: another process may write right after, or has written within CHECK_MS, as
-   * asking the database outside a transaction takes 8 us.
-   */
-  looksUnchanged(): boolean;
-  /** Notes the writes of the running transaction as known. Call it at its end. */
-  note(): void;
-}
+export type ChangeWatch = ReturnType<typeof createChangeWatch>;
 
 const CHECK_MS = 10;
 
 /** SQLite counts the commits of other connections (`data_version`) and the rows changed by this one. */
-export function createChangeWatch(db: Db, clock: Pick<Clock, 'monotonic'>): ChangeWatch {
+export function createChangeWatch(db: Db, clock: Pick<Clock, 'monotonic'>) {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck();
   let version: number | undefined;
@@ -26,7 +16,8 @@ export function createChangeWatch(db: Db, clock: Pick<Clock, 'monotonic'>): Chan
   let checkedAt = -Infinity;
   let wasUnchanged = false;
   return {
-    isUnchanged() {
+    /** Whether nobody else, in this process or another, has written since `note`. Call it within a write transaction. */
+    isUnchanged(): boolean {
       const last = version;
       version = dataVersion.get();
       checkedAt = clock.monotonic();
@@ -34,7 +25,11 @@ export function createChangeWatch(db: Db, clock: Pick<Clock, 'monotonic'>): Chan
       wasUnchanged = true;
       return version === last && totalChanges.get() === changes;
     },
-    looksUnchanged() {
+    /**
+     * As `isUnchanged`, at any time. A guess: another process may write right after, or has written within CHECK_MS, as
+     * asking the database outside a transaction takes 8 us.
+     */
+    looksUnchanged(): boolean {
       if (totalChanges.get() !== changes) return false;
       const now = clock.monotonic();
       if (now - checkedAt > CHECK_MS) {
@@ -43,6 +38,7 @@ export function createChangeWatch(db: Db, clock: Pick<Clock, 'monotonic'>): Chan
       }
       return wasUnchanged;
     },
+    /** Notes the writes of the running transaction as known. Call it at its end. */
     note() {
       changes = totalChanges.get();
     },

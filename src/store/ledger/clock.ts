@@ -234,14 +234,7 @@ const STRAGGLERS_MS = 10_000;
  * Knows how far the clock has got, whichever process saw it. When the clock is set back, the timeline closes what began in
  * the future, and carries what was spent there over to the periods that it had used up.
  */
-interface Timeline {
-  /** Enters a batch, within its transaction. Returns whether stored balances have changed. */
-  enter(now: number, othersWrote: boolean): boolean;
-  /** The batch was not committed. */
-  forget(): void;
-}
-
-export function createTimeline(db: Db, calendar: () => Calendar): Timeline {
+export function createTimeline(db: Db, calendar: () => Calendar) {
   const store = db.prepare<[number]>("INSERT OR REPLACE INTO meta (key, value) VALUES ('clock_latest', ?)");
   const select = db.prepare<[], number>("SELECT value FROM meta WHERE key = 'clock_latest'").pluck();
   const earlyBudgets = prepareEarlyBudgets(db);
@@ -257,7 +250,8 @@ export function createTimeline(db: Db, calendar: () => Calendar): Timeline {
   }
 
   return {
-    enter(now, othersWrote) {
+    /** Enters a batch, within its transaction. Returns whether stored balances have changed. */
+    enter(now: number, othersWrote: boolean): boolean {
       const by = calendar();
       const isStale = latest === undefined || othersWrote;
       const known = latest ?? 0;
@@ -290,6 +284,7 @@ export function createTimeline(db: Db, calendar: () => Calendar): Timeline {
       }
       return isBack || isDue;
     },
+    /** The batch was not committed. */
     forget() {
       latest = undefined;
     },

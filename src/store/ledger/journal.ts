@@ -32,30 +32,7 @@ export interface OpenHold extends RequestHead, Hold {}
  * The rows of requests that run or have just ended. A row is added with the hold, before anything is sent, and becomes
  * the record when the request ends: so both are on one page, the table's last. The archive takes ended rows over.
  */
-export interface Journal {
-  /** Adds the row of a request that is about to be sent. `need`: its worst case in parts, if its price is known. */
-  open(slot: number, head: RequestHead, hold: Hold, need: RecordedNeed | undefined): void;
-  /** Replaces the hold of a running request by that of its next attempt; without `need`, that one was refused. */
-  reopen(slot: number, head: RequestHead, hold: Hold, need: RecordedNeed | undefined): void;
-  /** The hold of a running request; undefined if it has none or has ended. */
-  holdOf(id: RequestId): Hold | undefined;
-  /** A hold that this process has added since anything else was written; undefined says nothing. */
-  cached(id: RequestId): Hold | undefined;
-  /** The open holds of a daemon. */
-  ofSlot(slot: number): OpenHold[];
-  /** Turns the row of a running request into its record. */
-  settle(record: RequestRecord): void;
-  /** Adds the record of a request that never held anything. */
-  add(slot: number, record: RequestRecord): void;
-  /** As `add`, of a row that more refusals are counted in. */
-  addFold(slot: number, record: RequestRecord): void;
-  /** Counts a refusal in such a row. Returns false if it is archived. */
-  fold(id: RequestId): boolean;
-  /** Adds the caller to a record that was written while it was searched for. Does nothing to any other record. */
-  endSearch(id: RequestId, origin: Origin): void;
-  /** Drops what is cached: another writer has committed, or the batch has failed. */
-  forget(): void;
-}
+export type Journal = ReturnType<typeof createJournal>;
 
 interface JournalOptions {
   db: Db;
@@ -72,7 +49,7 @@ interface Row extends Omit<OpenHold, 'stream' | 'notBilled' | 'charges' | 'origi
   repo: string;
 }
 
-export function createJournal(options: JournalOptions): Journal {
+export function createJournal(options: JournalOptions) {
   const { db, names } = options;
   const { insert, reopen, reopenNeed, update, openFold, fold, updateOrigin, select, selectSlot } =
     prepare(db);
@@ -81,36 +58,43 @@ export function createJournal(options: JournalOptions): Journal {
   /** The rows that this process has added. */
   const cache = new Map<RequestId, Hold>();
 
+  /** Turns the row of a running request into its record. */
   function settle(record: RequestRecord): void {
     update(endingOf(record));
     cache.delete(record.id);
     if (record.trial) writeTrial(record, record.trial, names.idOf(record.provider), names.idOf(record.model));
   }
 
+  /** Adds the record of a request that never held anything. */
   function add(slot: number, record: RequestRecord): void {
     insert(openingOf(slot, { ...record, stream: false }, undefined, record.need));
     settle(record);
   }
 
   return {
-    open(slot, head, hold, need) {
+    /** Adds the row of a request that is about to be sent. `need`: its worst case in parts, if its price is known. */
+    open(slot: number, head: RequestHead, hold: Hold, need: RecordedNeed | undefined) {
       insert(openingOf(slot, head, hold, need));
       cache.set(head.id, hold);
     },
-    reopen(slot, head, hold, need) {
+    /** Replaces the hold of a running request by that of its next attempt; without `need`, that one was refused. */
+    reopen(slot: number, head: RequestHead, hold: Hold, need: RecordedNeed | undefined) {
       const opening = openingOf(slot, head, hold, need);
       reopen(opening);
       if (need) reopenNeed(opening);
       cache.set(head.id, hold);
     },
-    holdOf(id) {
+    /** The hold of a running request; undefined if it has none or has ended. */
+    holdOf(id: RequestId): Hold | undefined {
       const hold = cache.get(id);
       if (hold) return hold;
       const row = select.get(id);
       return row && { amount: row.amount, charges: JSON.parse(row.charges) };
     },
-    cached: (id) => cache.get(id),
-    ofSlot: (slot) =>
+    /** A hold that this process has added since anything else was written; undefined says nothing. */
+    cached: (id: RequestId): Hold | undefined => cache.get(id),
+    /** The open holds of a daemon. */
+    ofSlot: (slot: number): OpenHold[] =>
       selectSlot.all(slot).map(({ process, repo, flags, ...row }) => ({
         ...row,
         stream: (flags & FLAGS.stream) !== 0,
@@ -120,12 +104,17 @@ export function createJournal(options: JournalOptions): Journal {
       })),
     settle,
     add,
-    addFold(slot, record) {
+    /** As `add`, of a row that more refusals are counted in. */
+    addFold(slot: number, record: RequestRecord) {
       add(slot, record);
       openFold.run(record.id);
     },
-    fold: (id) => fold.run(Math.trunc(options.now()), id).changes > 0,
-    endSearch: (id, { process, repo }) => updateOrigin.run(names.idOf(process), names.idOf(repo), id),
+    /** Counts a refusal in such a row. Returns false if it is archived. */
+    fold: (id: RequestId): boolean => fold.run(Math.trunc(options.now()), id).changes > 0,
+    /** Adds the caller to a record that was written while it was searched for. Does nothing to any other record. */
+    endSearch: (id: RequestId, { process, repo }: Origin) =>
+      updateOrigin.run(names.idOf(process), names.idOf(repo), id),
+    /** Drops what is cached: another writer has committed, or the batch has failed. */
     forget: () => cache.clear(),
   };
 }
@@ -240,18 +229,13 @@ interface SessionNames {
 }
 
 /** The sessions that requests belong to. Their figures are added when requests are archived. */
-interface Sessions {
-  /** The id of an agent's session, which is added if it is new. Call it within a write transaction. */
-  idOf(externalId: string, request: FirstRequest, names: SessionNames): number;
-  /** The transaction has ended. */
-  settle(committed: boolean): void;
-}
+type Sessions = ReturnType<typeof createSessions>;
 
 /** Longer ids are cut: clients choose them. */
 const MAX_LENGTH = 200;
 const MAX_CACHED = 10_000;
 
-export function createSessions(db: Db): Sessions {
+export function createSessions(db: Db) {
   const select = db
     .prepare<[string, number, number], number>(
       'SELECT id FROM sessions WHERE external_id = ? AND project_id = ? AND agent_id = ?',
@@ -265,7 +249,12 @@ export function createSessions(db: Db): Sessions {
   /** Sessions of the running transaction. */
   const uncommitted = new Map<string, number>();
   return {
-    idOf(externalId, { at, projectId }, { agentId, agentVersionId, repoId }) {
+    /** The id of an agent's session, which is added if it is new. Call it within a write transaction. */
+    idOf(
+      externalId: string,
+      { at, projectId }: FirstRequest,
+      { agentId, agentVersionId, repoId }: SessionNames,
+    ): number {
       const text = externalId.slice(0, MAX_LENGTH);
       const key = `${projectId} ${agentId} ${text}`;
       const cached = cache.get(key) ?? uncommitted.get(key);
@@ -276,7 +265,8 @@ export function createSessions(db: Db): Sessions {
       uncommitted.set(key, id);
       return id;
     },
-    settle(committed) {
+    /** The transaction has ended. */
+    settle(committed: boolean) {
       if (uncommitted.size === 0) return;
       if (cache.size > MAX_CACHED) cache.clear();
       if (committed) for (const [key, id] of uncommitted) cache.set(key, id);

@@ -12,17 +12,6 @@ export interface RefusalFold {
   event?: number;
 }
 
-/**
- * Refusals cost a client nothing, so their rows are bounded: after the first hundred of a key in a minute, one row counts
- * the rest of that minute. Reports add up these counts.
- */
-interface RefusalFolds {
-  /** Writes a request that never held anything. Returns the row that stands for it and others; undefined if it has a row of its own. */
-  add(slot: number, record: RequestRecord): RefusalFold | undefined;
-  /** Begins new rows: the batch has failed, and theirs may be gone. */
-  forget(): void;
-}
-
 /** Refusals of a key, of one outcome, that have rows of their own in a minute. */
 const MAX_SINGLE = 100;
 const MINUTE_MS = 60_000;
@@ -32,11 +21,11 @@ interface Refusals {
   fold: RefusalFold | undefined;
 }
 
-/** `now`: the time of the running batch. */
-export function createRefusalFolds(
-  journal: Pick<Journal, 'add' | 'addFold' | 'fold'>,
-  now: () => number,
-): RefusalFolds {
+/**
+ * Refusals cost a client nothing, so their rows are bounded: after the first hundred of a key in a minute, one row counts
+ * the rest of that minute. Reports add up these counts. `now`: the time of the running batch.
+ */
+export function createRefusalFolds(journal: Pick<Journal, 'add' | 'addFold' | 'fold'>, now: () => number) {
   let minute = 0;
   /** Those of the running minute, by key and outcome. */
   const refusals = new Map<string, Refusals>();
@@ -52,7 +41,8 @@ export function createRefusalFolds(
   }
 
   return {
-    add(slot, record) {
+    /** Writes a request that never held anything. Returns the row that stands for it and others; undefined if it has a row of its own. */
+    add(slot: number, record: RequestRecord): RefusalFold | undefined {
       if (record.outcome === 'ok') return void journal.add(slot, record);
       const like = refusalsLike(record);
       // The archive has a row that was open for too long.
@@ -66,6 +56,7 @@ export function createRefusalFolds(
       like.fold = { id: record.id };
       return like.fold;
     },
+    /** Begins new rows: the batch has failed, and theirs may be gone. */
     forget() {
       for (const like of refusals.values()) like.fold = undefined;
     },

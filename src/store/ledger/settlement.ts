@@ -28,13 +28,7 @@ interface SettlementsOptions {
 }
 
 /** Turns holds into spend. Each function runs within a batch. */
-interface Settlements {
-  settle(record: RequestRecord): SettleResult;
-  /** Closes the holds of a daemon that is gone, and ends its questions; returns how many holds. */
-  closeHolds(slot: number, instanceId?: string): number;
-}
-
-export function createSettlements(options: SettlementsOptions): Settlements {
+export function createSettlements(options: SettlementsOptions) {
   const { db, clock, balances, journal, writeRecord, asks } = options;
   const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
 
@@ -55,7 +49,8 @@ export function createSettlements(options: SettlementsOptions): Settlements {
 
   return {
     settle,
-    closeHolds(slot, instanceId) {
+    /** Closes the holds of a daemon that is gone, and ends its questions; returns how many holds. */
+    closeHolds(slot: number, instanceId?: string): number {
       const owner = instanceId === undefined ? undefined : selectOwner.get(slot);
       if (owner !== undefined && owner !== instanceId) return 0;
       asks.closeAll(slot);
@@ -89,19 +84,6 @@ export interface LateSettlement {
   committed: Promise<SettleResult>;
 }
 
-/** Settlements that are committed after their answers have ended, and what they leave of the budgets. */
-interface LateSettlements {
-  /**
-   * Submits a settlement for the next transaction. Undefined, and nothing is done, if only the database can tell what
-   * it leaves: another process has written, a period ends, or a budget is a rolling one.
-   */
-  settleLate(record: RequestRecord, submitLate: GroupCommit['submitLate']): LateSettlement | undefined;
-  /** Settles a record within a batch. */
-  settle(record: RequestRecord): SettleResult;
-  /** The batch has ended. */
-  end(committed: boolean): void;
-}
-
 interface LateSettlementsOptions {
   clock: Clock;
   balances: Pick<Balances, 'cachedStandings'>;
@@ -110,7 +92,8 @@ interface LateSettlementsOptions {
   settle: (record: RequestRecord) => SettleResult;
 }
 
-export function createLateSettlements(options: LateSettlementsOptions): LateSettlements {
+/** Settlements that are committed after their answers have ended, and what they leave of the budgets. */
+export function createLateSettlements(options: LateSettlementsOptions) {
   const { clock, balances, journal, watch } = options;
   /** By request id: what settlements that no batch has committed free in each of the balances that were held. */
   const pending = new Map<number, Hold>();
@@ -153,18 +136,24 @@ export function createLateSettlements(options: LateSettlementsOptions): LateSett
     return remainingIn(standings.map((each) => ({ ...each, pending: each.pending - freedIn(each) })));
   }
 
+  /** Settles a record within a batch. */
   function settle(record: RequestRecord): SettleResult {
     written.push(record.id);
     return options.settle(record);
   }
 
   return {
-    settleLate(record, submitLate) {
+    /**
+     * Submits a settlement for the next transaction. Undefined, and nothing is done, if only the database can tell what
+     * it leaves: another process has written, a period ends, or a budget is a rolling one.
+     */
+    settleLate(record: RequestRecord, submitLate: GroupCommit['submitLate']): LateSettlement | undefined {
       const remaining = roomAfter(record);
       return remaining === undefined ? undefined : { remaining, committed: submitLate(() => settle(record)) };
     },
     settle,
-    end(committed) {
+    /** The batch has ended. */
+    end(committed: boolean) {
       if (committed) for (const id of written) drop(id);
       written = [];
     },

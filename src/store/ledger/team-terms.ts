@@ -31,13 +31,7 @@ export interface TeamFigures {
 }
 
 /** The periods of team budgets, by the team's clock and time zone, and how they stand. */
-export interface TeamTerms {
-  /** The running period of a team budget, by the team's clock. */
-  period(budget: BudgetTerms, now: number): Span;
-  figures(budget: BudgetTerms, posted: NanoUsd, now: number): TeamFigures;
-  /** Forgets what was read: another writer has committed. */
-  forget(): void;
-}
+export type TeamTerms = ReturnType<typeof createTeamTerms>;
 
 type Membership = Pick<Row<'teamMembership'>, 'timezone' | 'offsetMs' | 'unreachableSince' | 'frozen'>;
 type Standing = Omit<Row<'teamStandings'>, 'budgetId'>;
@@ -48,7 +42,7 @@ const FRESH_MS = 5_000;
 const CUT_OFF_MS = 10_000;
 
 /** `teamNow` is the team's clock of a daemon that syncs; others go by the offset that such a one has stored. */
-export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
+export function createTeamTerms(db: Db, teamNow?: () => number) {
   const selectMembership = db.prepare<[], Membership>(
     `SELECT timezone, offset_ms AS offsetMs, unreachable_since AS unreachableSince, frozen FROM team_membership`,
   );
@@ -77,7 +71,8 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
   }
 
   return {
-    period({ id, period }, now) {
+    /** The running period of a team budget, by the team's clock. */
+    period({ id, period }: BudgetTerms, now: number): Span {
       const { timezone, offsetMs } = member();
       const at = teamNow?.() ?? now + offsetMs;
       const standing = standingOf(id);
@@ -86,7 +81,7 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
       if (calendar?.timezone !== timezone) calendar = createCalendar(timezone);
       return spanOf(period, at, calendar);
     },
-    figures({ id, currentStart }, posted, now) {
+    figures({ id, currentStart }: BudgetTerms, posted: NanoUsd, now: number): TeamFigures {
       const { unreachableSince, frozen } = member();
       const standing = standingOf(id);
       const isCurrent = standing?.start === currentStart;
@@ -108,6 +103,7 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
         reserveNanoUsd: standing && isCurrent ? standing.reserveNanoUsd : 0,
       };
     },
+    /** Forgets what was read: another writer has committed. */
     forget() {
       membership = undefined;
       standings.clear();

@@ -105,15 +105,7 @@ function unpack(bytes: Buffer): RequestBodies<string> {
 }
 
 /** Keeps the bodies of requests that the optimizer changed, for `gw requests ID --diff`. */
-export interface KeptBodies {
-  folder: string;
-  /** Writes them later. Whatever fails is logged, and harms no request. A request that is sent again replaces its own. */
-  keep(id: RequestId, bodies: RequestBodies): void;
-  /** Deletes what is older than 24 hours, the oldest beyond the limit, or all once the setting is off. */
-  sweep(): Promise<void>;
-  /** Resolves when everything is written. */
-  settled(): Promise<void>;
-}
+export type KeptBodies = ReturnType<typeof createKeptBodies>;
 
 interface KeptBodiesOptions {
   folder: string;
@@ -136,7 +128,7 @@ export const MAX_FILES = 10_000;
 const SCAN_EVERY_MS = 3_600_000;
 const MIN_FREE_BYTES = 256 * MB;
 
-export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
+export function createKeptBodies(options: KeptBodiesOptions) {
   const { folder, db, now, isOn, warn } = options;
   const { maxBytes = MAX_BYTES, maxFiles = MAX_FILES, maxWaitingBytes = 2 * MAX_BODIES_BYTES } = options;
   const arrivalOf = arrivalLookup(db);
@@ -212,7 +204,8 @@ export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
 
   return {
     folder,
-    keep(id, bodies) {
+    /** Writes them later. Whatever fails is logged, and harms no request. A request that is sent again replaces its own. */
+    keep(id: RequestId, bodies: RequestBodies) {
       const size = bodies.client.length + bodies.optimized.length + bodies.sent.length;
       if (size > MAX_BODIES_BYTES) return;
       if (waiting + size > maxWaitingBytes) return report('the disk is too slow');
@@ -221,8 +214,10 @@ export function createKeptBodies(options: KeptBodiesOptions): KeptBodies {
         waiting -= size;
       });
     },
-    sweep: () => enqueue(sweep),
-    settled: () => work,
+    /** Deletes what is older than 24 hours, the oldest beyond the limit, or all once the setting is off. */
+    sweep: (): Promise<void> => enqueue(sweep),
+    /** Resolves when everything is written. */
+    settled: (): Promise<void> => work,
   };
 }
 

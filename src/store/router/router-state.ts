@@ -8,21 +8,15 @@ import type { Db } from '../database/open.ts';
 const ROWS = { health: 1, conversations: 2, environment: 3 } as const;
 type RouterPart = keyof typeof ROWS;
 
-interface RouterStateStore {
-  /** The last snapshot; undefined if there is none or it can't be parsed. */
-  read(part: RouterPart): unknown;
-  /** Saves a snapshot. Call it within a write transaction. */
-  save(part: RouterPart, snapshot: unknown, now: number): void;
-}
-
-export function createRouterStateStore(db: Db): RouterStateStore {
+export function createRouterStateStore(db: Db) {
   const select = db.prepare<[number], string>('SELECT snapshot FROM route_health WHERE id = ?').pluck();
   const upsert = db.prepare<[number, number, string]>(
     `INSERT INTO route_health (id, saved_at, snapshot) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET saved_at = excluded.saved_at, snapshot = excluded.snapshot`,
   );
   return {
-    read(part) {
+    /** The last snapshot; undefined if there is none or it can't be parsed. */
+    read(part: RouterPart): unknown {
       const text = select.get(ROWS[part]);
       try {
         return text === undefined ? undefined : JSON.parse(text);
@@ -30,7 +24,9 @@ export function createRouterStateStore(db: Db): RouterStateStore {
         return undefined;
       }
     },
-    save: (part, snapshot, now) => upsert.run(ROWS[part], now, JSON.stringify(snapshot)),
+    /** Saves a snapshot. Call it within a write transaction. */
+    save: (part: RouterPart, snapshot: unknown, now: number) =>
+      upsert.run(ROWS[part], now, JSON.stringify(snapshot)),
   };
 }
 

@@ -47,18 +47,7 @@ interface Row {
 }
 
 /** Reads and writes this gateway's limits. Each function runs within a transaction. */
-export interface TeamLimits {
-  /** All accounts that have money, or ever had some that the authority must hear of. */
-  accounts(): LimitedAccount[];
-  set(changes: readonly LimitChange[]): void;
-  /** Another server answers, which may have lost what it was told. */
-  forgetHeard(): void;
-  setStanding(standing: HeardStanding, now: number): void;
-  /** Nothing granted before may be used: this database is a copy. */
-  voidAll(): void;
-}
-
-export function createTeamLimits(db: Db): TeamLimits {
+export function createTeamLimits(db: Db) {
   const select = db.prepare<[], Row>(
     `SELECT b.team_budget_id AS budgetId, k.start, coalesce(l.limit_nano_usd, 0) AS "limit",
      coalesce(p.posted_nano_usd, 0) AS posted, coalesce(p.pending_nano_usd, 0) AS pending,
@@ -86,7 +75,8 @@ export function createTeamLimits(db: Db): TeamLimits {
      WHERE budget_id = (SELECT id FROM budgets WHERE team_budget_id = @budgetId)`,
   );
   return {
-    accounts: () =>
+    /** All accounts that have money, or ever had some that the authority must hear of. */
+    accounts: (): LimitedAccount[] =>
       select.all().map(({ heardLimit, heardPosted, ...account }) => ({
         ...account,
         heard:
@@ -94,7 +84,7 @@ export function createTeamLimits(db: Db): TeamLimits {
             ? undefined
             : { limit: heardLimit, posted: heardPosted },
       })),
-    set(changes) {
+    set(changes: readonly LimitChange[]) {
       for (const { budgetId, start, limit, heard } of changes) {
         upsert.run({
           budgetId,
@@ -106,13 +96,15 @@ export function createTeamLimits(db: Db): TeamLimits {
         setCap.run({ budgetId, start, limit });
       }
     },
+    /** Another server answers, which may have lost what it was told. */
     forgetHeard() {
       db.prepare('UPDATE team_limits SET clean_limit_nano_usd = NULL, clean_posted_nano_usd = NULL').run();
     },
-    setStanding(standing, now) {
+    setStanding(standing: HeardStanding, now: number) {
       const { tight, starved } = standing;
       setStanding.run({ ...standing, tight: tight ? 1 : 0, starved: starved ? 1 : 0, now });
     },
+    /** Nothing granted before may be used: this database is a copy. */
     voidAll() {
       db.prepare('DELETE FROM team_limits').run();
       db.prepare('UPDATE team_standings SET reserve_nano_usd = 0').run();

@@ -35,19 +35,7 @@ export interface NewEndpoint {
 export type Write = <T>(command: () => T) => Promise<T>;
 
 /** The registered webhooks. Changes take effect in all daemons, from the next event and the next attempt. */
-export interface Endpoints {
-  create(endpoint: NewEndpoint): Promise<number>;
-  /** The endpoints of a project, or all, oldest first. Excludes those of removed projects. */
-  list(projectId?: number): Promise<Endpoint[]>;
-  get(id: number): Promise<Endpoint | undefined>;
-  update(id: number, changes: Partial<Pick<NewEndpoint, 'url' | 'format' | 'events'>>): Promise<void>;
-  /** Removes the endpoint with its deliveries. */
-  remove(id: number): Promise<void>;
-  /** Replaces the secret. The old one keeps signing until `oldSecretUntil`. */
-  rotate(id: number, secret: string, oldSecretUntil: number): Promise<void>;
-  disable(id: number, reason: string, now: number): Promise<void>;
-  enable(id: number): Promise<void>;
-}
+export type Endpoints = ReturnType<typeof createEndpoints>;
 
 type StoredEndpoint = Omit<Endpoint, 'events'> & { events: number };
 
@@ -56,31 +44,38 @@ const SELECT = `SELECT e.id, p.name AS project, e.project_id AS projectId, p.pla
   e.created_at AS createdAt, e.disabled_at AS disabledAt, e.disabled_reason AS disabledReason
   FROM webhook_endpoints e JOIN projects p ON p.id = e.project_id WHERE p.removed_at IS NULL`;
 
-export function createEndpoints(db: Db, write: Write): Endpoints {
+export function createEndpoints(db: Db, write: Write) {
   const sql = prepareEndpoints(db);
   return {
-    create: ({ projectId, url, format, events, secret, now }) =>
+    create: ({ projectId, url, format, events, secret, now }: NewEndpoint): Promise<number> =>
       write(() => {
         const { lastInsertRowid } = sql.insert.run(projectId, url, format, eventBits(events), secret, now);
         return Number(lastInsertRowid);
       }),
-    list: async (projectId) =>
+    /** The endpoints of a project, or all, oldest first. Excludes those of removed projects. */
+    list: async (projectId?: number): Promise<Endpoint[]> =>
       (projectId === undefined ? sql.selectAll.all() : sql.selectOfProject.all(projectId)).map(parseRow),
-    get: async (id) => {
+    get: async (id: number): Promise<Endpoint | undefined> => {
       const row = sql.select.get(id);
       return row && parseRow(row);
     },
-    update: (id, { url, format, events }) =>
+    update: (
+      id: number,
+      { url, format, events }: Partial<Pick<NewEndpoint, 'url' | 'format' | 'events'>>,
+    ): Promise<void> =>
       write(() => {
         sql.update.run(url ?? null, format ?? null, events ? eventBits(events) : null, id);
       }),
-    remove: (id) => write(() => removeEndpoint(db, id)),
-    rotate: (id, secret, oldSecretUntil) =>
+    /** Removes the endpoint with its deliveries. */
+    remove: (id: number): Promise<void> => write(() => removeEndpoint(db, id)),
+    /** Replaces the secret. The old one keeps signing until `oldSecretUntil`. */
+    rotate: (id: number, secret: string, oldSecretUntil: number): Promise<void> =>
       write(() => {
         sql.rotate.run(secret, oldSecretUntil, id);
       }),
-    disable: (id, reason, now) => write(() => disableEndpoint(db, { id, reason, now })),
-    enable: (id) =>
+    disable: (id: number, reason: string, now: number): Promise<void> =>
+      write(() => disableEndpoint(db, { id, reason, now })),
+    enable: (id: number): Promise<void> =>
       write(() => {
         sql.enable.run(id);
       }),

@@ -130,23 +130,7 @@ export interface Attempt {
  * claims it. That attempt is not counted, since nobody knows whether it was made. Each transition is one transaction
  * and returns whether it happened; under a claim that another has replaced, it does not.
  */
-export interface Outbox {
-  /** When the next delivery is due; undefined if none is waiting. */
-  nextDueAt(): Promise<number | undefined>;
-  /** Moves blocked requests that an earlier version has queued one by one into the summaries. */
-  foldBlocked(now: number): Promise<void>;
-  /**
-   * Claims the oldest open alert of each endpoint if it is due, else its oldest open summary of blocked requests. At most
-   * one of each is in flight, so order holds within alerts and within summaries, and no summary delays an alert.
-   */
-  claim(options: { now: number; leaseMs: number }): Promise<Claim[]>;
-  delivered(claim: Claim, attempt: Attempt, now: number): Promise<boolean>;
-  retryAt(claim: Claim, attempt: Attempt, dueAt: number): Promise<boolean>;
-  /** Gives the claim back: the attempt was not made, or was interrupted. */
-  release(claim: Claim, now: number): Promise<boolean>;
-  /** The last attempt failed. `disabled` is why the endpoint was disabled; null if it was not. */
-  failed(claim: Claim, attempt: Attempt, now: number): Promise<{ changed: boolean; disabled: string | null }>;
-}
+export type Outbox = ReturnType<typeof createOutbox>;
 
 /** Consecutive failed deliveries that disable an endpoint. */
 const FAILURES_TO_DISABLE = 20;
@@ -154,7 +138,7 @@ const FAILURES_TO_DISABLE = 20;
 const SUMMARY_INTERVAL_MS = 60_000;
 const GONE = 410;
 
-export function createOutbox(db: Db, write: Write): Outbox {
+export function createOutbox(db: Db, write: Write) {
   const sql = prepareOutbox(db);
 
   function claim({ now, leaseMs }: { now: number; leaseMs: number }): Claim[] {
@@ -188,22 +172,36 @@ export function createOutbox(db: Db, write: Write): Outbox {
   }
 
   return {
-    nextDueAt: async () => sql.nextDue.get() ?? undefined,
-    foldBlocked: (now) =>
+    /** When the next delivery is due; undefined if none is waiting. */
+    nextDueAt: async (): Promise<number | undefined> => sql.nextDue.get() ?? undefined,
+    /** Moves blocked requests that an earlier version has queued one by one into the summaries. */
+    foldBlocked: (now: number): Promise<void> =>
       write(() => {
         sql.foldSingle.run(now);
         sql.deleteSingle.run();
       }),
-    claim: (options) => write(() => claim(options)),
-    delivered: (claim, attempt, now) =>
+    /**
+     * Claims the oldest open alert of each endpoint if it is due, else its oldest open summary of blocked requests. At most
+     * one of each is in flight, so order holds within alerts and within summaries, and no summary delays an alert.
+     */
+    claim: (options: { now: number; leaseMs: number }): Promise<Claim[]> => write(() => claim(options)),
+    delivered: (claim: Claim, attempt: Attempt, now: number): Promise<boolean> =>
       write(() => {
         const changed = end(claim, attempt, { state: 'delivered', dueAt: now });
         if (changed) sql.forgetFailures.run(claim.endpointId);
         return changed;
       }),
-    retryAt: (claim, attempt, dueAt) => write(() => end(claim, attempt, { state: 'pending', dueAt })),
-    release: ({ id, claims }, now) => write(() => sql.giveBack.run(now, id, claims).changes > 0),
-    failed: (claim, attempt, now) => write(() => failed(claim, attempt, now)),
+    retryAt: (claim: Claim, attempt: Attempt, dueAt: number): Promise<boolean> =>
+      write(() => end(claim, attempt, { state: 'pending', dueAt })),
+    /** Gives the claim back: the attempt was not made, or was interrupted. */
+    release: ({ id, claims }: Claim, now: number): Promise<boolean> =>
+      write(() => sql.giveBack.run(now, id, claims).changes > 0),
+    /** The last attempt failed. `disabled` is why the endpoint was disabled; null if it was not. */
+    failed: (
+      claim: Claim,
+      attempt: Attempt,
+      now: number,
+    ): Promise<{ changed: boolean; disabled: string | null }> => write(() => failed(claim, attempt, now)),
   };
 }
 

@@ -1,8 +1,5 @@
 /** Counts the requests of keys that may make so many a minute. Kept in memory: each daemon counts its own. */
-export interface KeyRates {
-  /** Counts a request, and returns 0; or returns the milliseconds until the key may make the next one. */
-  take(keyId: number, perMinute: number): number;
-}
+export type KeyRates = ReturnType<typeof createKeyRates>;
 
 const MINUTE_MS = 60_000;
 
@@ -14,10 +11,11 @@ interface Window {
 }
 
 /** `now`: monotonic milliseconds. */
-export function createKeyRates(now: () => number): KeyRates {
+export function createKeyRates(now: () => number) {
   const windows = new Map<number, Window>();
   return {
-    take(keyId, perMinute) {
+    /** Counts a request, and returns 0; or returns the milliseconds until the key may make the next one. */
+    take(keyId: number, perMinute: number): number {
       let window = windows.get(keyId);
       if (window?.times.length !== perMinute) {
         window = { times: new Float64Array(perMinute).fill(Number.NEGATIVE_INFINITY), next: 0 };

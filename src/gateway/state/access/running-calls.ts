@@ -11,30 +11,25 @@ export interface CuttableCall extends Indexed {
 export type ProjectCuts = ReadonlyMap<number, ProjectCut>;
 
 /** The calls that run, by project, so that all of a project can be cut. */
-export interface RunningCalls {
-  /** Whether a request of the project that was let in before must no longer be sent. */
-  isCut(projectId: number): boolean;
-  add(projectId: number, call: CuttableCall): void;
-  remove(projectId: number, call: CuttableCall): void;
-  /** Cuts the calls of each project that was cut since the last time, even if it has been resumed since. */
-  apply(cuts: ProjectCuts): void;
-}
+export type RunningCalls = ReturnType<typeof createRunningCalls>;
 
 /** `cuts`: those from before the daemon started, which have nothing left to cut. */
-export function createRunningCalls(cuts: ProjectCuts): RunningCalls {
+export function createRunningCalls(cuts: ProjectCuts) {
   const byProject = new Map<number, IndexedList<CuttableCall>>();
   let applied = cuts;
   return {
-    isCut: (projectId) => applied.get(projectId)?.isPaused === true,
-    add(projectId, call) {
+    /** Whether a request of the project that was let in before must no longer be sent. */
+    isCut: (projectId: number): boolean => applied.get(projectId)?.isPaused === true,
+    add(projectId: number, call: CuttableCall) {
       const calls = byProject.get(projectId) ?? createIndexedList();
       calls.add(call);
       byProject.set(projectId, calls);
     },
-    remove(projectId, call) {
+    remove(projectId: number, call: CuttableCall) {
       byProject.get(projectId)?.remove(call);
     },
-    apply(latest) {
+    /** Cuts the calls of each project that was cut since the last time, even if it has been resumed since. */
+    apply(latest: ProjectCuts) {
       const before = applied;
       applied = latest;
       for (const [projectId, { cutAt }] of latest) {

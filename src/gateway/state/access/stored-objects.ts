@@ -24,21 +24,7 @@ export interface Asker {
 }
 
 /** What providers store for projects that share a credential. */
-export interface StoredObjects {
-  /** False as long as there is one project: then nothing is checked or written. */
-  shared(): boolean;
-  /**
-   * Throws GwError 404 for an object of another project, and for one that nobody is known to have made: that is the
-   * project's only that had used the provider before there was a second one. An admin key may use all.
-   */
-  check(asker: Asker, references: References): void;
-  /** Whether a project made all of these at one of the providers. */
-  owns(asker: Asker, ids: Iterable<string>): boolean;
-  /** Writes down what a project has made. Takes effect at once; the promise resolves when it is durable. */
-  note(ids: readonly string[], owner: ObjectOwner): Promise<void>;
-  /** Reads the projects anew. */
-  reload(): void;
-}
+export type StoredObjects = ReturnType<typeof createStoredObjects>;
 
 export interface StoredObjectsOptions {
   db: Db;
@@ -55,7 +41,7 @@ const MAX_IDS = 5_000;
 /** What ids of objects consist of. Anything else may be another spelling of one. */
 const PLAIN_ID = /^[\w.:@-]{1,200}$/;
 
-export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOptions): StoredObjects {
+export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOptions) {
   const owners = createObjectOwners(db);
   /** Not yet committed, by id in lower case. */
   const pending = new Map<string, ObjectOwner>();
@@ -85,8 +71,13 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
   }
 
   return {
-    shared: () => isShared,
-    check(asker, { named, seen }) {
+    /** False as long as there is one project: then nothing is checked or written. */
+    shared: (): boolean => isShared,
+    /**
+     * Throws GwError 404 for an object of another project, and for one that nobody is known to have made: that is the
+     * project's only that had used the provider before there was a second one. An admin key may use all.
+     */
+    check(asker: Asker, { named, seen }: References) {
       if (asker.admin) return;
       if (named.size + seen.size > MAX_IDS)
         throw badRequest(
@@ -98,12 +89,14 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
       for (const id of named) if (!mayUse(id, ownershipOf(id), asker)) throw objectNotFound(id);
       for (const id of seen) if (ownershipOf(id) === 'foreign') throw objectNotFound(id);
     },
-    owns(asker, ids) {
+    /** Whether a project made all of these at one of the providers. */
+    owns(asker: Asker, ids: Iterable<string>): boolean {
       const all = [...ids];
       const ownershipOf = ownershipsOf(all, asker);
       return all.every((id) => ownershipOf(id) === 'own');
     },
-    async note(ids, owner) {
+    /** Writes down what a project has made. Takes effect at once; the promise resolves when it is durable. */
+    async note(ids: readonly string[], owner: ObjectOwner): Promise<void> {
       const ownershipOf = ownershipsOf(ids, askerOf(owner));
       const fresh = ids.filter((id) => id.length <= 200 && ownershipOf(id) === undefined);
       // Another answer may have named it first, and its row may still be on the way: this one waits for it too.
@@ -118,6 +111,7 @@ export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOpti
         for (const id of fresh) pending.delete(id.toLowerCase());
       }
     },
+    /** Reads the projects anew. */
     reload() {
       isShared = hasSeveralProjects(db);
       claims = readObjectClaims(db);
