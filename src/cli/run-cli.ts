@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { finishReplacing, markerOf } from '../backup/replace-files.ts';
 import { messageOf } from '../errors.ts';
-import { isStorageFault } from '../store/database/storage-error.ts';
+import { isStorageFault } from '../store/database/write.ts';
 import type { CommandEntry } from './command.ts';
 import { type Context, note } from './context.ts';
 import { CliError, EXIT, Exit, exitCodeOf } from './exit.ts';

@@ -3,7 +3,7 @@ import { type LoadOptions, loadSettings, refuseProblems } from '../config/load.t
 import { readSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
-import type { BudgetScopes } from '../gateway/context/accounts.ts';
+import type { BudgetScopes } from '../gateway/context/request-context.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';

@@ -21,7 +21,7 @@ import { authenticate, readRequest, receive, receiveUnreadable } from './intake/
 import { giveWay, isLarge } from './intake/scan-large.ts';
 import { claimRepository } from './intake/select-project.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
-import { checkReferences } from './objects/check-references.ts';
+import { checkReferences } from './objects/references.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';

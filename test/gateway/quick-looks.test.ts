@@ -3,9 +3,8 @@ import { GwError } from '../../src/errors.ts';
 import { nonTextOf } from '../../src/gateway/admission/measure-prompt.ts';
 import { toolsFor } from '../../src/gateway/admission/tool-fees.ts';
 import { requestTarget } from '../../src/gateway/context/request-target.ts';
-import { checkReferences } from '../../src/gateway/objects/check-references.ts';
-import { referencesInText } from '../../src/gateway/objects/references.ts';
-import { bodyReferences } from '../../src/gateway/pass-through/body-references.ts';
+import { checkReferences, referencesInText } from '../../src/gateway/objects/references.ts';
+import { bodyReferences } from '../../src/gateway/pass-through/path-access.ts';
 import { withPlainLetters } from '../../src/json/plain-letters.ts';
 import { chatWire } from '../../src/wire/apis/chat.ts';
 import { messagesWire } from '../../src/wire/apis/messages.ts';
@@ -145,7 +144,7 @@ const pickApi = (dice: Dice) => dice.pick(Object.keys(API) as Api[]);
 
 const LOOKS: Look[] = [
   {
-    name: 'mayRefer() in check-references.ts, for referencesInText()',
+    name: 'mayRefer() in references.ts, for referencesInText()',
     input(dice) {
       const api = pickApi(dice);
       const [key, value] = dice.pick<[string, unknown]>([
@@ -170,7 +169,7 @@ const LOOKS: Look[] = [
     narrower: (text) => /_id"|"(container|conversation|prompt)"|item_reference/.test(text),
   },
   {
-    name: 'MAY_NAME in body-references.ts, for each line of a file',
+    name: 'MAY_NAME in path-access.ts, for each line of a file',
     input(dice) {
       const body = withInserted(pickApi(dice), dice, dice.pick(REFERENCES), ID);
       if (dice.chance(0.3)) body[dice.pick(HOLDERS)] = { id: ID };

@@ -16,7 +16,7 @@ import {
   unspentOf,
 } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
-import { needResponse } from '../../store/requests/need-columns.ts';
+import { needResponse } from '../../store/requests/detail-columns.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';

@@ -6,8 +6,8 @@ import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import { mayAnswerOther } from '../../wire/request/surcharges.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import type { InputBound } from '../state/bound-trust.ts';
 import type { StoredResponse } from '../state/continued-responses.ts';
-import type { InputBound } from '../state/input-bound.ts';
 import { SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import {

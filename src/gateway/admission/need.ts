@@ -1,11 +1,11 @@
 import type { NanoUsd } from '../../money.ts';
 import { worstCase } from '../../pricing/cost.ts';
-import type { RecordedNeed } from '../../store/ledger/record.ts';
+import type { LoweredLimit, RecordedNeed } from '../../store/ledger/record.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { feesWith, inputWith, type Quote } from './quote.ts';
 
-export interface NeedOptions {
+interface NeedOptions {
   /** The worst case that is needed or held. */
   amount: NanoUsd;
   /** The output limit of each choice behind `amount`. */
@@ -63,4 +63,13 @@ export function leastNeed(
     calls: quote.tools?.leastCalls,
     maxOutputTokens,
   });
+}
+
+/** What became of the client's limit; undefined unless gw sends a lower one. */
+export function loweredLimit(
+  { outputTokens }: Quote,
+  sent: number | undefined,
+  asked: number | undefined,
+): LoweredLimit | undefined {
+  return sent !== undefined && sent < outputTokens ? { asked: asked ?? null, sent } : undefined;
 }

@@ -17,7 +17,7 @@ import { TEXT_ONLY } from '../../wire/request/non-text-input.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { InputBound } from '../state/input-bound.ts';
+import type { InputBound } from '../state/bound-trust.ts';
 import type { Target } from '../state/resolver.ts';
 import { nonTextOf } from './measure-prompt.ts';
 import { type Quote, quote } from './quote.ts';

@@ -5,7 +5,7 @@ import type { PriceCard } from '../../pricing/price-card.ts';
 import { UNKNOWN_CONTEXT } from '../../wire/request/non-text-input.ts';
 import { asksForStructure } from '../../wire/request/structured-output.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { InputBound } from '../state/input-bound.ts';
+import type { InputBound } from '../state/bound-trust.ts';
 import type { ToolFees } from './tool-fees.ts';
 
 /** The most that a request can cost, and the bounds of its usage behind that. */

@@ -1,14 +1,31 @@
+import { headerOf } from '../../raw-headers.ts';
+import type { Redactor } from '../../redact.ts';
+import { messageIdIn } from '../../wire/answer/message-id.ts';
 import { type AnswerHead, answerHead } from '../../wire/answer/served-model.ts';
 import type { Relay } from './relay.ts';
 
 type Opening = Pick<Relay, 'isStream' | 'firstEvents' | 'unsent'>;
 
 /** Where an answer says what it is: the first events of a stream, or the whole; undefined if it can't be read. */
-export const openingOf = (relay: Opening): Buffer | undefined =>
-  relay.isStream ? relay.firstEvents : relay.unsent;
+const openingOf = (relay: Opening): Buffer | undefined => (relay.isStream ? relay.firstEvents : relay.unsent);
 
 /** The model and the id that an answer states; undefined if it names no model. */
 export function headOf(relay: Opening): AnswerHead | undefined {
   const answer = openingOf(relay);
   return answer && answerHead(answer, relay.isStream);
+}
+
+/** The provider's id of a good answer; empty if it has none or can't be read. */
+export function upstreamMessageId(relay: Relay, credential: Redactor): string {
+  if (relay.status >= 300) return '';
+  const answer = openingOf(relay);
+  return answer ? credential.redact(messageIdIn(answer, relay.isStream)) : '';
+}
+
+const MAX_LENGTH = 128;
+
+/** The provider's id of the request, by the header that OpenAI and Anthropic send; empty without one. */
+export function upstreamRequestId({ headers }: Relay): string {
+  const id = headerOf(headers, 'x-request-id') ?? headerOf(headers, 'request-id') ?? '';
+  return id.length <= MAX_LENGTH ? id : '';
 }

@@ -4,8 +4,9 @@ import { costsNothing, inputWith } from '../admission/quote.ts';
 import { type RelayObserver, readAgain, type ToolResults } from '../answer/answer-receiver.ts';
 import { createOutputGuard, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Relay } from '../answer/relay.ts';
-import type { GoneListener } from '../context/exchange.ts';
+import { clientLimitMs, type GoneListener } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import { stopsWhenCut } from '../metering/estimate-usage.ts';
 import type { CuttableCall } from '../state/access/running-calls.ts';
 import {
@@ -17,7 +18,6 @@ import {
   type UpstreamRequest,
 } from '../upstream/send.ts';
 import { type Attempt, hasAlternatives } from './attempt.ts';
-import { remainingMs } from './deadline.ts';
 
 /** Whether a stream is stopped when it outgrows its hold. */
 export function isGuarded({ context, admitted }: Attempt): boolean {
@@ -221,4 +221,13 @@ function firstByteLimitMs(
 
 function failed(message: string, code: string, how: { sent: boolean; answered: boolean }): CallEnd {
   return { kind: 'failed', error: Object.assign(new Error(message), { code }), ...how };
+}
+
+/** Time to the deadline: the earlier of gw's own limit and the client's. */
+export function remainingMs(
+  gateway: Pick<Gateway, 'clock' | 'settings'>,
+  { exchange }: AnyRequestContext,
+): number {
+  const own = gateway.settings()['routing.deadline_ms'];
+  return exchange.startedAt + Math.min(own, clientLimitMs(exchange)) - gateway.clock.monotonic();
 }

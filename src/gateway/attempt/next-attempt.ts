@@ -13,10 +13,10 @@ import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routi
 import { recordResponsesSupport, translateAfterRefusal, translateRequest } from '../routing/translate.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
-import { remainingMs } from './deadline.ts';
+import { remainingMs } from './guarded-call.ts';
 import { appendFailure } from './history.ts';
-import { meterAttempt } from './meter-attempt.ts';
-import { refusalOf } from './refusal.ts';
+import { refusalOf } from './prepare-answer.ts';
+import { meterAttempt } from './settle.ts';
 
 /**
  * The attempt to make after this one: a translated request, if the provider turns out to lack the endpoint, or another

@@ -1,3 +1,4 @@
+import { GwError, messageOf } from '../../errors.ts';
 import { headerOf } from '../../raw-headers.ts';
 import type { Failure } from '../../routing/failure.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -5,7 +6,6 @@ import type { Route } from '../routing/route.ts';
 import { noHostError } from '../upstream/openrouter-max-price.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import { historyText } from './history.ts';
-import { refusalOf } from './refusal.ts';
 
 /** Prepares the client's answer after the last attempt. Never throws: the hold has to be settled in any case. */
 export function prepareAnswer(
@@ -36,4 +36,15 @@ function isFinal({ failure, relay }: AttemptResult, route: Route | undefined): b
 
 function isLasting({ class: failure, cooldownMs }: Failure): boolean {
   return (failure === 'quota' || failure === 'auth') && cooldownMs === undefined;
+}
+
+/** The error for an answer that can't be translated. A GwError is returned as it is. */
+export function refusalOf(cause: unknown): GwError {
+  if (cause instanceof GwError) return cause;
+  return new GwError(`the provider's answer cannot be translated (${messageOf(cause)})`, {
+    status: 502,
+    type: 'api_error',
+    code: 'upstream_failed',
+    cause,
+  });
 }

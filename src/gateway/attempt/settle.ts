@@ -4,19 +4,18 @@ import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { billedFactor } from '../../wire/request/surcharges.ts';
 import { callsOf, isSearchLeftOut, limitOf } from '../admission/admitted.ts';
-import { loweredLimit } from '../admission/lowered-limit.ts';
+import { loweredLimit } from '../admission/need.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type TierChoice } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import { type FoundMiss, findCacheMiss } from '../metering/cache-miss.ts';
-import type { MeterParts } from '../metering/meter.ts';
+import { type MeterParts, meterCall } from '../metering/meter.ts';
 import type { Metered } from '../metering/metered.ts';
 import { savedByTier, savedMoney } from '../metering/savings.ts';
 import { tierDetail } from '../routing/describe-tier.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import { entryOf, outcomeWord, summed } from './history.ts';
-import { meterAttempt } from './meter-attempt.ts';
 import { recordedOutcome } from './outcome.ts';
 
 /** What this stage uses of the gateway. */
@@ -218,4 +217,16 @@ function exceededPrice(
     return undefined;
   const dearest = worstCase(tokens, listed) * surcharge;
   return dearest === 0 ? MAX_TENTHS : Math.min(Math.max(Math.ceil((10 * cost) / dearest), 10), MAX_TENTHS);
+}
+
+/** Usage and cost of one attempt. */
+export function meterAttempt(
+  gateway: MeterParts,
+  { context, target, admitted }: Attempt,
+  { relay, sentAt, end }: AttemptResult,
+): Metered | Promise<Metered> {
+  // A stream with an error event is incomplete: the provider did not send the rest.
+  const whole = end.kind === 'complete' && relay.streamError === undefined;
+  const mayGoOn = end.kind !== 'complete';
+  return meterCall(gateway, { context, target, admitted, relay, sentAt, whole, mayGoOn }, end);
 }

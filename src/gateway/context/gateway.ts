@@ -33,10 +33,8 @@ import type { Router } from '../state/router.ts';
 import type { SettleRetry } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
-import type { BudgetScopes, FindProject, HasBudget } from './accounts.ts';
 import type { CachedPrompts } from './cached-prompts.ts';
-import type { RequestContext } from './request-context.ts';
-
+import type { BudgetScopes, FindProject, HasBudget, RequestContext } from './request-context.ts';
 /** What the stages of a request share. A function returns a value that can change while gw runs. */
 export interface Gateway {
   clock: Clock;

@@ -1,9 +1,14 @@
 import { budgetForbidden, GwError, notFound } from '../../errors.ts';
 import { mustBeOwn } from '../../own-project.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
-import { type Accounts, PROJECT_PAUSED, type ProjectRef, pausedMessage } from '../context/accounts.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { AnyRequestContext } from '../context/request-context.ts';
+import {
+  type Accounts,
+  type AnyRequestContext,
+  PROJECT_PAUSED,
+  type ProjectRef,
+  pausedMessage,
+} from '../context/request-context.ts';
 
 /** A budget's name: `project/period`, or `project/period@/path/to/repository`. */
 const BUDGET = /^([^/]+)\/(daily|weekly|monthly|rolling|lifetime)(?:@(.+))?$/s;

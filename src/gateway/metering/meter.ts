@@ -19,9 +19,8 @@ import { readAgain } from '../answer/answer-receiver.ts';
 import { headOf } from '../answer/opening.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { CallEnd } from '../upstream/send.ts';
-import { clampCost, clampUsage } from './clamp-usage.ts';
 import { estimateUsage } from './estimate-usage.ts';
-import { type Metered, type Metering, NOTHING_USED } from './metered.ts';
+import { clampCost, clampUsage, type Metered, type Metering, NOTHING_USED } from './metered.ts';
 import { billTools } from './tool-bill.ts';
 
 /** What this stage uses of the gateway. */

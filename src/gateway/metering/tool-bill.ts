@@ -6,8 +6,7 @@ import { NO_USAGE } from '../../usage.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import type { HeldTools } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { clampCost } from './clamp-usage.ts';
-import type { Metered, Metering } from './metered.ts';
+import { clampCost, type Metered, type Metering } from './metered.ts';
 
 type BillParts = Pick<Gateway, 'catalog' | 'clock' | 'containers'>;
 

@@ -1,8 +1,13 @@
 import { messageOf } from '../../errors.ts';
 import { formatRequestId, type RequestId } from '../../ids.ts';
 import { type DistrustedBound, describeExcess } from '../../store/budgets/distrusted-bounds.ts';
-import type { InputBound } from './input-bound.ts';
 import type { Target } from './resolver.ts';
+
+/**
+ * How the input tokens of a hold were bounded: by the bytes of the request, by an exact count, by what an earlier
+ * request was reported at and the bytes that it did not have, or by the provider's own count.
+ */
+export type InputBound = 'bytes' | 'exact' | 'edit' | 'provider_count';
 
 /**
  * A bound of a hold that can be switched off: one of the input; `output`, the limit in the request; `maximum`, the output
@@ -14,7 +19,7 @@ type SwitchedBound = InputBound | 'output' | 'maximum' | 'code' | 'free';
 /** Which bounds may be used for a hold, by provider and model. */
 export type BoundTrust = ReturnType<typeof createBoundTrust>;
 
-export interface BoundTrustOptions {
+interface BoundTrustOptions {
   read: () => DistrustedBound[];
   save: (bound: DistrustedBound) => Promise<void>;
   now: () => number;

@@ -2,7 +2,7 @@ import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
 import type { Db } from '../../store/database/open.ts';
 import { listCacheMisses } from '../../store/reports/cache-misses.ts';
-import { missResponse } from '../../store/requests/miss-columns.ts';
+import { missResponse } from '../../store/requests/detail-columns.ts';
 import type { CacheView } from '../cache-schema.ts';
 import type { CacheQuery } from '../reader.ts';
 

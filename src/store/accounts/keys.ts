@@ -17,7 +17,7 @@ export interface Key extends Omit<KeyRow, 'models'> {
 
 type StoredKey = Omit<KeyRow, 'admin'> & { admin: number };
 
-/** What a key may do, and until when. */
+/** Limits of a key. */
 export interface KeyLimits {
   expiresAt?: number | null;
   models?: readonly string[] | null;
@@ -181,7 +181,7 @@ export async function revokeKey(db: Db, id: number, now: number): Promise<void> 
   if (changes === 0) throw unknownKey(id);
 }
 
-/** What a key was used for, read from the records of requests: using a key writes nothing of its own. */
+/** Usage of a key, read from request records: using a key writes nothing of its own. */
 export interface KeyUsage {
   /** When its last request came in, UTC milliseconds; null: never. To the hour once that request is pruned. */
   lastUsedAt: number | null;

@@ -17,7 +17,7 @@ export interface ImportedCall {
   agentVersion: string;
   session: string;
   repo: string;
-  /** '' where it isn't known. */
+  /** '' if unknown. */
   provider: string;
   model: string;
   /** UTC milliseconds. */

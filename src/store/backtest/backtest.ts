@@ -14,7 +14,7 @@ interface Stopped {
   savedNanoUsd: NanoUsd;
 }
 
-/** What the cap would have done in one period. */
+/** Effect of the cap in one period. */
 export interface BacktestPeriod {
   start: number;
   requests: number;
@@ -23,7 +23,7 @@ export interface BacktestPeriod {
   alertAt: number | undefined;
   stoppedAt: number | undefined;
   blockedRequests: number;
-  /** What the refused requests have cost. */
+  /** Cost of the refused requests. */
   savedNanoUsd: NanoUsd;
   /** By client, the first to be refused first. */
   stopped: Stopped[];
@@ -122,9 +122,9 @@ export async function backtest(
 
   for await (const page of pages) {
     for (const request of page) {
-      // Of refusals that share a record, only the need of the first is known.
+      // Refusals that share a record have only the need of the first.
       if (!request.isNeedKnown || request.count > 1) exact = false;
-      // Without a need, nothing tells whether a refused request would have fitted.
+      // Without a need, gw can't know if a refused request would have fitted.
       if (request.wasBlocked && !request.isNeedKnown) continue;
       timeline.add({ kind: 'ask', timeUs: request.askedUs, request });
     }

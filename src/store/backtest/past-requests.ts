@@ -5,7 +5,7 @@ import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { IS_BILLED, OUTCOMES, SOURCES } from '../ledger/record.ts';
 
-/** What a budget would have seen of a request that has ended. */
+/** An ended request, as a budget would have seen it. */
 export interface PastRequest {
   id: RequestId;
   keyId: number;
@@ -16,7 +16,7 @@ export interface PastRequest {
   /** When it was held, or refused: in microseconds, in the order of the ledger's writes. */
   askedUs: number;
   settledUs: number;
-  /** What it needed at most, as it was sent. */
+  /** Its worst case, as it was sent. */
   needNanoUsd: NanoUsd;
   /** Whether `needNanoUsd` is what the record says; else it is what was held or spent. */
   isNeedKnown: boolean;

@@ -91,7 +91,7 @@ export function createSimulatedBudget(
         if (costNanoUsd > 0 && account.isRunning(start)) account.emitReached();
       }
     },
-    /** What is spent in the period that starts at `start`. */
+    /** Spend in the period that starts at `start`. */
     spentIn: (start: number): number => balanceAt(balances, start).posted,
   };
 }

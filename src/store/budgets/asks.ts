@@ -25,7 +25,7 @@ export interface Ask {
   model: string;
   agent: string;
   least: NanoUsd;
-  /** What is held if it is approved. */
+  /** Amount that is held if it is approved. */
   needed: NanoUsd;
   state: AskState;
   allowed: NanoUsd | null;

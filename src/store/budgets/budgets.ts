@@ -304,14 +304,14 @@ function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Con
   return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
 }
 
-/** What a budget is for, besides a repository. */
+/** Scope of a budget, besides a repository. */
 export interface Scope {
   kind: Exclude<ScopeKind, 'team'>;
   /** As `scopeValue` of a budget; of a key, its label or id. */
   value: string;
 }
 
-/** What identifies a budget within its project. */
+/** Identity of a budget within its project. */
 interface BudgetPlace {
   period: BudgetPeriod;
   /** '' or undefined: all of the project's requests. */

@@ -33,7 +33,7 @@ export async function trustBounds(db: Db): Promise<number> {
   return changeConfiguration(db, () => db.prepare('DELETE FROM distrusted_bounds').run().changes);
 }
 
-/** What a provider did that the bound should have ruled out. */
+/** The contradiction: a report that the bound should have ruled out. */
 export function describeExcess(bound: string): string {
   if (bound === 'output') return 'wrote more output than its limit allowed';
   if (bound === 'maximum') return 'wrote more output than the maximum that is listed for it';

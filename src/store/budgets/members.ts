@@ -141,7 +141,7 @@ function conditionsOf({ projectId, repo = '', keyId = 0, agent = '', session = '
   return { where, parameters };
 }
 
-/** What was spent before a budget was set; by session, agent or key for a cap for each of these, else by ''. */
+/** Spend before a budget was set: by session, agent or key for a per-member cap, else under ''. */
 export function spentSince(
   db: Db,
   counted: CountedRequests,

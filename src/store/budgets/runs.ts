@@ -70,7 +70,7 @@ export function deadRuns(db: Db): string[] {
     .map(({ id }) => id);
 }
 
-/** What a run has used. */
+/** Usage of a run. */
 export interface RunUsage {
   requests: number;
   /** Refused for lack of money. */

@@ -1,7 +1,7 @@
 import { requestIdAt } from '../../ids.ts';
 import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
-import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
+import { FLAGS, flagsOf, OUTCOMES, outcomeOf } from '../ledger/record.ts';
 import type { LoggedRequest } from '../requests/request-log.ts';
 
 /** A request as the feed shows it. */
@@ -53,8 +53,6 @@ const CONDITIONS: Record<FeedKind, string> = {
 const NAMED = `(@text = '' OR model_id IN (SELECT id FROM names WHERE name LIKE @text ESCAPE '\\')
   OR asked_model_id IN (SELECT id FROM names WHERE name LIKE @text ESCAPE '\\')
   OR project_id IN (SELECT id FROM projects WHERE name LIKE @text ESCAPE '\\'))`;
-const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
-const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
 
 /** Reads the newest requests that pass a filter, newest first. */
 export function createFeedReader(db: Db): (filter: FeedFilter) => FeedRow[] {
@@ -64,7 +62,9 @@ export function createFeedReader(db: Db): (filter: FeedFilter) => FeedRow[] {
   >;
   return ({ kind, text }) => {
     const like = text === '' ? '' : `%${text.replace(/[\\%_]/g, '\\$&')}%`;
-    return statements[kind].all({ text: like }).map(read);
+    return statements[kind]
+      .all({ text: like })
+      .map((row) => ({ ...row, outcome: outcomeOf(row.outcome), flags: flagsOf(row.flags) }));
   };
 }
 
@@ -78,14 +78,6 @@ function prepare(db: Db, kind: FeedKind) {
      JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
      JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`,
   );
-}
-
-function read({ outcome, flags, ...row }: Row): FeedRow {
-  return {
-    ...row,
-    outcome: OUTCOME_NAMES[outcome] ?? 'ok',
-    flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
-  };
 }
 
 /** Reads the 95th percentile of the durations of the newest requests since a time; null without any. */

@@ -52,7 +52,7 @@ export interface DashboardQuery {
   now: number;
 }
 
-/** What the dashboard shows of the database. */
+/** Data of the dashboard. */
 export interface DashboardData {
   now: number;
   window: Window;
@@ -167,7 +167,7 @@ function spanOfWindow(window: Window, now: number, calendar: Calendar): Span {
   return { start: Math.max(hour, day.start), end: Math.min(hour + HOUR_MS, day.end) };
 }
 
-/** What requests missed of their providers' caches, for one cause. */
+/** Cache misses of one cause. */
 interface CauseMisses {
   cause: MissCause;
   requests: number;
@@ -211,7 +211,7 @@ interface ModelSpend {
   costNanoUsd: NanoUsd;
 }
 
-/** The usage of a program in a repository; '' where it isn't known. */
+/** The usage of a program in a repository; '' if unknown. */
 interface CallerSpend {
   process: string;
   repo: string;

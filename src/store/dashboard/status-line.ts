@@ -7,7 +7,7 @@ import { leftOf } from '../ledger/standing.ts';
 import { budgetLabel } from '../ledger/terms.ts';
 import { readStandingsFor } from './standings.ts';
 
-/** What a status line shows. */
+/** Data of a status line. */
 export interface StatusFigures {
   /** Undefined: no session is known by the id. */
   session: NanoUsd | undefined;

@@ -32,7 +32,7 @@ export function addBackupFiles(path: string, files: readonly BackupFile[]): void
   }
 }
 
-/** What a backup says of itself. */
+/** Manifest of a backup. */
 export interface BackupContents {
   files: BackupFile[];
   projects: number;

@@ -41,7 +41,7 @@ export function createFileWatch({ db, path, onLost }: FileWatchOptions) {
   const checkLog = createLogCheck(db, path);
   let fault: GwError | undefined;
 
-  /** What happened, to be read after the name of the file. */
+  /** Event text, which follows the name of the file in a message. */
   function findFault(): string | undefined {
     for (const [i, suffix] of FILES.entries()) {
       const current = identityOf(path + suffix);
@@ -64,7 +64,8 @@ export function createFileWatch({ db, path, onLost }: FileWatchOptions) {
   const timer = setInterval(check, CHECK_EVERY_MS).unref();
   return {
     /** Undefined while the database is the one that was opened. Once set, it stays set until a restart. */
-    fault: (): GwError | undefined => fault /** What `isSameFile` compares. */,
+    fault: (): GwError | undefined => fault,
+    /** For `isSameFile`. */
     identity: identities[0] ?? '',
     close: () => clearInterval(timer),
   };

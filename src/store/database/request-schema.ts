@@ -121,7 +121,7 @@ export const requests = sqliteTable(
   ],
 );
 
-/** What is rarely read of ended requests; no row where there is nothing. */
+/** Rarely read fields of ended requests; no row if there are none. */
 export const requestDetails = sqliteTable('request_details', {
   ...requestId,
   upstreamMessageId: text('upstream_message_id'),
@@ -174,7 +174,7 @@ const usageFigures = {
   savedNanoUsd: integer('saved_nano_usd').notNull(),
 };
 
-/** What usage is told apart by: one row for each combination that has occurred. */
+/** Dimensions of usage: one row for each combination that has occurred. */
 export const usageDims = sqliteTable(
   'usage_dims',
   {
@@ -244,7 +244,7 @@ export const importedCalls = sqliteTable(
   'imported_calls',
   {
     agentId: integer('agent_id').notNull(),
-    /** What tells the call apart in the agent's logs. */
+    /** Identifies the call in the agent's logs. */
     call: text().notNull(),
   },
   (table) => [primaryKey({ columns: [table.agentId, table.call] })],

@@ -154,7 +154,7 @@ export const asks = sqliteTable('asks', {
   agent: text().notNull(),
   /** The least that the request can do with. */
   leastNanoUsd: integer('least_nano_usd').notNull(),
-  /** What is held if the owner approves the request. */
+  /** Amount that is held if the owner approves the request. */
   neededNanoUsd: integer('needed_nano_usd').notNull(),
   state: text({ enum: ['open', 'approved', 'denied', 'expired', 'ended'] }).notNull(),
   /** The most that the approved request may hold, whatever its budgets have left; null: they have to have room. */
@@ -190,7 +190,7 @@ export const budgetPeriods = sqliteTable(
     rolling: integer().notNull().default(0),
     /** The highest alert that `threshold_version` has had; 0: the only one, or none. */
     thresholdPercent: integer('threshold_percent').notNull().default(0),
-    /** What periods that began in the future had spent and held when this one took it over. */
+    /** Spend and holds that this period took over from periods that began in the future. */
     earlyNanoUsd: integer('early_nano_usd').notNull().default(0),
   },
   (table) => [

@@ -12,7 +12,7 @@ export const teamMembership = sqliteTable('team_membership', {
   /** Of the daemon that syncs, and of the one that is about to. */
   nonce: text().notNull(),
   nextNonce: text('next_nonce'),
-  /** Of the machine and the database file. A copy of the file has another. */
+  /** Identifies the machine and the database file: a copy of the file has another fingerprint. */
   fingerprint: text().notNull(),
   incarnation: text().notNull().default(''),
   timezone: text().notNull(),
@@ -56,17 +56,17 @@ export const teamLimits = sqliteTable(
   (t) => [primaryKey({ columns: [t.budgetId, t.start] })],
 );
 
-/** How team budgets stand at the authority, as last heard. */
+/** Standings of team budgets, as the authority last reported them. */
 export const teamStandings = sqliteTable('team_standings', {
   budgetId: integer('budget_id').primaryKey(),
   capNanoUsd: integer('cap_nano_usd').notNull(),
-  /** What may be spent on top of what was granted while the authority can't be reached. */
+  /** Extra amount that may be spent while the authority can't be reached. */
   reserveNanoUsd: integer('reserve_nano_usd').notNull().default(0),
   start: integer().notNull().default(0),
   ends: integer().notNull().default(0),
   leftNanoUsd: integer('left_nano_usd').notNull().default(0),
   unspentNanoUsd: integer('unspent_nano_usd').notNull().default(0),
-  /** What this gateway had spent when it asked. */
+  /** Spend of this gateway when it asked. */
   postedNanoUsd: integer('posted_nano_usd').notNull().default(0),
   tight: integer().notNull().default(0),
   starved: integer().notNull().default(0),

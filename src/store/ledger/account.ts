@@ -15,7 +15,7 @@ import {
 /** The balance that an amount is reserved in: a budget id and the start of a period, or of a minute. */
 export type Charge = [budgetId: number, start: number];
 
-/** What the accounts of one connection share. */
+/** State that the accounts of one connection share. */
 export interface AccountContext {
   rows: Pick<BalanceRows, 'read' | 'write' | 'advance' | 'advanceTeam' | 'endRaises'>;
   windowRows: Pick<WindowRows, 'sum' | 'write' | 'highestAlert' | 'isMarked'>;
@@ -61,13 +61,13 @@ export class Account {
     const earlier = this.#endRaises();
     if (this.budget.period !== 'rolling') this.#roll();
     else this.#window = this.#context.windowRows.sum(this.budget, this.windowFrom());
-    // A cap for each has no money of its own; its members tell.
+    // A per-member cap has no balance; its members announce theirs.
     if (!earlier || this.budget.scopeKind === 'each') return;
     this.keepMarks(earlier);
     this.emitReached();
   }
 
-  /** What the budget has spent and holds now. */
+  /** Spend and holds of the budget now. */
   standing(): Standing {
     const { budget } = this;
     const { now, calendar } = this.#context;
@@ -115,7 +115,7 @@ export class Account {
 
   /** Emits the events for the threshold and the cap that spend has reached, once a period and version of the cap. */
   emitReached(): void {
-    // The authority tells of a team's budget, once for all gateways.
+    // The authority announces a team's budget, once for all gateways.
     if (this.budget.teamBudgetId !== null) return;
     const { posted } = this.standing();
     if (posted > 0) {

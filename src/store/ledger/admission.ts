@@ -62,7 +62,7 @@ export interface Admission extends RequestHead {
    * the prompt: nothing was learned since.
    */
   requote?: () => boolean;
-  /** How the owner is asked, if the budgets without room do that; undefined: never. */
+  /** Terms of a question to the owner, if the budgets without room ask; undefined: nobody is asked. */
   asking?: AskTerms | undefined;
 }
 
@@ -71,7 +71,7 @@ interface Held {
   amount: NanoUsd;
   remaining: NanoUsd | null;
   spentOfCap: number;
-  /** What the owner has allowed the request beyond the caps of budgets that ask. */
+  /** Amount that the owner has approved beyond the caps of budgets that ask. */
   allowed: NanoUsd | undefined;
 }
 
@@ -87,7 +87,7 @@ export type AdmissionResult =
   | { kind: 'unpriced'; standing: Standing }
   /** There may be room once running requests settle. Nothing is written. */
   | { kind: 'wait'; standing: Standing }
-  /** What was granted of a team budget is used up, and the authority can't be asked for more. Nothing is written. */
+  /** The limit of a team budget is used up, and the authority can't be reached. Nothing is written. */
   | { kind: 'unreachable'; standing: Standing }
   /** There is no room in this period. The record and the events are written. */
   | { kind: 'blocked'; standing: Standing }
@@ -107,7 +107,7 @@ export interface Readmission
     | 'requote'
     | 'asking'
   > {
-  /** What its attempts so far have cost, or may have. */
+  /** Cost of its attempts so far, or an upper bound of it. */
   spent: NanoUsd;
   /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
   least?: NanoUsd;
@@ -136,7 +136,7 @@ export interface AdmissionsOptions {
   asks?: { rows: AskRows; now: () => number; emit: EmitEvent } | undefined;
 }
 
-/** What a blocked request needs, and a small one at the same price. */
+/** Need of a blocked request, and of a small one at the same price. */
 interface BlockedNeed {
   needed: NanoUsd;
   small: NanoUsd | undefined;
@@ -145,7 +145,7 @@ interface BlockedNeed {
 /** Decides who may run. Each function runs within a batch. */
 export interface Admissions {
   admit(admission: Admission): AdmissionResult;
-  /** What has become of a request for which `admit` returned `ask`. `wait`: it is to be admitted in its turn. */
+  /** State of a request that is waiting for approval. `wait`: it is to be admitted in its turn. */
   look(admission: Admission): AdmissionResult;
   readmit(readmission: Readmission): ReadmissionResult;
   /** Ends the batch: in the next one, room may have been freed for those who wait. */
@@ -263,7 +263,7 @@ function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[], ful
   return least !== undefined && !exhausted(standings, least);
 }
 
-/** What the next attempt can be held at; undefined where a budget has no room for it. */
+/** Amount to hold for the next attempt; undefined if a budget has no room for it. */
 function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefined {
   if (standings.length === 0) return next.amount;
   if (next.unpriced) return undefined;

@@ -6,9 +6,9 @@ import type { RequestHead } from './journal.ts';
 import { capOf, exhausted, roomOf, type Standing, spentOf, tightest, unspentOf } from './standing.ts';
 import { budgetName } from './terms.ts';
 
-/** How a request's owner is asked. */
+/** Terms of a question to a budget's owner. */
 export interface AskTerms {
-  /** What the request is to hold: the owner approves this amount. */
+  /** Amount that the request needs to hold, which the owner approves. */
   needed(): NanoUsd;
   /** Until when the request can wait for the answer. UTC milliseconds. */
   expiresAt(): number;
@@ -24,7 +24,7 @@ interface Asked extends RequestHead {
 }
 
 export type AskResult =
-  /** There is no room in this period, and the owner is asked: `look` tells of the answer. */
+  /** No room in this period, and the owner is asked: poll `look` for the answer. */
   | { kind: 'ask'; standing: Standing }
   /** The project was paused, or the key revoked, while the request waited for an answer. Nothing is written. */
   | { kind: 'shut' };
@@ -148,13 +148,13 @@ interface NewAsk {
   agent: string;
   /** The least that it can do with. */
   least: NanoUsd;
-  /** What is held if it is approved. */
+  /** Amount that is held if it is approved. */
   needed: NanoUsd;
   /** UTC milliseconds. */
   expiresAt: number;
 }
 
-/** What has become of an ask. */
+/** State of an ask. */
 interface AskAnswer {
   state: AskState;
   budgetId: number;

@@ -2,7 +2,7 @@ import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import type { BudgetTerms } from './terms.ts';
 
-/** What one budget has spent and holds in one period (in one minute, for a rolling budget). */
+/** Spend and holds of one budget in one period (in one minute, for a rolling budget). */
 export interface BalanceRow {
   start: number;
   posted: NanoUsd;
@@ -269,7 +269,7 @@ export function createWindowRows(db: Db) {
   const isMarked = (budgetId: number, from: number, mark: Mark, version: number) =>
     marks[mark].get(budgetId, from, version) !== undefined;
 
-  /** What the minutes that start after `from` have posted. `from` may be earlier than that of the stored sum. */
+  /** Posted spend of the minutes that start after `from`, which may be earlier than that of the stored sum. */
   function postedAfter(budgetId: number, from: number): NanoUsd {
     const between = (after: number, last: number) => sumPosted.get(budgetId, after, last) ?? 0;
     const stored = select.get(budgetId);

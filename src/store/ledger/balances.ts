@@ -39,7 +39,7 @@ export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'writ
   announce(projectId: number, budgetId: number, earlier?: EarlierCap): void;
 }
 
-/** What decides which budgets count a request. */
+/** Fields that decide which budgets count a request. */
 type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin' | 'agent' | 'session'>;
 
 interface BalancesOptions extends AccountCacheOptions {
@@ -124,7 +124,7 @@ interface AccountCache {
   member(each: Account, value: string): Account;
   /** As `member`, after the last batch that touched it; undefined if it isn't cached. */
   cachedMember(each: Account, value: string): Account | undefined;
-  /** How a cap for each stands: as its fullest member. */
+  /** Standing of a per-member cap: that of its fullest member. */
   standingOfEach(each: Account): Standing;
   /** As `ofProject`, after the last batch that touched them; undefined if they aren't cached. */
   cachedOf(projectId: number): Account[] | undefined;

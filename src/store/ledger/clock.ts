@@ -131,7 +131,7 @@ function closeMinutes(db: Db, { id, windowMs, cap }: FutureBudget, charges: Hold
   db.prepare('UPDATE budgets SET window_from = NULL, window_posted_nano_usd = NULL WHERE id = ?').run(id);
 }
 
-/** What a window has spent, and all open holds, which count whenever they began. */
+/** Spend in a window plus all open holds, which count whenever they began. */
 function usedSince(db: Db, id: number, from: number): NanoUsd {
   const used = db
     .prepare<[number, number], NanoUsd>(

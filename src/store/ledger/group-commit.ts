@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Db } from '../database/open.ts';
-import { isBusy, isSqlite, isStorageFault, storageUnavailable } from '../database/storage-error.ts';
+import { isBusy, isSqlite, isStorageFault, storageUnavailable } from '../database/write.ts';
 
 /** What happens around the commands of one transaction. */
 export interface BatchHooks {

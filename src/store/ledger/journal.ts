@@ -22,7 +22,7 @@ import {
 
 export type { Hold, RequestHead } from './request-columns.ts';
 
-/** The repository of a request; '' where it isn't known. */
+/** The repository of a request; '' if unknown. */
 export const repoOf = ({ origin }: Pick<RequestHead, 'origin'>): string => origin?.repo ?? '';
 
 /** An open hold with the request that it is for. */

@@ -39,7 +39,7 @@ import type { TeamHooks } from './team-terms.ts';
 export interface Ledger {
   /** Holds a request's worst-case cost in each budget that counts it, or says why not. */
   admit(admission: Admission): Promise<AdmissionResult>;
-  /** What has become of a request for which `admit` returned `ask`. `wait`: it is to be admitted in its turn. */
+  /** State of a request that is waiting for approval. `wait`: it is to be admitted in its turn. */
   look(admission: Admission): Promise<AdmissionResult>;
   /** Ends the question about a request that waits for no answer any more. */
   endAsk(id: RequestId): Promise<void>;
@@ -218,12 +218,12 @@ export function createLedger(options: LedgerOptions): Ledger {
   };
 }
 
-/** What balances tell a team's side. */
+/** Hooks that report spend to the team's side. */
 function balancesHooks(team: TeamHooks | undefined) {
   return { teamNow: team && (() => team.now()), onTeamSpend: team?.spent };
 }
 
-/** Who is told of a batch once it is committed. */
+/** Listeners that are called once a batch is committed. */
 function createListeners() {
   const ofEvents: (() => void)[] = [];
   const ofOthers: (() => void)[] = [];

@@ -23,6 +23,8 @@ export const OUTCOMES = {
   capped: 7,
 } as const;
 export type Outcome = keyof typeof OUTCOMES;
+const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
+export const outcomeOf = (stored: number): Outcome => OUTCOME_NAMES[stored] ?? 'ok';
 
 /** Bits of `requests.flags`. The numbers are stored: append, never renumber. */
 export const FLAGS = {
@@ -54,6 +56,8 @@ export const FLAGS = {
   inconsistent: 8192,
 } as const;
 export type Flag = keyof typeof FLAGS;
+const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
+export const flagsOf = (stored: number): Flag[] => FLAG_NAMES.filter((name) => stored & FLAGS[name]);
 
 /** SQL for the requests that cost money. */
 export const IS_BILLED = `(flags & ${FLAGS.not_billed}) = 0`;
@@ -89,12 +93,12 @@ export const MISS_CAUSES = {
 } as const;
 export type MissCause = keyof typeof MISS_CAUSES;
 
-/** What a request needs at most: its worst case in parts. Tokens of all choices. */
+/** Worst case of a request, in parts. Tokens of all choices. */
 export interface RecordedNeed {
   inputTokens: number;
   inputBound: keyof typeof INPUT_BOUNDS;
   outputTokens: number;
-  /** What the request asked for; null if it set no limit. */
+  /** The request's own limit; null if it set none. */
   outputAskedTokens: number | null;
   inputNanoUsd: NanoUsd;
   outputNanoUsd: NanoUsd;
@@ -166,11 +170,11 @@ export interface RequestRecord extends RequestClient {
   firstByteMs: number | null;
   /** Size of the body as gw sends it: compressed, without edits for one provider. Default: 0. */
   requestBytes?: number;
-  /** What is rare: attempts, error, tier. */
+  /** Rare fields: attempts, error, tier. */
   detail?: Record<string, unknown>;
   /** Default: `gw`. */
   source?: Source;
-  /** Of a request without a hold; the hold of any other has stored it. */
+  /** Only for a request without a hold; otherwise its hold has stored it. */
   need?: RecordedNeed | undefined;
   lowered?: LoweredLimit | undefined;
   timings?: StageTimings | undefined;

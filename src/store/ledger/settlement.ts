@@ -97,7 +97,7 @@ export function createLateSettlements(options: LateSettlementsOptions) {
   const { clock, balances, journal, watch } = options;
   /** By request id: what settlements that no batch has committed free in each of the balances that were held. */
   const pending = new Map<number, Hold>();
-  /** What they free, by budget and by the start of its period. */
+  /** Amounts that they free, by budget and by the start of its period. */
   const freed = new Map<number, Map<number, NanoUsd>>();
   let written: number[] = [];
 

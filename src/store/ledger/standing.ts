@@ -2,16 +2,16 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { TeamFigures } from './team-terms.ts';
 import { type BudgetTerms, thresholdOf } from './terms.ts';
 
-/** What a budget has spent and holds in its running period or window. */
+/** Spend and holds of a budget in its running period or window. */
 export interface Standing {
   budget: BudgetTerms;
   posted: NanoUsd;
   pending: NanoUsd;
   /** When the period ends, or the oldest spend leaves the window; Infinity: never. */
   resetsAt: number;
-  /** Of a cap for each: the member that the figures are of, which has spent and holds most. */
+  /** Fullest member of a per-member cap, whose figures these are. */
   fullest?: string;
-  /** Of a team budget: how it stands for the team. `budget.capNanoUsd` is what this gateway may spend. */
+  /** Standing of a team budget across gateways. `budget.capNanoUsd` is the limit of this gateway. */
   team?: TeamFigures;
 }
 
@@ -25,7 +25,7 @@ export function distinct(standings: readonly Standing[]): Standing[] {
   return standings.filter(({ budget: { id } }) => !seen.has(id) && seen.add(id));
 }
 
-/** Of a team budget, for lists, refusals and events: what this gateway was granted, and what the team has left. */
+/** A team budget's limit here and its remaining amount, for lists, refusals and events. */
 export function teamFigures({ budget, team }: Standing) {
   if (!team) return {};
   return {
@@ -35,30 +35,30 @@ export function teamFigures({ budget, team }: Standing) {
   };
 }
 
-/** What is left of the cap after spend and open holds; of a team budget, of what this gateway may spend. */
+/** Cap minus spend and open holds; for a team budget, this gateway's limit instead of the cap. */
 export const roomOf = ({ budget, posted, pending, team }: Standing): NanoUsd =>
   budget.capNanoUsd + (team?.isCutOff ? team.reserveNanoUsd : 0) - posted - pending;
 
 /** The cap: of a team budget, the team's. */
 export const capOf = ({ budget, team }: Standing): NanoUsd => team?.capNanoUsd ?? budget.capNanoUsd;
 
-/** What is left of the cap after spend alone: open holds may still be released. */
+/** Cap minus spend alone: open holds may still be released. */
 export const unspentOf = ({ budget, posted, team }: Standing): NanoUsd =>
   team ? team.unspentNanoUsd : budget.capNanoUsd - posted;
 
-/** What is spent of the cap: of a team budget, by the team. */
+/** Spend under the cap; for a team budget, that of the whole team. */
 export const spentOf = (standing: Standing): NanoUsd => capOf(standing) - unspentOf(standing);
 
 /** What new requests may use of the cap: of a team budget, if the other gateways need nothing. */
 export const remainingOf = (standing: Standing): NanoUsd => unspentOf(standing) - standing.pending;
 
-/** The room that new requests have, as people are told it: not below 0. */
+/** Room for new requests, as shown to people: not below 0. */
 export const leftOf = (standing: Standing): NanoUsd => Math.max(0, remainingOf(standing));
 
 /** The room that all of the budgets have; Infinity without budgets. */
 export const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
 
-/** What the tightest of the budgets has left; Infinity without budgets. */
+/** Room of the tightest budget; Infinity without budgets. */
 export const remainingIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(remainingOf));
 
 /** The budget with the least room. */

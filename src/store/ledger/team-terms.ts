@@ -4,7 +4,7 @@ import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { type BudgetTerms, spanOf } from './terms.ts';
 
-/** How a team budget stands at the authority, as this gateway has heard it. */
+/** Standing of a team budget, as the authority last reported it. */
 export interface TeamFigures {
   capNanoUsd: NanoUsd;
   /** The cap, less all that gateways have reported as spent, and less what was spent here since. */
@@ -14,7 +14,7 @@ export interface TeamFigures {
   /** Money is short: gateways return what no request holds. */
   tight: boolean;
   starved: boolean;
-  /** How many gateways have lately synced. */
+  /** Number of gateways that have lately synced. */
   active: number;
   /** UTC ms by this machine; 0: nothing was heard of the running period. */
   heardAt: number;
@@ -26,7 +26,7 @@ export interface TeamFigures {
   isCutOff: boolean;
   /** The authority may have lost commits, and grants nothing until an admin ends that. */
   frozen: boolean;
-  /** What may be spent on top of what was granted while it is cut off. */
+  /** Extra amount that may be spent while the gateway is cut off. */
   reserveNanoUsd: NanoUsd;
 }
 

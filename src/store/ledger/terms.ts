@@ -14,7 +14,7 @@ export interface BudgetTerms
     'scopeKind' | 'createdAt' | 'removedAt' | 'windowFrom' | 'windowPostedNanoUsd' | 'earlyStart'
   > {
   projectName: string;
-  /** What raises that end by themselves add to the cap, and when the first of them ends; null: there are none. */
+  /** Sum of the temporary raises, and when the first of them ends; null: there are none. */
   raisedNanoUsd: NanoUsd;
   raisedUntil: number | null;
   /** What else the budget is for; '': nothing. */
@@ -33,11 +33,11 @@ export type OnLimit = (typeof ON_LIMITS)[number];
  */
 export type ScopeKind = 'run' | 'key' | 'session' | 'agent' | 'each' | 'team';
 
-/** What there can be a cap for each of. */
+/** Kinds of members that a per-member cap can have. */
 export const EACH_KINDS = ['session', 'agent', 'key'] as const;
 export type EachKind = (typeof EACH_KINDS)[number];
 
-/** What decides which budgets of a project count a request; undefined or '' where it isn't known. */
+/** Fields that decide which budgets of a project count a request; undefined or '' if unknown. */
 export interface CountedRequest {
   keyId: number;
   repo: string;
@@ -64,7 +64,7 @@ export function countsRequest(budget: BudgetTerms, request: CountedRequest): boo
   }
 }
 
-/** What a request is counted by under a cap for each of a kind; '': it isn't. */
+/** The member of a per-member cap that counts a request; '': none. */
 export function memberValue(kind: string, { keyId, agent = '', session = '' }: CountedRequest): string {
   if (kind === 'key') return String(keyId);
   return kind === 'session' ? session : agent;

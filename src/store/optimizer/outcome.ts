@@ -9,7 +9,7 @@ export interface TrialOutcome {
   models: ModelOutcome[];
   treatedConversations: number;
   heldOutConversations: number;
-  /** What the compressed requests would have cost on top at the held-out rate; negative if compression cost money. */
+  /** Savings against the rate of held-out requests; negative if compression cost money. */
   savedNanoUsd: number;
   /** Half the width of the 95 % confidence interval of `savedNanoUsd`. */
   marginNanoUsd: number;
@@ -87,7 +87,7 @@ function rateVariance(side: Side): number {
   return ((count / Math.max(0.01, count - 1)) * residual) / originalTokens ** 2;
 }
 
-/** What compression saved of the requests of a span. */
+/** Savings by compression over a span. */
 interface SavedSince {
   savedTokens: number;
   savedNanoUsd: NanoUsd;

@@ -1,8 +1,8 @@
 import type { NanoUsd } from '../../money.ts';
 import { columnsAs } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
+import { MISS_COLUMNS, type MissColumns } from '../requests/detail-columns.ts';
 import { conditionsOf, type RequestFilter } from '../requests/find-requests.ts';
-import { MISS_COLUMNS, type MissColumns } from '../requests/miss-columns.ts';
 
 /** A request that could have read more from its provider's cache. */
 export interface MissRow extends MissColumns {

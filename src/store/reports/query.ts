@@ -5,7 +5,7 @@ export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo', 'session
 
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** What rows are of: one thing, or each pair of two, such as `agent,model`. */
+/** Grouping of the rows: by one thing or by two, such as `agent,model`. */
 export type GroupBy = Grouping | `${Grouping},${Grouping}`;
 
 export const GROUP_BYS: readonly GroupBy[] = [

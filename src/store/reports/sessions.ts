@@ -7,11 +7,11 @@ import { SOURCES } from '../ledger/record.ts';
 export interface Session extends Pick<Row<'sessions'>, (typeof SESSION_FIGURES)[number]> {
   /** The agent's own id. */
   id: string;
-  /** '' where it isn't known. */
+  /** '' if unknown. */
   agent: string;
   agentVersion: string;
   project: string;
-  /** Path of the git repository; '' where it isn't known. */
+  /** Path of the git repository; '' if unknown. */
   repo: string;
   /** UTC milliseconds of its first and last request. */
   firstAt: number;

@@ -1,27 +1,56 @@
 import { addDays, type Calendar } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
 import { FIGURES_OF_RECORD } from '../archive/rollups.ts';
-import { COUNTERS, prepareSummedUntil, SUM_KINDS } from '../archive/usage-sums.ts';
-import type { Db } from '../database/open.ts';
-import { conditionsOf } from '../requests/find-requests.ts';
 import {
-  addFigures,
-  byCost,
-  FROM_GW,
-  SUMS,
-  sumFigures,
+  COUNTERS,
+  FIGURES,
+  prepareSummedUntil,
+  SUM_KINDS,
   type UsageFigures,
-  type UsageRow,
-} from './figures.ts';
+} from '../archive/usage-sums.ts';
+import { columnName } from '../database/columns.ts';
+import type { Db } from '../database/open.ts';
+import { IS_FROM_GW } from '../ledger/record.ts';
+import { conditionsOf } from '../requests/find-requests.ts';
 import { type Grouping, groupingsOf, type UsageQuery } from './query.ts';
 
-export type { UsageFigures, UsageRow } from './figures.ts';
+/** A row of a report. `requests` includes blocked and failed ones. */
+export interface UsageRow extends UsageFigures {
+  /** The day (YYYY-MM-DD), `provider/model`, name of a project, program, agent or key, path of a repository, or session. */
+  key: string;
+  /** The second key of a report by two things. */
+  subkey?: string;
+}
+
+/** SQL for the figures, summed over rows `u`. */
+const SUMS = FIGURES.map((name) => `sum(u.${columnName(name)}) AS ${name}`).join(', ');
+
+/** Adds figures to a total. */
+function addFigures(total: UsageFigures, figures: UsageFigures): void {
+  for (const name of FIGURES) total[name] += figures[name];
+}
+
+function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
+  const total = Object.fromEntries(FIGURES.map((name) => [name, 0])) as unknown as UsageFigures;
+  for (const row of rows) addFigures(total, row);
+  return total;
+}
+
+/** Highest cost first. */
+function byCost(a: UsageRow, b: UsageRow): number {
+  return (
+    b.costNanoUsd - a.costNanoUsd ||
+    b.requests - a.requests ||
+    (a.key < b.key ? -1 : Number(a.key > b.key)) ||
+    ((a.subkey ?? '') < (b.subkey ?? '') ? -1 : 1)
+  );
+}
 
 /** SQL for `provider/model`, from names `v` (provider) and `m` (model). */
 const MODEL_NAME =
   "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END";
 
-/** What usage is by whose program, repository, session, agent or key isn't known. */
+/** Key of usage whose program, repository, session, agent or key is unknown. */
 const UNKNOWN = 'unknown';
 
 export interface UsageReport {
@@ -200,7 +229,7 @@ function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'project' })
   // With the ids of projects, `start` is a range of the primary key.
   const allProjects = groupBy === 'project' ? 'SELECT id FROM projects' : '0';
   const usage = (view: string, start: string, end: string) =>
-    `SELECT ${COLUMNS} FROM ${view} WHERE ${FROM_GW} AND bucket >= ${start} AND bucket < ${end}
+    `SELECT ${COLUMNS} FROM ${view} WHERE ${IS_FROM_GW} AND bucket >= ${start} AND bucket < ${end}
      AND (@projectId IS NULL OR project_id = @projectId)`;
   const rows = db.prepare<unknown[], UsageRow>(
     `SELECT ${name} AS key, ${SUMS} FROM (SELECT ${TOTALS} FROM (
@@ -272,7 +301,7 @@ function readOpen(
   const read = (view: string, since: number) =>
     db
       .prepare<unknown[], UsageFigures & { bucket: number }>(
-        `SELECT bucket, ${SUMS} FROM ${view} u WHERE bucket >= @since AND bucket < @to AND ${FROM_GW}
+        `SELECT bucket, ${SUMS} FROM ${view} u WHERE bucket >= @since AND bucket < @to AND ${IS_FROM_GW}
          AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`,
       )
       .all({ since, to, projectId });

@@ -1,8 +1,8 @@
 import { usdNumber } from '../../money.ts';
-import { COUNTS } from '../archive/usage-sums.ts';
+import { COUNTS, type UsageFigures } from '../archive/usage-sums.ts';
 import { byColumnName } from '../database/columns.ts';
 import { type GroupBy, type Grouping, groupingsOf } from './query.ts';
-import type { UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
+import type { UsageReport, UsageRow } from './usage-report.ts';
 
 /** The query that a usage response repeats. */
 export interface UsageScope {

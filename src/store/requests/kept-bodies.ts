@@ -8,7 +8,7 @@ import { formatRequestId, parseRequestId, type RequestId } from '../../ids.ts';
 import { makeDirectory } from '../../paths.ts';
 import type { Db } from '../database/open.ts';
 
-/** What is kept of a request that the optimizer changed. */
+/** Kept bodies of a request that the optimizer changed. */
 export interface RequestBodies<Body = Buffer> {
   /** The client's API: `chat/completions`, `messages` or `responses`. */
   endpoint: string;
@@ -123,7 +123,7 @@ interface KeptBodiesOptions {
 const MB = 1024 ** 2;
 /** Default limit of all files together. */
 export const MAX_BYTES = 512 * MB;
-/** What a scan of the folder takes 20 ms for. */
+/** A scan of the folder takes 20 ms for so many files. */
 export const MAX_FILES = 10_000;
 const SCAN_EVERY_MS = 3_600_000;
 const MIN_FREE_BYTES = 256 * MB;

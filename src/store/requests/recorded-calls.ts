@@ -3,7 +3,7 @@ import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
 
-/** What of a request tells which call of an agent's log it is. */
+/** Fields that match a request to a call in an agent's log. */
 export interface RecordedCall {
   id: RequestId;
   /** UTC milliseconds. `endedAt` is null while it runs. */

@@ -2,11 +2,10 @@ import { formatRequestId, type RequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
 import { byColumnName, columnName, columnsAs, type Row as TableRow } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
-import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
+import { type Flag, flagsOf, type Outcome, outcomeOf, SOURCES, type Source } from '../ledger/record.ts';
 import { shownAs } from '../ledger/request-columns.ts';
+import { MISS_COLUMNS, missResponse, NEED_COLUMNS, needDetail } from './detail-columns.ts';
 import { findRequests, type RequestFilter } from './find-requests.ts';
-import { MISS_COLUMNS, missResponse } from './miss-columns.ts';
-import { NEED_COLUMNS, needDetail } from './need-columns.ts';
 
 export type { RequestFilter } from './find-requests.ts';
 
@@ -54,18 +53,11 @@ export interface LoggedRequest extends Same {
   /** UTC milliseconds; null where nothing was held, or it isn't known. */
   heldAt: number | null;
   settledAt: number | null;
-  timings: Timings;
+  /** When stages ended, in milliseconds after the request came in; null if it didn't reach the stage. */
+  timings: Record<'body_ms' | 'compressed_ms' | 'held_ms' | 'sent_ms', number | null>;
   /** The refusals that the record stands for, if there are several, and when the last of them was refused. */
   folded?: { count: number; lastAt: number };
   detail: Record<string, unknown>;
-}
-
-/** When stages ended, in milliseconds after the request came in; null where it didn't reach the stage. */
-interface Timings {
-  body: number | null;
-  compressed: number | null;
-  held: number | null;
-  sent: number | null;
 }
 
 const SAME = ['id', ...(Object.keys(JOINED) as (keyof typeof JOINED)[]), ...NAMES, ...PLAIN] as const;
@@ -75,8 +67,6 @@ const SELECT = `SELECT ${columnsAs(['id', ...PLAIN, ...RAW], 'r')},
   LEFT JOIN sessions s ON s.id = r.session_id
   ${NAMES.map((field) => `JOIN names ${field}_name ON ${field}_name.id = r.${columnName(field)}_id`).join(' ')} WHERE r.id = ?`;
 
-const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
-const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
 const SOURCE_NAMES = Object.keys(SOURCES) as Source[];
 
 /** One request by id; undefined if there is none, or it was pruned. */
@@ -98,16 +88,16 @@ function read(row: Row): LoggedRequest {
   const ms = (us: number | null) => (us === null ? null : us / 1_000);
   return {
     ...(Object.fromEntries(SAME.map((name) => [name, row[name]])) as unknown as Same),
-    outcome: OUTCOME_NAMES[outcome] ?? 'ok',
-    flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
+    outcome: outcomeOf(outcome),
+    flags: flagsOf(flags),
     source: SOURCE_NAMES[source] ?? 'gw',
     heldAt: heldUs === null ? null : Math.round(timeMs + heldUs / 1_000),
     settledAt: settledMs === null ? null : timeMs + settledMs,
     timings: {
-      body: ms(row.bodyUs),
-      compressed: ms(row.compressedUs),
-      held: ms(heldUs),
-      sent: ms(row.sentUs),
+      body_ms: ms(row.bodyUs),
+      compressed_ms: ms(row.compressedUs),
+      held_ms: ms(heldUs),
+      sent_ms: ms(row.sentUs),
     },
     ...(folded === 0 ? {} : { folded: { count: 1 + folded, lastAt: timeMs + (foldedMs ?? 0) } }),
     detail: {
@@ -167,12 +157,7 @@ function responseOf(request: LoggedRequest, nano: boolean) {
     source: request.source,
     held_at: timeOf(request.heldAt),
     settled_at: timeOf(request.settledAt),
-    timings: {
-      body_ms: request.timings.body,
-      compressed_ms: request.timings.compressed,
-      held_ms: request.timings.held,
-      sent_ms: request.timings.sent,
-    },
+    timings: request.timings,
     upstream_message_id: request.upstreamMessageId,
     detail: request.detail,
   };

@@ -9,39 +9,27 @@ export interface LimitedAccount {
   limit: NanoUsd;
   posted: NanoUsd;
   pending: NanoUsd;
-  /** What the authority has heard last; undefined where it may know more or less than that. */
+  /** Last state that the authority has confirmed; undefined if it may differ. */
   heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
 }
 
-interface LimitChange {
-  budgetId: number;
-  start: number;
-  limit: NanoUsd;
-  heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
-}
-
-/** What an answer says of a budget's running period. */
+/** A budget's running period, as the authority's answer reports it. */
 interface HeardStanding {
   budgetId: number;
   start: number;
   ends: number;
   left: NanoUsd;
   unspent: NanoUsd;
-  /** What this gateway had spent when it asked. */
+  /** Spend of this gateway when it asked. */
   posted: NanoUsd;
-  /** What may be spent on top while the authority can't be reached. */
+  /** Extra amount that may be spent while the authority can't be reached. */
   reserve: NanoUsd;
   tight: boolean;
   starved: boolean;
   active: number;
 }
 
-interface Row {
-  budgetId: number;
-  start: number;
-  limit: NanoUsd;
-  posted: NanoUsd;
-  pending: NanoUsd;
+interface Row extends Omit<LimitedAccount, 'heard'> {
   heardLimit: NanoUsd | null;
   heardPosted: NanoUsd | null;
 }
@@ -84,19 +72,14 @@ export function createTeamLimits(db: Db) {
             ? undefined
             : { limit: heardLimit, posted: heardPosted },
       })),
-    set(changes: readonly LimitChange[]) {
+    set(changes: readonly Omit<LimitedAccount, 'posted' | 'pending'>[]) {
       for (const { budgetId, start, limit, heard } of changes) {
-        upsert.run({
-          budgetId,
-          start,
-          limit,
-          heardLimit: heard?.limit ?? null,
-          heardPosted: heard?.posted ?? null,
-        });
+        const [heardLimit, heardPosted] = [heard?.limit ?? null, heard?.posted ?? null];
+        upsert.run({ budgetId, start, limit, heardLimit, heardPosted });
         setCap.run({ budgetId, start, limit });
       }
     },
-    /** Another server answers, which may have lost what it was told. */
+    /** Call it when another server answers: it may have lost reported figures. */
     forgetHeard() {
       db.prepare('UPDATE team_limits SET clean_limit_nano_usd = NULL, clean_posted_nano_usd = NULL').run();
     },

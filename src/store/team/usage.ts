@@ -11,7 +11,7 @@ import type { Membership } from './membership.ts';
 /** The figures that a team gets, by their columns here and there. */
 export const TEAM_FIGURES = ([...COUNTS, 'costNanoUsd', 'savedNanoUsd'] as const).map(columnName);
 
-/** What one key of this gateway used of a model, for a project, in an hour. */
+/** One key's usage of a model for a project in an hour. */
 export type TeamUsageRow = {
   /** Start of the bucket, UTC ms: an hour, cut where a day begins in some time zone. */
   bucket: number;
@@ -21,7 +21,7 @@ export type TeamUsageRow = {
   key: string;
 } & Record<(typeof TEAM_FIGURES)[number], number>;
 
-/** What a report of the team's usage has rows of. */
+/** Groupings of a report of the team's usage. */
 export const TEAM_GROUPINGS = ['project', 'model', 'member', 'gateway', 'key', 'day'] as const;
 export type TeamGrouping = (typeof TEAM_GROUPINGS)[number];
 

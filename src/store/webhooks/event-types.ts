@@ -8,7 +8,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** What a webhook gets that names no events: questions are only for those who answer them. */
+/** Events of a webhook that names none: approval requests are only for endpoints that ask for them. */
 export const DEFAULT_EVENTS = EVENT_TYPES.filter((type) => type !== 'request.approval_requested');
 
 /** A set of event types as it is stored: a bit for each. */

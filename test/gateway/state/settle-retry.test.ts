@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSettleRetry } from '../../../src/gateway/state/settle-retry.ts';
-import { storageUnavailable } from '../../../src/store/database/storage-error.ts';
+import { storageUnavailable } from '../../../src/store/database/write.ts';
 import type { RequestRecord } from '../../../src/store/ledger/record.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 

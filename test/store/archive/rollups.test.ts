@@ -3,12 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
+import type { UsageFigures } from '../../../src/store/archive/usage-sums.ts';
 import type { Db } from '../../../src/store/database/open.ts';
 import { bucketOf } from '../../../src/store/database/usage-bucket.ts';
 import { FLAGS, OUTCOMES, type Outcome, type RequestRecord } from '../../../src/store/ledger/record.ts';
 import { GROUP_BYS, GROUPINGS, type Grouping, groupingsOf } from '../../../src/store/reports/query.ts';
 import { listSessions } from '../../../src/store/reports/sessions.ts';
-import { type UsageFigures, usageReport } from '../../../src/store/reports/usage-report.ts';
+import { usageReport } from '../../../src/store/reports/usage-report.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import {
   addProjects,

@@ -90,7 +90,7 @@ describe('getRequest()', () => {
       source: 'gw',
       heldAt: null,
       settledAt: NOON + 3_600_000,
-      timings: { body: null, compressed: null, held: null, sent: null },
+      timings: { body_ms: null, compressed_ms: null, held_ms: null, sent_ms: null },
       upstreamMessageId: null,
       detail,
     });

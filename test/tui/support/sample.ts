@@ -240,7 +240,7 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView 
     source: 'gw',
     heldAt: NOW - 1_998,
     settledAt: NOW,
-    timings: { body: 1, compressed: 2, held: 3, sent: 4 },
+    timings: { body_ms: 1, compressed_ms: 2, held_ms: 3, sent_ms: 4 },
     upstreamMessageId: null,
     detail: {},
     ...fields,

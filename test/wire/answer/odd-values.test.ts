@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { upstreamMessageId } from '../../../src/gateway/answer/upstream-ids.ts';
+import { upstreamMessageId } from '../../../src/gateway/answer/opening.ts';
 import { readReportedCost } from '../../../src/pricing/reported-cost.ts';
 import { readImageUsage, readToolCalls, readToolRuns } from '../../../src/pricing/tool-usage.ts';
 import { readReport } from '../../../src/pricing/usage-payload.ts';
