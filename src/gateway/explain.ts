@@ -21,7 +21,6 @@ import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts
 import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 
-/** What this stage uses of the gateway. */
 type ExplainParts = Pick<
   Gateway,
   | 'clock'

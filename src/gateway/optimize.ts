@@ -9,7 +9,6 @@ import { withEditedMember } from '../wire/request/scan/body-scan.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 
-/** What this stage uses of the gateway. */
 type OptimizeParts = Pick<Gateway, 'settings' | 'compressor' | 'warn'>;
 
 /** Shorter conversations hardly ever have the 500 tokens below which the compressor changes nothing. */

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { type DatabaseSize, measureDatabase, inspectDatabase } from '../../store/database/inspect.ts';
+import { type DatabaseSize, inspectDatabase, measureDatabase } from '../../store/database/inspect.ts';
 import { bytes, plural } from '../../terminal/numbers.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { reasonOf } from '../../write-fault.ts';

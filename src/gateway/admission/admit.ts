@@ -26,7 +26,6 @@ import { type CountParts, type IfCounted, ifCounted } from './provider-count.ts'
 import { type Quote, shortestQuote } from './quote.ts';
 import type { QuoteFor, QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
-/** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
   Pick<Gateway, 'attribution' | 'budgetScopes' | 'tiers' | 'queue' | 'tokens'> &
   AskParts &
@@ -125,7 +124,7 @@ interface Offer {
   hold: FittingHold;
   isFinal: boolean;
   requote?: Requote | undefined;
-  /** What a count by the provider may give; undefined once it was asked. */
+  /** Estimates for a count by the provider; undefined once it was asked. */
   byCount?: IfCounted | undefined;
 }
 

@@ -8,7 +8,7 @@ import { costWith, type Quote } from './quote.ts';
 export interface Admitted {
   quote: Quote;
   heldNanoUsd: NanoUsd;
-  /** What the tightest budget has left; null if the project has no budget. */
+  /** Room of the tightest budget; null if the project has no budget. */
   remaining: NanoUsd | null;
   /** Output limit of each choice to write into the request. */
   limit: number | undefined;

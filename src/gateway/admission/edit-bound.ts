@@ -67,7 +67,7 @@ function specialBlocks(blocks: readonly PromptBlock[]): SpecialBlocks {
   return special;
 }
 
-/** What differs between a prompt and a base. */
+/** Difference between a prompt and a base. */
 interface Difference {
   /** Upper bound of the tokens that the changed places add. */
   tokens: number;

@@ -25,12 +25,12 @@ import { unseenIn } from './measure-prompt.ts';
 import { leastNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 
-/** What a person needs to know to act on a refused request. */
+/** Facts for a person who acts on a refused request. */
 interface BudgetRefusal {
   standing: Standing;
   /** The least that the request needs. */
   needed: NanoUsd;
-  /** Of what `needed` is made up. */
+  /** The parts of `needed`. */
   need: RecordedNeed | undefined;
   /** Input of the request that its bytes don't bound, if it has any. */
   unseen?: string | undefined;
@@ -76,7 +76,7 @@ function budgetExceeded({
   });
 }
 
-/** What there is of the budget, and what the request needs of it. */
+/** Fields for the state of the budget and the need of the request. */
 function roomFields(standing: Standing, needed: NanoUsd, need: RecordedNeed | undefined) {
   const { budget, pending } = standing;
   return {

@@ -12,7 +12,7 @@ export interface FittingHold {
   outputTokens: number | undefined;
   /** Limit of calls of the provider's tools; undefined if the provider has no tools. */
   calls: number | undefined;
-  /** What a small request at the same price can cost. */
+  /** Worst case of a small request at the same price. */
   small: NanoUsd;
   /** Lowers the limits until the request fits into `room`, and returns its worst case; undefined if it can't fit. */
   fitInto(room: NanoUsd): NanoUsd | undefined;

@@ -58,7 +58,6 @@ interface BoundedInput {
   by: InputBound;
 }
 
-/** What bounding the input needs of the gateway. */
 export type InputParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'boundTrust'>;
 
 /**

@@ -55,7 +55,7 @@ export function blocksOf({ wire, request, exchange, recentPrompts }: Splittable)
 export function unseenIn(context: Splittable): UnknownInput | undefined {
   const { wire, request } = context;
   const { bytes } = request;
-  // What can be split has nothing of the kind.
+  // A prompt that can be split has no such field.
   if (bytes.length >= SMALL_BYTES && blocksOf(context)) return undefined;
   if (request.unseen?.bytes !== bytes) request.unseen = { bytes, input: wire.unseenIn(request) };
   return request.unseen.input;
@@ -135,7 +135,7 @@ function blockTokens(
   return end - start - without - inline + normalizationGrowth(bytes.subarray(start, end)) + rewritten;
 }
 
-/** What the answer that made sealed reasoning was billed for it, with the bytes beside the seal. */
+/** Tokens that sealed reasoning was billed at in its answer, and the bytes beside the seal. */
 function sealedTokens(
   bytes: Buffer,
   { start, end }: PromptBlock,

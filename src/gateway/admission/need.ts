@@ -65,7 +65,7 @@ export function leastNeed(
   });
 }
 
-/** What became of the client's limit; undefined unless gw sends a lower one. */
+/** The client's limit and the lower one that gw sends; undefined unless gw lowers it. */
 export function loweredLimit(
   { outputTokens }: Quote,
   sent: number | undefined,

@@ -69,7 +69,7 @@ const USEFUL_FACTOR = 2;
 /** An answer of fewer than so many times the least is often cut. */
 const SHORT_FACTOR = 4;
 
-/** What a count by the provider may give for a request. */
+/** Estimates of a request once the provider has counted it. */
 export interface IfCounted {
   /**
    * The least that the request is likely to need by the count; undefined where that is not to be asked for, or can't be
@@ -134,7 +134,7 @@ function tokensIfCounted(
   return least < inputTokens ? { least, isKnown: known !== undefined } : undefined;
 }
 
-/** What the provider is asked to count for a request. */
+/** The text that the provider is asked to count for a request. */
 export interface CountPlan {
   /** Counted as a message of its own; undefined: the whole request is counted. */
   text: string | undefined;

@@ -23,7 +23,6 @@ import { nonTextOf } from './measure-prompt.ts';
 import { type Quote, quote } from './quote.ts';
 import { toolFees, toolsFor } from './tool-fees.ts';
 
-/** What pricing a request needs of the gateway. */
 export type QuoteParts = Pick<Gateway, 'clock' | 'settings' | 'catalog' | 'accountSurcharges' | 'boundTrust'>;
 
 /** Quotes a request for a number of input tokens. */

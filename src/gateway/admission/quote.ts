@@ -23,7 +23,7 @@ export interface Quote {
   priceFactor: number;
   /** Upper bound of the input tokens, without those that the provider's tools add. */
   inputTokens: number;
-  /** How `inputTokens` was found. */
+  /** Source of `inputTokens`. */
   inputBound: InputBound;
   /** Upper bound of the output tokens of each choice. */
   outputTokens: number;
@@ -241,7 +241,7 @@ const SMALL_INPUT_TOKENS = 1_000;
 /** By card, for the minimum that was asked for last: every request asks, and only refusals use it. */
 const smallCosts = new WeakMap<PriceCard, { minOutputTokens: number; cost: NanoUsd }>();
 
-/** What a small request at the same price can cost: a thousand tokens in and the least useful output. */
+/** Worst case of a small request at the same price: a thousand tokens in and the least useful output. */
 export function smallRequestCost({ card }: Quote, minOutputTokens: number): NanoUsd {
   if (!card) return 0;
   const known = smallCosts.get(card);

@@ -13,7 +13,6 @@ import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
 
-/** What this stage uses of the gateway. */
 export type ReadmitParts = QuoteParts &
   Pick<Gateway, 'budgetScopes' | 'calendar' | 'ledger' | 'queue' | 'tokens'> &
   InputParts;

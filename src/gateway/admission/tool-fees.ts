@@ -4,7 +4,7 @@ import type { ServerTool, ServerTools } from '../../wire/request/server-tools.ts
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Target } from '../state/resolver.ts';
 
-/** What the provider's tools add to a request's cost. */
+/** Cost that the provider's tools add to a request. */
 export interface ToolFees {
   /** Limit of tool calls, in total or for each tool: the request's own, or the one to write into it. */
   calls: number;

@@ -25,7 +25,7 @@ export class EventStream extends AnswerReceiver {
   #last: Buffer[] | undefined;
   #closingEvent: Buffer = NOTHING;
   #hasBegun = false;
-  /** What waits until the ids in it are on disk. */
+  /** Bytes that wait until the ids in them are on disk. */
   #withheld: Buffer[] = [];
   #unwritten = 0;
   /** A byte order mark that is still to be passed on. */

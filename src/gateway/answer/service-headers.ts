@@ -14,7 +14,7 @@ export interface ServiceHeaders {
   costNanoUsd: NanoUsd | undefined;
   /** Null without budgets. */
   remainingNanoUsd: NanoUsd | null;
-  /** The output limit that gw sent, where it is lower than the client's; undefined elsewhere. */
+  /** The output limit that gw sent, if it is lower than the client's. */
   maxOutputTokens?: number | undefined;
   /** A retry would fail in the same way. */
   isFinal?: boolean;

@@ -22,7 +22,7 @@ export interface RoutedAttempt extends AdmittedRequest {
 export interface DirectAttempt extends AdmittedRequest<Wire | PassThroughWire> {
   why: string;
   route?: undefined;
-  /** What the answer names belongs to another project, or to nobody. */
+  /** The answer names an object of another project, or of nobody. */
   namesForeign?: boolean;
 }
 

@@ -24,10 +24,9 @@ export function isGuarded({ context, admitted }: Attempt): boolean {
   return context.request.stream && admitted.remaining !== null && !costsNothing(admitted.quote);
 }
 
-/** How long usage may come after a stream's closing event. */
+/** Time for usage to arrive after a stream's closing event. */
 const LATE_USAGE_MS = 250;
 
-/** What a call uses of the gateway. */
 type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'runningCalls' | 'settings' | 'tokens' | 'upstreams'>;
 
 /**

@@ -69,7 +69,6 @@ async function attemptElsewhere(
   }
 }
 
-/** What this stage uses of the gateway. */
 type FailOverParts = ReadmitParts & MeterParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
 
 /**

@@ -17,7 +17,6 @@ import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts'
 import { GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
-/** What this stage uses of the gateway. */
 export type SendParts = Pick<
   Gateway,
   | 'bodies'
@@ -110,7 +109,7 @@ function readResult(
   return result;
 }
 
-/** What the answer makes is written down for the project, unless there is no other, or the login is the client's own. */
+/** Records the objects that the answer makes, unless there is a single project or the login is the client's own. */
 function objectNotes(
   { objects }: Pick<Gateway, 'objects'>,
   attempt: Attempt,

@@ -18,7 +18,6 @@ import type { Attempt, AttemptResult } from './attempt.ts';
 import { entryOf, outcomeWord, summed } from './history.ts';
 import { recordedOutcome } from './outcome.ts';
 
-/** What this stage uses of the gateway. */
 export type SettleParts = MeterParts &
   Pick<Gateway, 'budgetScopes' | 'cachedPrompts' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
 
@@ -67,7 +66,7 @@ export async function settle(
   return { usage: last.usage, flags: last.flags, outcome: record.outcome };
 }
 
-/** What is known of the last attempt. */
+/** Figures of the last attempt. */
 interface Ended {
   last: Metered;
   savedByTierNanoUsd: NanoUsd | undefined;
@@ -179,7 +178,7 @@ export function checkBounds(
   const { id } = context.exchange;
   if (context.wire.unreported === 'free' && (costNanoUsd > 0 || usage.outputTokens > 0))
     boundTrust.distrust({ ...target, model: context.wire.endpoint }, 'free', id);
-  // What is passed through has no bounds.
+  // A passed-through request has no bounds.
   if (!route || !quote.card) return;
   const limit = (admitted.limit ?? context.request.maxOutputTokens) === undefined ? 'maximum' : 'output';
   // An error page is longer than a limit too, but no answer of the model.
@@ -196,7 +195,7 @@ export function checkBounds(
   if (tenths !== undefined) boundTrust.raisePrice(target, tenths, id);
 }
 
-/** What the answer cost in tenths of the listed prices, if that is more than the dearest price for its tokens. */
+/** Cost of the answer in tenths of the listed prices, if it exceeds the dearest price for its tokens. */
 function exceededPrice(
   { context, target, admitted }: Attempt,
   reported: unknown,

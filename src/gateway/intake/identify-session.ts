@@ -64,7 +64,7 @@ const USER_AGENT = /^([a-z][a-z _-]{0,31})\/(?:[a-z]{1,16}\/)?v?(\d[\w.+-]{0,31}
 function agentOf(headers: IncomingHttpHeaders): Pick<ClientSession, 'agent' | 'agentVersion'> {
   const [, product = '', version = ''] = USER_AGENT.exec(headers['user-agent'] ?? '') ?? [];
   const agent = agentByTitle(headers['x-title']) || agentByProduct(product.toLowerCase(), headers);
-  // Qwen Code calls itself so where it speaks Anthropic's API.
+  // Qwen Code's name when it speaks Anthropic's API.
   if (agent === 'claude' && version.startsWith('0.')) return { agent: 'qwen', agentVersion: version };
   return { agent, agentVersion: agent === '' ? '' : version };
 }
@@ -117,7 +117,7 @@ function sessionInMetadata(metadata: unknown): string {
 
 const PLAIN_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** The id, or its hash where it is long or has other than printable characters; empty for what is no text. */
+/** The id, or its hash if it is long or has unprintable characters; empty if it isn't text. */
 function idOf(value: unknown): string {
   if (typeof value !== 'string' || value === '') return '';
   if (PLAIN_ID.test(value) && withoutOwnKeys(value) === value) return value;

@@ -67,7 +67,7 @@ export function receive<W extends AnswerWire, Request extends WireRequest>(
   };
 }
 
-/** What can be recorded of a request that can't be parsed, or of one that names an account its key can't use. */
+/** Record of a request that can't be parsed, or that names an account its key can't use. */
 export function receiveUnreadable(
   sender: Sender,
   wire: Wire,

@@ -23,7 +23,6 @@ import type { ContinuedResponses } from '../state/continued-responses.ts';
 import type { BaseScope, NewBase, PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 
-/** What this stage uses of the gateway. */
 type RememberParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'queue' | 'budgetScopes' | 'warn'>;
 
 /**
@@ -88,7 +87,7 @@ function contextOf({ provider, model }: Target): number | undefined {
   return modelLimits(provider.name, model)?.contextTokens;
 }
 
-/** What a provider reported for a prompt. */
+/** A provider's report for a prompt. */
 interface Counted {
   tokens: number;
   /** The model's context; undefined if it is unknown. */
@@ -191,7 +190,7 @@ function rememberStored(
   id: string,
   source: Parameters<ContinuedResponses['remember']>[3],
 ): void {
-  // What is at an address may be another by then.
+  // The content of an address may have changed by then.
   if (id.length > MAX_ID_LENGTH || prompt.blocks.some(({ addressed }) => addressed > 0)) return;
   const before = prompt.previous === undefined ? undefined : continuedResponses.find(scope, prompt.previous);
   if (prompt.previous !== undefined && !before) return;

@@ -20,7 +20,7 @@ import {
   sizeOfAll,
 } from './prompt-difference.ts';
 
-/** How a provider caches prompts that nobody has marked. */
+/** Automatic caching of a provider, for prompts without cache marks. */
 interface AutomaticCache {
   minTokens: number;
   stepTokens: number;
@@ -47,23 +47,23 @@ const LOOKBACK_BLOCKS = 20;
 const MIN_TOKENS = OPENAI.minTokens;
 const STEP_TOKENS = OPENAI.stepTokens;
 
-/** What a provider's cache has of a prompt once it is answered. */
+/** The part of a prompt in its provider's cache once it is answered. */
 interface Cached {
   tokens: number;
   ttlMs: number;
 }
 
-/** What is known of the session's cache, apart from the answer. */
+/** State of the session's cache before the answer. */
 interface CacheHistory {
   /** The provider has read from its cache before. */
   hasRead: boolean;
-  /** How long the prompt that this one continues was kept. */
+  /** Cache lifetime of the prompt that this one continues. */
   keptMs: number | undefined;
   /** The request asks for `prompt_cache_retention: 24h`. */
   isKeptADay: boolean;
 }
 
-/** What the cache has of a prompt once it is answered. Providers without rules of their own are taken for OpenAI. */
+/** The cached part of a prompt once it is answered. Providers without rules of their own are taken for OpenAI. */
 function cachedAfter(
   target: Target,
   usage: TokenUsage,
@@ -192,7 +192,7 @@ function compare(
   const removedTokens = (difference.removedSize * base.inputTokens * scale) / difference.baseSize;
   const could = Math.min(Math.round(base.cachedTokens * scale - removedTokens), usage.inputTokens);
   const lost = could - usage.cachedInputTokens;
-  // What was removed is estimated by its bytes; automatic caches are read in steps.
+  // Removed tokens are estimated by bytes; automatic caches are read in steps.
   const isLost = could >= MIN_TOKENS && lost > Math.max(STEP_TOKENS, 0.3 * removedTokens);
   if (!isLost) return { base, miss: undefined };
   const { cause, place } = explain(clock, answered, prompt, usage, base, difference);
@@ -220,7 +220,7 @@ function chooseBase(
   return other && (same?.size ?? 0) < other.size / 2 ? other.base : same?.base;
 }
 
-/** How many tokens the request's model makes of one of the base's model; 1 for about the same number. */
+/** Tokens of the request's model per token of the base's model; 1 if about equal. */
 function tokenizerScale(
   base: CachedPrompt,
   { baseSize }: PromptDifference,
@@ -243,7 +243,7 @@ function explain(
     return { cause: 'other_model', place: { field: 'model', messageIndex: null, offset: null } };
   const headTokens = Math.min((headSize * base.inputTokens) / baseSize, base.cachedTokens);
   const marked = isMarked(answered.target);
-  // What stands before the change could be read, unless the cache has lost it too.
+  // The part before the change could be read, unless the cache has lost it too.
   const isHeadLost = headTokens >= MIN_TOKENS && headTokens - cachedInputTokens > headTokens / 2;
   const sentTimeMs = clock.now() - (clock.monotonic() - answered.sentAt);
   const idleMs = Math.max(answered.sentAt - base.sentAt, sentTimeMs - base.sentTimeMs);
@@ -260,7 +260,7 @@ function explain(
   const option = changedOption(prompt, base);
   if (option !== undefined)
     return { cause: 'unknown', place: { field: option, messageIndex: null, offset: null } };
-  // What Claude's cache reads depends on the request's marks.
+  // Claude's cache reads up to the request's marks.
   const hasOtherMarks = marked && answered.context.request.cacheWrites === 'none';
   const isFar = marked && prompt.blocks.length - at > LOOKBACK_BLOCKS;
   if (hasOtherMarks || isFar)
@@ -286,7 +286,7 @@ function changedOption({ blocks }: PromptBlocks, base: CachedPrompt): string | u
   return base.blocks.find((block) => isOption(block) && !ids.has(block.id))?.name;
 }
 
-/** What the tokens cost beyond the price of reading them: those that were written first, as they come first. */
+/** Cost of the tokens beyond the price of a cache read: cache writes first, as they come first. */
 function extraCost(usage: TokenUsage, tokens: number, card: PriceCard | undefined): number {
   if (!card) return 0;
   const read: TokenUsage = Object.assign({}, usage);

@@ -12,7 +12,6 @@ import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Metering } from './metered.ts';
 
-/** What this stage uses of the gateway. */
 type EstimateParts = Pick<Gateway, 'clock' | 'settings' | 'tokens'>;
 
 /** Upper estimate of the usage of an attempt whose provider reported none. */
@@ -97,7 +96,7 @@ interface Undelivered {
 
 const NOTHING: Undelivered = { afterText: 0, inAll: 0 };
 const UP_TO_THE_LIMIT: Undelivered = { afterText: Number.MAX_SAFE_INTEGER, inAll: Number.MAX_SAFE_INTEGER };
-/** How long a provider may take to notice that its client has gone, and to stop. */
+/** Time for a provider to notice that its client has gone, and to stop. */
 const NOTICE_MS = 1_000;
 
 /**

@@ -23,7 +23,6 @@ import { estimateUsage } from './estimate-usage.ts';
 import { clampCost, clampUsage, type Metered, type Metering, NOTHING_USED } from './metered.ts';
 import { billTools } from './tool-bill.ts';
 
-/** What this stage uses of the gateway. */
 export type MeterParts = Pick<
   Gateway,
   'catalog' | 'clock' | 'containers' | 'settings' | 'accountSurcharges' | 'tokens' | 'warn'

@@ -4,21 +4,21 @@ import { sharedLength } from '../../json/shared-length.ts';
 import type { PromptBlock, PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { CachedPrompt } from '../context/cached-prompts.ts';
 
-/** What a prompt has in common with an earlier one. Sizes are in bytes, those of images by their tokens. */
+/** Overlap of a prompt with an earlier one. Sizes are in bytes, those of images by their tokens. */
 export interface PromptDifference {
   /** The first blocks that differ, in the prompt and in the base; the end where there is no such block. */
   at: number;
   baseAt: number;
   baseSize: number;
-  /** Of the common blocks before the first difference. */
+  /** Size of the common blocks before the first difference. */
   headSize: number;
-  /** Of the blocks in the base's cached part that the prompt lacks. */
+  /** Size of the blocks in the base's cached part that the prompt lacks. */
   removedSize: number;
 }
 
 const BYTES_PER_IMAGE = 6_000;
 
-/** What no model reads, or changes nothing of the prompt before it. */
+/** Kinds of blocks that no model reads, or that leave the prompt before them unchanged. */
 const UNREAD: ReadonlySet<string> = new Set(['option', 'notice', 'deferred']);
 
 const sizeOf = ({ kind, start, end, without, inline, images }: PromptBlock): number =>
@@ -27,7 +27,7 @@ const sizeOf = ({ kind, start, end, without, inline, images }: PromptBlock): num
 export const sizeOfAll = (blocks: readonly PromptBlock[]): number =>
   blocks.reduce((sum, block) => sum + sizeOf(block), 0);
 
-/** How much of a base a prompt has, wherever it stands. `ids`: those of the prompt's blocks. */
+/** Size of the base's blocks that occur anywhere in a prompt. `ids`: those of the prompt's blocks. */
 export function commonSize(base: CachedPrompt, ids: ReadonlySet<string>): number {
   return base.blocks.reduce((sum, block) => (ids.has(block.id) ? sum + sizeOf(block) : sum), 0);
 }

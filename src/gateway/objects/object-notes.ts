@@ -8,7 +8,7 @@ import type { AnyRequestContext } from '../context/request-context.ts';
 import type { StoredObjects } from '../state/access/stored-objects.ts';
 import { namesObject } from './references.ts';
 
-/** What an answer made or named, which belongs to the project from then on. */
+/** Objects that an answer made or named, which belong to the project from then on. */
 interface NoteOptions {
   objects: StoredObjects;
   provider: string;
@@ -96,7 +96,7 @@ function idsIn(answer: Record<string, unknown>, isStored: boolean): string[] {
 const isLasting = (key: string) => LASTING.has(key);
 const LASTING = new Set(['container', 'container_id', 'file_id', 'audio']);
 
-/** What answers repeat of the request. */
+/** Fields of the request that answers repeat. */
 const ECHOED = new Set([
   'metadata',
   'tools',

@@ -19,7 +19,7 @@ const REFERENCES: ReadonlySet<string> = new Set([
 /** Whether a field's value is the id of an object. */
 export const namesObject = (field: string): boolean => REFERENCES.has(field) || field === 'item_id';
 
-/** What is in every JSON text that names an object; an escape may stand for any letter of it. */
+/** Matches every JSON text that names an object; an escape may stand for any letter of a name. */
 export const MAY_NAME = new RegExp(
   ['_id', '"id"', ...[...REFERENCES].filter((field) => !field.includes('_id')), String.raw`\\u00`].join('|'),
 );
@@ -145,7 +145,7 @@ function refersByItem(item: Record<string, unknown>, key: string): boolean {
   return Object.entries(item).every(([name, value]) => BARE.has(name) || isEmpty(value));
 }
 
-/** What is left of an item that only refers to another. */
+/** Fields of an item that only refers to another. */
 const BARE: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role', 'object']);
 
 function isEmpty(value: unknown): boolean {
@@ -198,7 +198,7 @@ function mayRefer(context: RequestContext): boolean {
   return mentionsIds(bytes) || unseenIn(context) !== undefined;
 }
 
-/** What is read block by block, of known shapes: whatever has another one is unseen. */
+/** Fields read block by block, by known shapes: a value of another shape counts as unseen. */
 const PROMPTS = new Set(['messages', 'input', 'system', 'instructions', 'tools', 'functions']);
 /** Longer options, such as schemas, are checked in any case. */
 const MAX_OPTION_BYTES = 16 * 1024;

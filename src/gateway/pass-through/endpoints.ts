@@ -127,7 +127,7 @@ const MISTRAL: Endpoints = {
 
 const BY_PROVIDER: Readonly<Record<string, Endpoints>> = { openai: OPENAI, azure: OPENAI, mistral: MISTRAL };
 
-/** What a call costs by the provider's document; undefined for an endpoint that gw doesn't know. */
+/** Cost class of a call by the provider's document; undefined for an endpoint that gw doesn't know. */
 export function costsOf(
   { name, wire }: Pick<Provider, 'name' | 'wire'>,
   method: string,

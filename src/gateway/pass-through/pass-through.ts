@@ -28,7 +28,6 @@ import { channelTo } from '../upstream/build-request.ts';
 import { type Costs, costsOf, generatesOnce, passThroughWire } from './endpoints.ts';
 import { bodyReferences, checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
-/** What this stage uses of the gateway. */
 type IntakeParts = Pick<
   Gateway,
   | 'clock'

@@ -10,7 +10,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import { askerOf, MAY_NAME, referencesIn, referencesInText } from '../objects/references.ts';
 import type { References } from '../state/access/stored-objects.ts';
 
-/** What manages an account at OpenAI, Anthropic, OpenRouter, LiteLLM and the like, wherever it stands in a path ... */
+/** Path segments that manage an account at OpenAI, Anthropic, OpenRouter, LiteLLM and the like, wherever it stands in a path ... */
 const CLOSED = new Set([
   ...['organization', 'organizations', 'org', 'orgs', 'admin', 'admin_api_keys', 'api_keys', 'api-keys'],
   ...[
@@ -74,7 +74,7 @@ const WORDS = new Set([
   'runs', 'search', 'sessions', 'speech', 'steps', 'submit_tool_outputs', 'threads', 'transcription_sessions',
   'transcriptions', 'translations', 'validate', 'variations', 'versions', 'voices',
 ]);
-/** What looks among all objects of a kind. */
+/** Paths that search all objects of a kind. */
 const SEARCHES = /.\/(search|list|query)\/?$/i;
 
 interface PathCall {

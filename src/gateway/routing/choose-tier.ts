@@ -15,7 +15,6 @@ import { affinityOf, targetsWithAffinity } from './affinity.ts';
 import { identifyConversation, type PromptMessages, promptMessages } from './identify-conversation.ts';
 import { canTranslateTo } from './translate.ts';
 
-/** What this stage uses of the gateway. */
 type TierParts = Pick<Gateway, 'clock' | 'router' | 'tiers' | 'catalog' | 'responsesSupport'>;
 
 /** Chooses the tier of a request for a model with tiers, and returns that tier's targets. */
@@ -75,7 +74,7 @@ interface DecisionInput {
   turns: PromptMessages;
   /** The weak tier's targets that can serve the request. */
   capable: readonly RoutedTarget[];
-  /** What the weak tier's first target lacks. */
+  /** Capabilities missing from the weak tier's first target. */
   lacks: readonly string[];
 }
 
@@ -125,7 +124,7 @@ function isSealed(
   return targetsWithAffinity(gateway, context, { targets, affinity }).length < targets.length;
 }
 
-/** How many turns at the end are searched for the question; only a long tool loop has more. */
+/** Turns at the end to search for the question; only a long tool loop has more. */
 const MAX_TURNS_SEARCHED = 200;
 
 /** The user's last message. */
@@ -141,7 +140,7 @@ function lastQuestion(turns: PromptMessages): { role: string; content?: unknown 
 const TYPICAL_OUTPUT = 500;
 const BYTES_PER_TOKEN = 4;
 
-/** What the weak tier saves on this turn, and what it loses because the prompt is not in its provider's cache. */
+/** Savings of the weak tier on this turn, and its loss because the prompt is not in its provider's cache. */
 function switchingCosts(
   { catalog, clock }: Pick<Gateway, 'clock' | 'catalog'>,
   { request }: RequestContext,

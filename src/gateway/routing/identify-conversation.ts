@@ -49,7 +49,7 @@ function startKey({ request }: RequestContext, turns: PromptMessages): string {
   });
 }
 
-/** How many turns are read. Only a malicious request has more before the first answer. */
+/** Turns to read. Only a malicious request has more before the first answer. */
 const MAX_TURNS_READ = 100;
 
 /** The turns up to and including the first question. */

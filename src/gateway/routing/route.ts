@@ -20,7 +20,6 @@ import { affinityOf, targetsWithAffinity } from './affinity.ts';
 import { describeTier } from './describe-tier.ts';
 import { canTranslateTo } from './translate.ts';
 
-/** What this stage uses of the gateway. */
 type RouteParts = Pick<Gateway, 'clock' | 'router' | 'responsesSupport'>;
 
 /** The target of a request, the alternatives, and why it was chosen. */

@@ -66,7 +66,7 @@ function isOverridden({ wire }: Provider, surcharges: Surcharges | undefined): b
   return surcharges !== undefined && Object.hasOwn(surcharges.terms, OVERRIDE_FIELD[wire]);
 }
 
-/** What is known of Anthropic's workspaces: until when their region is taken for `global`. */
+/** Until when the region of each of Anthropic's workspaces is taken for `global`. */
 function createRegions(now: () => number) {
   const globalUntil = new Map<string, number>();
   /** The models that have no regions. */

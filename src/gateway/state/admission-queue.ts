@@ -30,7 +30,7 @@ interface Queue {
   cancelPoll: () => void;
 }
 
-/** How many requests at the head of a queue are tried at once. */
+/** Requests at the head of a queue that are tried at once. */
 const BATCH_SIZE = 64;
 /** After how many that were quoted anew a batch ends: it takes half a millisecond for a long prompt. */
 const MAX_REQUOTED = 8;

@@ -9,11 +9,11 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 const MAX_CACHED = 10_000;
 
-/** How good the copies of the team's keys are. */
+/** Freshness of the copies of the team's keys. */
 export interface TeamKeyAge {
   /** When they were last known to be right, UTC milliseconds; 0: never. */
   checkedAt(): number;
-  /** How long they are good from then on. */
+  /** How long they stay valid from then on. */
   cacheMs(): number;
 }
 

@@ -9,7 +9,7 @@ const COPIES = 5;
 /** Limits the bytes of request bodies in memory, over all running requests. */
 export type BodyMemory = ReturnType<typeof createBodyMemory>;
 
-/** What one body takes. It grows while the body is read, and is released when its request ends. */
+/** Memory reserved for one body. It grows while the body is read, and is released when its request ends. */
 export interface BodyShare {
   /** Takes `bytes` more if there is room for them and nobody waits. */
   take(bytes: number): boolean;

@@ -1,4 +1,4 @@
-/** Which containers of providers' tools are paid for until when. */
+/** When the paid session of each tool container ends. */
 export type ContainerSessions = ReturnType<typeof createContainerSessions>;
 
 /** https://developers.openai.com/api/docs/pricing and https://platform.claude.com/docs/en/about-claude/pricing */

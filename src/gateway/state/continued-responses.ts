@@ -14,7 +14,7 @@ export interface StoredResponse {
   options: string;
 }
 
-/** The answer that told a response's tokens. */
+/** The answer that reported a response's tokens. */
 interface ResponseSource {
   /** The model that the answer names. */
   served: string;

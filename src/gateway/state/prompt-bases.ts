@@ -9,7 +9,7 @@ export interface PromptBase {
   kinds: Uint8Array;
   /** The input tokens that the provider reported. */
   tokens: number;
-  /** Of the request's body. */
+  /** Bytes of the request's body. */
   bytes: number;
   /** White space at the end of the last text, which a template may have removed. */
   trailingSpace: number;
@@ -30,7 +30,7 @@ export interface NewBase extends Pick<PromptBase, 'tokens' | 'bytes' | 'trailing
   blocks: readonly PromptBlock[];
 }
 
-/** The answer that told a base's tokens. */
+/** The answer that reported a base's tokens. */
 interface BaseSource {
   /** The model that the answer names. */
   served: string;

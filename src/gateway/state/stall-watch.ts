@@ -2,7 +2,7 @@ import { errors } from '../../network/undici.ts';
 import { MAX_CALL_MS } from '../../pricing/price-dates.ts';
 import { createIndexedList, type Indexed } from './access/indexed-list.ts';
 
-/** How long a provider may send nothing. */
+/** Longest silence allowed of a provider. */
 export interface StallLimits {
   firstByteTimeoutMs: number;
   idleTimeoutMs: number;

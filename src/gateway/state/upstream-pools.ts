@@ -107,7 +107,7 @@ function noWay(error: unknown): Dispatcher {
     handler.onError?.(why);
     return true;
   };
-  // Of a dispatcher, `send` uses this method alone.
+  // The only method of a dispatcher that `send` uses.
   return { dispatch } as Dispatcher;
 }
 

@@ -19,7 +19,6 @@ import type { AnyRequestContext, RequestContext } from '../context/request-conte
 import type { Target } from '../state/resolver.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 
-/** What this stage uses of the gateway. */
 type LoginParts = QuoteParts &
   SendParts &
   SettleParts &

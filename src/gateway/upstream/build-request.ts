@@ -29,7 +29,7 @@ export function buildRequest(
   };
 }
 
-/** What of a client's query and headers goes to a provider. A query is for providers that speak the client's API. */
+/** The part of a client's query and headers that goes to a provider. A query goes only to one that speaks the client's API. */
 interface Channel {
   query: string;
   headers: string[];
@@ -46,7 +46,7 @@ export function channelTo(
     : channel(context, target);
 }
 
-/** What closed lists, and `names` of the owner's, let pass. The record names the rest. */
+/** Fields that the closed lists or the owner's `names` allow. The record names the rest. */
 export function guardedChannel(
   context: AnyRequestContext,
   target: Target,

@@ -4,9 +4,9 @@
  * such as Portkey (`x-portkey-*`), Helicone (`helicone-*`) and Cloudflare (`cf-aig-*`) take their orders from headers.
  */
 
-/** Of calls that generate: Azure's version (https://learn.microsoft.com/azure/ai-services/openai/reference), Claude Code's mark. */
+/** Query parameters of calls that generate: Azure's version (https://learn.microsoft.com/azure/ai-services/openai/reference), Claude Code's mark. */
 const QUERY = new Set(['api-version', 'beta']);
-/** Of calls that read or remove: pages and filters of lists, parts of objects, at OpenAI, Anthropic and Mistral. */
+/** Query parameters of calls that read or remove: pages and filters of lists, parts of objects, at OpenAI, Anthropic and Mistral. */
 // biome-ignore format: they fit a few lines
 const READING = new Set([
   'after', 'after_id', 'before', 'before_id', 'created_after', 'created_by_me', 'cursor', 'filter', 'include', 'include[]',
@@ -14,7 +14,7 @@ const READING = new Set([
   'starting_after', 'status', 'stream', 'suffix', 'type', 'variant',
 ]);
 
-/** What the owner of gw lets pass besides, and who is told the names of the rest. */
+/** Names that the owner of gw allows in addition, and a callback for the names of the rest. */
 export interface Beside {
   /** Names in small letters. */
   names: ReadonlySet<string>;

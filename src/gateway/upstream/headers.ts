@@ -55,7 +55,7 @@ const NOT_RETURNED = new Set([
   'vary',
 ]);
 
-/** What gw saved and spent for an answer, and which pages may read it, are gw's to say. */
+/** Headers that only gw sets: savings, cost, and the origins that may read an answer. */
 const isOwn = (name: string) => name.startsWith('x-service-') || name.startsWith('access-control-');
 
 /** Prefixes of headers that belong to the other API and are dropped when a request is translated. */

@@ -43,7 +43,7 @@ interface Remembered {
   expiresAt: number;
 }
 
-/** What is known of an endpoint. */
+/** State of an endpoint. */
 interface Health {
   failures: number;
   pausedUntil: number;

@@ -82,7 +82,7 @@ function withCeiling(bytes: Buffer, provider: Member, ceiling: MaxPrice): Edit[]
   }
 }
 
-/** The ceiling, with the request's own limits where they are lower. */
+/** The ceiling, or the request's own limits if they are lower. */
 function lower(bytes: Buffer, offset: number, { start, end }: Member, ceiling: MaxPrice): string {
   const own = readValue(bytes, { start: offset + start, end: offset + end });
   const limits: Record<string, unknown> = isObject(own) ? { ...own } : {};

@@ -12,7 +12,7 @@ export interface Approvals {
   nextLook(): Promise<void>;
   /** A client has hung up after waiting this long for its first byte. `name`: its `user-agent`. */
   noteGone(name: string, waitedMs: number): void;
-  /** How long a client was measured to wait for its first byte; Infinity: not known. */
+  /** Measured time that a client waits for its first byte; Infinity: unknown. */
   limitOf(name: string): number;
   end(): void;
 }

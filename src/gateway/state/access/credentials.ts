@@ -1,6 +1,6 @@
 import { createRedactor, type Redactor } from '../../../redact.ts';
 
-/** What finds a credential in the answer of the provider that it was sent to. */
+/** Redactor for a credential in the answers of the provider that it was sent to. */
 export type Credentials = (credential: string) => Redactor;
 
 /** Clients' own logins change with each renewal. */

@@ -23,7 +23,7 @@ export interface Asker {
   providers: readonly string[];
 }
 
-/** What providers store for projects that share a credential. */
+/** Owners of the objects that providers store for projects that share a credential. */
 export type StoredObjects = ReturnType<typeof createStoredObjects>;
 
 export interface StoredObjectsOptions {
@@ -38,7 +38,7 @@ type Ownership = 'own' | 'foreign' | undefined;
 
 /** So many ids of one request are looked up, in a few milliseconds. */
 const MAX_IDS = 5_000;
-/** What ids of objects consist of. Anything else may be another spelling of one. */
+/** Characters of object ids. Anything else may be another spelling of one. */
 const PLAIN_ID = /^[\w.:@-]{1,200}$/;
 
 export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOptions) {
