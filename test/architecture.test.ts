@@ -25,24 +25,24 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
   return {
     ...Object.fromEntries(parts.map((folder) => [folder, []])),
     providers: ['config', 'network'],
-    reading: ['config', 'pricing', 'providers', 'store', 'webhooks'],
-    terminal: ['reading', 'store'],
+    operations: ['config', 'pricing', 'providers', 'store', 'webhooks'],
+    terminal: ['operations', 'store'],
     tiering: ['routing'],
     webhooks: ['network', 'store'],
     agents: ['config', 'pricing'],
     backup: ['config', 'store'],
-    insight: ['agents', 'config', 'network', 'pricing', 'providers', 'reading', 'store'],
+    insight: ['agents', 'config', 'network', 'operations', 'pricing', 'providers', 'store'],
     metrics: ['config', 'providers', 'routing', 'store'],
-    remote: ['config', 'network', 'reading', 'store', 'webhooks'],
+    remote: ['config', 'network', 'operations', 'store', 'webhooks'],
     service: ['config'],
     team: ['config', 'store'],
-    tui: ['reading', 'store', 'terminal'],
+    tui: ['operations', 'store', 'terminal'],
     wire: ['compression', 'config', 'pricing', 'providers', 'sse'],
     translation: ['providers', 'wire'],
     gateway: [...parts, ...services, 'translation', 'wire'],
-    server: [...parts, ...services, 'gateway', 'metrics', 'reading', 'wire'],
+    server: [...parts, ...services, 'gateway', 'metrics', 'operations', 'wire'],
     daemon: [...parts, ...services, 'gateway', 'metrics', 'server', 'team', 'translation'],
-    cli: [...parts, ...services, ...above, 'reading', 'terminal', 'tui'],
+    cli: [...parts, ...services, ...above, 'operations', 'terminal', 'tui'],
   };
 })();
 
@@ -74,10 +74,6 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     router: ['database', 'ledger'],
     dashboard: ['database', 'ledger', 'requests'],
     team: ['accounts', 'archive', 'database', 'ledger'],
-  },
-  reading: {
-    '': [],
-    local: [''],
   },
   agents: {
     logs: [],

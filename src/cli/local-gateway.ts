@@ -1,18 +1,19 @@
 import { createCalendar } from '../calendar.ts';
 import { readSecrets, TEAM_URL } from '../config/secrets.ts';
-import { createLocalReader } from '../reading/local/reader.ts';
+import { localReader } from '../operations/local.ts';
+import type { Reader } from '../operations/registry.ts';
+import type { Sources } from '../operations/sources.ts';
 import { DEFAULT_PROJECT, findProject } from '../store/accounts/projects.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { noTeam, readMembership } from '../store/team/membership.ts';
 import type { Context } from './context.ts';
 import { readSettings } from './settings.ts';
-import type { GatewayAccess } from './with-gateway.ts';
 import { withStore } from './with-store.ts';
 
 /** Runs `work` on this machine's database, whether or not gw runs. */
 export function withLocalGateway<T>(
   context: Context,
-  work: (gateway: GatewayAccess, db: Db) => Promise<T>,
+  work: (gateway: Reader, db: Db) => Promise<T>,
 ): Promise<T> {
   return withStore(context, async (db) => {
     const polled: Db[] = [];
@@ -32,15 +33,18 @@ function teamUrl({ env, paths }: Context, db: Db): string {
 }
 
 /** `polled` gets the connections to close. Modules load when they are first needed. */
-function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
+function accessTo(context: Context, db: Db, polled: Db[]): Reader {
   const { settings } = readSettings(context);
   const calendar = createCalendar(settings.timezone);
   const now = () => context.clock.now();
   const scope = { project: DEFAULT_PROJECT, projectId: findProject(db, DEFAULT_PROJECT), admin: true };
   const { bodies } = context.paths;
-  const reader = createLocalReader({
+  const sources: Sources = {
     db,
     bodies,
+    home: context.paths.home,
+    // A running daemon notices the change before its next request.
+    change: (work) => work(),
     scope,
     calendar,
     now,
@@ -55,7 +59,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
       return knownProviders(context);
     },
     async catalog() {
-      const { catalogOf } = await import('../reading/known-prices.ts');
+      const { catalogOf } = await import('../operations/known-prices.ts');
       const { listPrices } = await import('../store/accounts/prices.ts');
       return catalogOf(await listPrices(db), context.paths.prices, now);
     },
@@ -63,9 +67,9 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
       const { listBudgets } = await import('../store/budgets/budgets.ts');
       return listBudgets(db, projectIds, { calendar, now: now() });
     },
-    async webhooks() {
-      const { localService, policyOf } = await import('./webhooks/local-service.ts');
-      return localService(context, db, policyOf(settings));
+    async webhooks(how) {
+      const { localService, policyInForce, policyOf } = await import('./webhooks/local-service.ts');
+      return localService(context, db, how === 'reading' ? policyOf(settings) : await policyInForce(context));
     },
     async teamUsage(query) {
       const { askTeamUsage } = await import('../team/ask-usage.ts');
@@ -77,25 +81,6 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
         await authority.close();
       }
     },
-  });
-  return {
-    reader,
-    async admin() {
-      const { createLocalAdmin } = await import('../reading/local/admin.ts');
-      return createLocalAdmin({
-        db,
-        bodies,
-        scope,
-        calendar,
-        now,
-        // A running daemon notices the change before its next request.
-        change: (work) => work(),
-        home: context.paths.home,
-        async webhooks() {
-          const { localService, policyInForce } = await import('./webhooks/local-service.ts');
-          return localService(context, db, await policyInForce(context));
-        },
-      });
-    },
   };
+  return localReader(sources);
 }

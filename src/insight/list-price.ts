@@ -1,5 +1,7 @@
 import type { LoggedCall } from '../agents/logs/logged-call.ts';
 import type { NanoUsd } from '../money.ts';
+import { type KnownPrice, knownPrices } from '../operations/known-prices.ts';
+import type { PriceView } from '../operations/schemas/prices.ts';
 import { createCatalog } from '../pricing/catalog.ts';
 import { costOf } from '../pricing/cost.ts';
 import type { PriceOverride } from '../pricing/override.ts';
@@ -7,8 +9,6 @@ import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { factorOf } from '../pricing/service-factors.ts';
 import { toolFee } from '../pricing/tool-fees.ts';
-import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
-import type { PriceView } from '../reading/schemas.ts';
 
 /** The probable provider of a logged call, and its cost. */
 interface PricedCall {

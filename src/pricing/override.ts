@@ -8,12 +8,13 @@ export interface PriceOverride {
   model: string;
   inputPicoUsd: number;
   outputPicoUsd: number;
-  cachedInputPicoUsd?: number | null;
-  cacheWritePicoUsd?: number | null;
-  cacheWrite1hPicoUsd?: number | null;
-  audioInputPicoUsd?: number | null;
-  audioOutputPicoUsd?: number | null;
-  requestPicoUsd?: number | null;
+  cachedInputPicoUsd?: number | null | undefined;
+  cacheWritePicoUsd?: number | null | undefined;
+  cacheWrite1hPicoUsd?: number | null | undefined;
+  audioInputPicoUsd?: number | null | undefined;
+  audioOutputPicoUsd?: number | null | undefined;
+  /** Per request. */
+  requestPicoUsd?: number | null | undefined;
 }
 
 /** Finds a model's override. One for its provider takes precedence over one for any provider. Ignores case. */

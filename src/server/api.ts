@@ -15,6 +15,7 @@ import type { Registry } from '../providers/registry.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { createFeedbackStore } from '../store/requests/feedback.ts';
+import { requestResponse } from '../store/requests/request-log.ts';
 import type { AskTeamUsage } from '../store/team/usage.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';
@@ -23,18 +24,17 @@ import { embeddingsWire } from '../wire/apis/embeddings.ts';
 import { messagesWire } from '../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
-import { budgetRoutes } from './budget-routes.ts';
 import { mustBeAdmin } from './caller-rights.ts';
 import { answerCors, createGuard, type GuardOptions } from './guard.ts';
 import { gwRoutes } from './gw-api/gw-routes.ts';
+import { withoutIntegers } from './gw-api/without-integers.ts';
 import { createJsonHandlers } from './json-handlers.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { readJson } from './read-json.ts';
-import { ownRequest, requestEndpoint } from './request-endpoint.ts';
+import { ownRequest } from './request-endpoint.ts';
 import { errorBody, respondError, respondJson, respondUnreadable } from './respond.ts';
-import { createRouter, type Handler, queryOf, type RouteTable } from './routes.ts';
-import { usageEndpoint } from './usage-endpoint.ts';
-import { webhookRoutes } from './webhooks-endpoint.ts';
+import { createRouter, type Handler, type RouteTable } from './routes.ts';
+import { deliveryRoutes } from './webhooks-endpoint.ts';
 
 export interface ApiOptions {
   gateway: Gateway;
@@ -127,7 +127,7 @@ export function createApi(options: ApiOptions): Api {
 
 /** All routes. */
 export function routesOf(options: ApiOptions): RouteTable {
-  const { gateway, db, lists, webhooks, health, reload } = options;
+  const { gateway, db, lists, webhooks, health } = options;
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
   const json = createJsonHandlers(gateway);
   const feedback = feedbackEndpoint(db, gateway);
@@ -139,15 +139,6 @@ export function routesOf(options: ApiOptions): RouteTable {
     'POST /v1/responses': completion(responsesWire),
     'POST /v1/responses/compact': completion(compactWire),
     'POST /v1/messages': completion(messagesWire),
-    'GET /v1/usage': json((caller, { request }) =>
-      usageEndpoint(caller, queryOf(request.url ?? ''), {
-        db,
-        calendar: gateway.calendar(),
-        now: gateway.clock.now(),
-        findProject: gateway.findProject,
-      }),
-    ),
-    ...budgetRoutes({ gateway, db, json, reload }),
     ...modelRoutes(json, () => ({
       lists,
       catalog: gateway.catalog(),
@@ -156,9 +147,11 @@ export function routesOf(options: ApiOptions): RouteTable {
     })),
     // A tuned model belongs to its provider, which deletes it.
     'DELETE /v1/models/{id}': (exchange) => passThrough(gateway, exchange),
-    ...webhookRoutes(json, webhooks),
+    ...deliveryRoutes(json, webhooks),
     ...gwRoutes(json, options),
-    'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
+    'GET /v1/requests/{id}': json(async (caller, _exchange, { id = '' }) =>
+      withoutIntegers(requestResponse(await ownRequest(caller, id, db))),
+    ),
     'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
       feedback(caller, id, request),
     ),

@@ -2,11 +2,7 @@ import { notFound } from '../errors.ts';
 import { parseRequestId } from '../ids.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
-import { getRequest, type LoggedRequest, requestResponse } from '../store/requests/request-log.ts';
-/** `GET /v1/requests/{id}`: one request record. A project key sees its own project's only. Throws GwError 404. */
-export async function requestEndpoint(caller: Caller, id: string, db: Db): Promise<Record<string, unknown>> {
-  return requestResponse(await ownRequest(caller, id, db));
-}
+import { getRequest, type LoggedRequest } from '../store/requests/request-log.ts';
 
 /** A request that the caller may see. Throws GwError 404. */
 export async function ownRequest(caller: Caller, id: string, db: Db): Promise<LoggedRequest> {

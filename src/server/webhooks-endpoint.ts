@@ -1,30 +1,11 @@
 import { badRequest } from '../errors.ts';
 import type { DeliveryQuery, WebhookService } from '../webhooks/service.ts';
 import type { ToHandler } from './json-handlers.ts';
-import { readJson } from './read-json.ts';
 import { queryOf, type RouteTable } from './routes.ts';
 
-/** The routes of webhooks and their deliveries. */
-export function webhookRoutes(json: ToHandler, service: WebhookService): RouteTable {
+/** The older lists of deliveries, which take more spellings than `/v1/gw/deliveries`. */
+export function deliveryRoutes(json: ToHandler, service: WebhookService): RouteTable {
   return {
-    'POST /v1/webhooks': json(
-      async (caller, { request }) => service.register(caller, await readJson(request)),
-      201,
-    ),
-    'GET /v1/webhooks': json(async (caller, { request }) => ({
-      object: 'list',
-      data: await service.list(caller, queryOf(request.url ?? '').project_id),
-    })),
-    'GET /v1/webhooks/{id}': json((caller, _exchange, { id = '' }) => service.get(caller, id)),
-    'PATCH /v1/webhooks/{id}': json(async (caller, { request }, { id = '' }) =>
-      service.update(caller, id, await readJson(request)),
-    ),
-    'DELETE /v1/webhooks/{id}': json(async (caller, _exchange, { id = '' }) => {
-      await service.remove(caller, id);
-      return { object: 'webhook.deleted', id, deleted: true };
-    }),
-    'POST /v1/webhooks/{id}/test': json((caller, _exchange, { id = '' }) => service.test(caller, id)),
-    'POST /v1/webhooks/{id}/rotate': json((caller, _exchange, { id = '' }) => service.rotate(caller, id)),
     'GET /v1/webhooks/{id}/deliveries': json(async (caller, { request }, { id = '' }) => ({
       object: 'list',
       data: await service.deliveries(caller, { ...deliveryQuery(queryOf(request.url ?? '')), webhook: id }),
@@ -33,7 +14,6 @@ export function webhookRoutes(json: ToHandler, service: WebhookService): RouteTa
       object: 'list',
       data: await service.deliveries(caller, deliveryQuery(queryOf(request.url ?? ''))),
     })),
-    'POST /v1/deliveries/{id}/replay': json((caller, _exchange, { id = '' }) => service.replay(caller, id)),
   };
 }
 

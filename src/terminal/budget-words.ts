@@ -1,5 +1,5 @@
 import { formatUsd, NANO_PER_USD } from '../money.ts';
-import type { BudgetView } from '../reading/schemas.ts';
+import type { BudgetView } from '../operations/schemas/budgets.ts';
 import { duration, type TimeFormat } from './time.ts';
 
 /** The forecast of a budget in two words, such as `out ~15:40`. */

@@ -1,6 +1,6 @@
 import { isObject } from '../json/object.ts';
 import { formatUsd, NANO_PER_USD } from '../money.ts';
-import type { RequestView } from '../reading/schemas.ts';
+import type { RequestView } from '../operations/schemas/requests.ts';
 import { count, plural } from './numbers.ts';
 import { costOf, missText, originText, servedBy } from './request-words.ts';
 import { type TimeFormat, tookText } from './time.ts';

@@ -1,6 +1,6 @@
 import { isObject } from '../json/object.ts';
 import { formatUsd, NANO_PER_USD, type NanoUsd } from '../money.ts';
-import type { CacheView } from '../reading/cache-schema.ts';
+import type { CacheView } from '../operations/schemas/cache.ts';
 import type { ProviderHealth } from '../store/dashboard/provider-health.ts';
 import type { MissCause } from '../store/ledger/record.ts';
 import { percent, plural } from './numbers.ts';

@@ -1,6 +1,8 @@
 import { addDays } from '../calendar.ts';
-import type { Reader, RequestConditions } from '../reading/reader.ts';
-import type { BudgetView, RequestView, UsageViewRow } from '../reading/schemas.ts';
+import type { Reader } from '../operations/registry.ts';
+import type { BudgetView } from '../operations/schemas/budgets.ts';
+import type { RequestConditions, RequestView } from '../operations/schemas/requests.ts';
+import type { UsageViewRow } from '../operations/schemas/usage.ts';
 
 const REQUESTS = 200;
 
@@ -18,19 +20,16 @@ export function budgetDrill(reader: Reader, now: () => number) {
   return {
     async sessionsOf(budget: BudgetView): Promise<UsageViewRow[]> {
       const days = await daysOf(budget);
-      return (await reader.usage({ ...conditionsOf(budget), ...days, groupBy: 'session' })).data;
+      return (await reader.usage({ ...conditionsOf(budget), ...days, group_by: 'session' })).data;
     },
     requestsOf: (budget: BudgetView, session: string): Promise<RequestView[]> =>
       reader.requests({ ...conditionsOf(budget), session, limit: REQUESTS }),
   };
 }
 
-/**
- * Selects a budget's requests at this gateway. A run's requests are found by its key, which is labelled with the run's
- * id.
- */
-function conditionsOf({ project_id: project, scope, team }: BudgetView): RequestConditions {
-  if (team) return project === '' ? {} : { project };
-  if (scope === null || scope.value === null) return { project };
-  return { project, [scope.kind === 'run' ? 'key' : scope.kind]: scope.value };
+/** The requests that a budget counts here. A run's have its key, which is labelled with its id. */
+function conditionsOf({ project_id, scope, team }: BudgetView): RequestConditions {
+  if (team) return project_id === '' ? {} : { project_id };
+  if (scope === null || scope.value === null) return { project_id };
+  return { project_id, [scope.kind === 'run' ? 'key' : scope.kind]: scope.value };
 }

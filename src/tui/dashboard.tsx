@@ -1,7 +1,7 @@
 import { Box } from 'ink';
 import { formatUsd } from '../money.ts';
-import type { AskView } from '../reading/ask-schema.ts';
-import type { DashboardReading } from '../reading/reader.ts';
+import type { DashboardReading } from '../operations/reader.ts';
+import type { AskView } from '../operations/schemas/asks.ts';
 import { budgetLabel } from '../store/budgets/budgets.ts';
 import type { BudgetBlocks } from '../store/dashboard/blocks.ts';
 import { type Look, MARKS, styleOf } from '../terminal/look.ts';

@@ -1,6 +1,9 @@
 import type { RequestId } from '../ids.ts';
-import type { DashboardFeed } from '../reading/reader.ts';
-import type { BudgetView, RequestView, TeamUsageView, TeamView, UsageViewRow } from '../reading/schemas.ts';
+import type { DashboardFeed } from '../operations/reader.ts';
+import type { BudgetView } from '../operations/schemas/budgets.ts';
+import type { RequestView } from '../operations/schemas/requests.ts';
+import type { TeamView } from '../operations/schemas/team.ts';
+import type { TeamUsageView, UsageViewRow } from '../operations/schemas/usage.ts';
 import type { TeamUsageQuery } from '../store/team/usage.ts';
 import type { AgentView } from './state/agent-view.ts';
 import type { Command, CommandResult } from './state/command.ts';

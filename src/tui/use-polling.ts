@@ -1,7 +1,7 @@
 import { type Dispatch, useEffect, useRef } from 'react';
 import type { Clock } from '../clock.ts';
 import { GwError, messageOf } from '../errors.ts';
-import type { RequestView } from '../reading/schemas.ts';
+import type { RequestView } from '../operations/schemas/requests.ts';
 import type { Source } from './source.ts';
 import type { AgentView } from './state/agent-view.ts';
 import { type Action, detailId, type State } from './state/state.ts';

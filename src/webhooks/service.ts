@@ -21,8 +21,8 @@ import type { Send } from './send.ts';
 import { newWebhookSecret, ROTATION_MS } from './sign.ts';
 import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
 
-/** Includes the secret, which is shown only on creation. */
-export type RegisteredView = EndpointView & { secret: string };
+/** With the secret, which is shown only when it is created. */
+type RegisteredView = EndpointView & { secret: string };
 
 export interface TestView {
   delivered: boolean;
@@ -35,12 +35,12 @@ export interface TestView {
 }
 
 export interface DeliveryQuery {
-  project?: string;
-  webhook?: string;
-  status?: DeliveryState;
+  project?: string | undefined;
+  webhook?: string | undefined;
+  status?: DeliveryState | undefined;
   /** UTC milliseconds. */
-  since?: number;
-  limit?: number;
+  since?: number | undefined;
+  limit?: number | undefined;
 }
 
 /** Webhook operations behind the HTTP routes and the CLI. They throw GwError 400, 403 or 404. */

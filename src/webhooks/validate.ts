@@ -70,7 +70,8 @@ function formatOfNewUrl(url: URL, current: WebhookFormat): WebhookFormat {
   return recognised === 'json' && (current === 'mattermost' || current === 'ntfy') ? current : recognised;
 }
 
-function parse<T>(schema: z.ZodType<T>, input: unknown): T {
+/** Parses a body. Throws GwError 400. */
+export function parse<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Compressor, createCompressor } from '../../src/compression/compressor.ts';
-import type { RequestView } from '../../src/reading/schemas.ts';
+import type { Compressor } from '../../src/compression/compressor.ts';
+import { createCompressor } from '../../src/compression/compressor.ts';
+import type { RequestView } from '../../src/operations/schemas/requests.ts';
 import { readTrials } from '../../src/store/optimizer/trials.ts';
 import { requestResponse } from '../../src/store/requests/request-log.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
@@ -51,7 +52,7 @@ describe('the optimizer on the path of a request', () => {
     expect(record?.savedNanoUsd).toBeGreaterThan(0);
     expect(record?.detail.optimizer).toEqual({ changed: { json: 1 }, left: { short_prompt: 1, no_gain: 1 } });
     if (!record) throw new Error('nothing is on record');
-    const shown = requestResponse(record, { nano: true }) as unknown as RequestView;
+    const shown = requestResponse(record) as unknown as RequestView;
     expect(factsOf(shown, createTimeFormat('UTC'))).toContainEqual([
       'optimizer',
       'json changed 1 message; 1 left: nothing to gain; 1 left: short prompts are meant literally',

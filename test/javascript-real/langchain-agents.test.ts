@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RequestView } from '../../src/reading/schemas.ts';
+import type { RequestView } from '../../src/operations/schemas/requests.ts';
 import { requestResponse } from '../../src/store/requests/request-log.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
 import { createTimeFormat } from '../../src/terminal/time.ts';
@@ -44,7 +44,7 @@ test('named agents of LangChain may use a model of Anthropic', async () => {
   const [record] = await gateway.settled(1);
   expect(record).toMatchObject({ outcome: 'ok', detail: { left_out: leftOut } });
   if (!record) throw new Error('nothing is on record');
-  const shown = requestResponse(record, { nano: true }) as unknown as RequestView;
+  const shown = requestResponse(record) as unknown as RequestView;
   expect(factsOf(shown, createTimeFormat('UTC'))).toContainEqual([
     'left out',
     "messages[].name, metadata, logit_bias, seed, which the provider's API lacks",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatRequestId } from '../../src/ids.ts';
-import type { AskView } from '../../src/reading/ask-schema.ts';
+import type { AskView } from '../../src/operations/schemas/asks.ts';
 import { revokeKey } from '../../src/store/accounts/keys.ts';
 import { setPaused } from '../../src/store/accounts/projects.ts';
 import { commandLineOf } from '../cli/cli-home.ts';

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { EARLIER_ROUTES, GW_ROUTES } from '../../src/server/gw-api/route-list.ts';
+import { EARLIER_ROUTES } from '../../src/operations/earlier-routes.ts';
+import { GW_ROUTES } from '../../src/operations/registry.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import type { RecordedRequest } from '../support/exchange.ts';
@@ -248,13 +249,7 @@ async function waysOut(gateway: TestGateway, commands = COMMANDS): Promise<Recor
   const ways: Record<string, string> = {};
   const headers = { authorization: `Bearer ${gateway.adminKey}` };
   const listed = (await gateway.get('/v1/gw/requests', headers)).json() as { data: { id: string }[] };
-  for (const route of [
-    ...Object.keys(GW_ROUTES),
-    ...EARLIER_ROUTES,
-    'GET /health',
-    'GET /metrics',
-    'GET /v1/models',
-  ]) {
+  for (const route of [...GW_ROUTES, ...EARLIER_ROUTES, 'GET /health', 'GET /metrics', 'GET /v1/models']) {
     const [method = '', path = ''] = route.split(' ');
     if (method !== 'GET') continue;
     for (const { id } of path.includes('{id}') ? listed.data : [{ id: '' }]) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { EARLIER_ROUTES, GW_ROUTES } from '../../src/server/gw-api/route-list.ts';
+import { EARLIER_ROUTES } from '../../src/operations/earlier-routes.ts';
+import { GW_ROUTES } from '../../src/operations/registry.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, startGateway } from '../support/gateway.ts';
 
@@ -41,7 +42,7 @@ test('a project key learns of no other project: each route refuses one that exis
     return { status: answer.status, code: error?.code, message: error?.message.replaceAll(project, 'NAME') };
   };
 
-  const routes = [...Object.keys(GW_ROUTES), ...EARLIER_ROUTES, ...COMPLETIONS];
+  const routes = [...GW_ROUTES, ...EARLIER_ROUTES, ...COMPLETIONS];
   for (const route of routes) {
     const refusal = await ask(route, 'zebra');
     expect([route, refusal]).toEqual([route, await ask(route, 'nope')]);

@@ -14,7 +14,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { compareBodies } from '../../src/cli/requests/compare-bodies.ts';
 import { formatRequestId, requestIdAt } from '../../src/ids.ts';
-import type { RequestBodiesView } from '../../src/reading/bodies-schema.ts';
+import type { RequestBodiesView } from '../../src/operations/schemas/bodies.ts';
 import {
   createKeptBodies,
   KEPT_MS,

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { RequestView } from '../../src/reading/schemas.ts';
+import type { RequestView } from '../../src/operations/schemas/requests.ts';
 import { requestResponse } from '../../src/store/requests/request-log.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
 import { createTimeFormat } from '../../src/terminal/time.ts';
@@ -52,7 +52,7 @@ describe('a limit that does not fit into the budget', () => {
     expect(record).toMatchObject({ outcome: 'ok', detail: { max_output_tokens: { asked: LIMIT, sent } } });
     expect(record?.holdNanoUsd).toBeLessThanOrEqual(10_000_000);
     if (!record) throw new Error('nothing is on record');
-    const shown = requestResponse(record, { nano: true }) as unknown as RequestView;
+    const shown = requestResponse(record) as unknown as RequestView;
     expect(factsOf(shown, createTimeFormat('UTC'))).toContainEqual([
       'limit',
       `${sent.toLocaleString('en-US')} tokens of output, to fit a budget; the request's own was 32,000`,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
-import { formatRequestId, parseRequestId } from '../../src/ids.ts';
-import { localDashboard } from '../../src/reading/local/dashboard.ts';
-import type { Reader } from '../../src/reading/reader.ts';
+import { formatRequestId } from '../../src/ids.ts';
+import type { Reader } from '../../src/operations/registry.ts';
+import { localDashboard } from '../../src/operations/run/dashboard.ts';
+import { timeText } from '../../src/operations/times.ts';
 import { connectRemote } from '../../src/remote/client.ts';
 import { createRemoteReader } from '../../src/remote/reader.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
@@ -53,9 +54,9 @@ describe('a remote reader', () => {
     });
     const running = gateway.post(PLAIN, { headers });
     await gate.reached();
-    const query = { agent: 'claude', since: NOW, until: clock.now() + 1, limit: 2 };
+    const query = { agent: 'claude', since: timeText(NOW), until: timeText(clock.now() + 1), limit: 2 };
     const first = await reader.calls(query);
-    const rest = await reader.calls({ ...query, after: parseRequestId(first[1]?.id ?? '') });
+    const rest = await reader.calls({ ...query, cursor: first[1]?.id });
     expect([...first, ...rest].map((call) => [call.session_id, call.ended_at === null])).toEqual([
       ['session-1', false],
       ['session-1', false],
@@ -66,7 +67,7 @@ describe('a remote reader', () => {
       input_tokens: 22,
     });
     expect(await reader.calls({ ...query, agent: '' })).toHaveLength(1);
-    expect(await reader.calls({ ...query, since: NOW + 1, until: NOW + 2 })).toEqual([]);
+    expect(await reader.calls({ ...query, since: timeText(NOW + 1), until: timeText(NOW + 2) })).toEqual([]);
     gate.open();
     await running;
   });

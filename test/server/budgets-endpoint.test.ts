@@ -1,15 +1,9 @@
-import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  type BudgetsContext,
-  deleteBudgetEndpoint,
-  listBudgetsEndpoint,
-  putBudgetEndpoint,
-} from '../../src/server/budgets-endpoint.ts';
-import type { Caller } from '../../src/store/accounts/callers.ts';
-import { setBudget } from '../../src/store/budgets/budgets.ts';
+import { budgets, removeBudget, setBudget } from '../../src/operations/run/budgets.ts';
+import type { Sources } from '../../src/operations/sources.ts';
+import { createSources, type SourceOptions } from '../../src/server/gw-api/sources-of.ts';
+import { setBudget as store } from '../../src/store/budgets/budgets.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { request } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -68,7 +62,7 @@ describe('PUT /v1/budgets', () => {
 });
 
 /** Blocks writes as a checkpoint does: the ledger's transactions wait, and any other fails. */
-async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsContext) => Promise<unknown>) {
+async function whileTheLogIsMoved(answer: (sources: Sources) => Promise<unknown>) {
   const path = await fileDatabase();
   const [db, thread] = await Promise.all([openDatabase(path, { busyTimeoutMs: 0 }), openDatabase(path)]);
   onTestFinished(() => {
@@ -79,9 +73,8 @@ async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsConte
   const world = createWorld();
   const { ledger } = startDaemon(db, world, 0);
   const { calendar } = world;
-  const context: BudgetsContext = { db, ledger, calendar, now: world.clock.now() };
   const project = { id: 1, name: 'p1', plan: 'pro' as const, createdAt: 0, pausedAt: null };
-  await setBudget(db, project, { period: 'daily', capNanoUsd: 5e9 }, context);
+  await store(db, project, { period: 'daily', capNanoUsd: 5e9 }, { calendar, now: world.clock.now() });
   const caller = {
     ...{ keyId: 1, projectId: 1, project: 'p1', plan: 'pro' as const },
     ...{
@@ -94,9 +87,13 @@ async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsConte
       isTeam: false,
     },
   };
+  const gateway = { ledger, clock: world.clock, calendar: () => calendar, keptBodies: { folder: '' } };
+  // The rest is not read.
+  const options = { gateway, db, reload: async () => {} } as unknown as SourceOptions;
+  const sources = createSources(options)(caller);
   const resume = ledger.pause();
   thread.exec('BEGIN IMMEDIATE');
-  const answered = answer(caller, context);
+  const answered = answer(sources);
   answered.catch(() => {});
   for (let turns = 0; turns < 10; turns++) await setImmediate();
   thread.exec('COMMIT');
@@ -105,27 +102,23 @@ async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsConte
 }
 
 describe('during a checkpoint', () => {
-  test('GET /v1/budgets waits for it', async () => {
-    expect(
-      await whileTheLogIsMoved((caller, context) => listBudgetsEndpoint(caller, {}, context)),
-    ).toMatchObject({
-      data: [{ id: 'p1/daily', cap_usd: 5 }],
+  test('a list of budgets waits for it', async () => {
+    expect(await whileTheLogIsMoved((sources) => budgets(sources, {}))).toMatchObject([
+      { id: 'p1/daily', cap_usd: 5 },
+    ]);
+  });
+
+  test('a change waits for it', async () => {
+    expect(await whileTheLogIsMoved((sources) => setBudget(sources, { cap_usd: 7 }))).toMatchObject({
+      id: 'p1/daily',
+      cap_usd: 7,
     });
   });
 
-  test('PUT /v1/budgets waits for it', async () => {
-    const body = Object.assign(Readable.from([Buffer.from('{"cap_usd":7}')]), {
-      headers: { 'content-type': 'application/json' },
-    }) as unknown as IncomingMessage;
-    expect(
-      await whileTheLogIsMoved((caller, context) => putBudgetEndpoint(caller, body, context)),
-    ).toMatchObject({ id: 'p1/daily', cap_usd: 7 });
-  });
-
-  test('DELETE /v1/budgets/{project}/{period} waits for it', async () => {
+  test('a removal waits for it', async () => {
     const named = { project: 'p1', period: 'daily' };
-    expect(
-      await whileTheLogIsMoved((caller, context) => deleteBudgetEndpoint(caller, named, context)),
-    ).toMatchObject({ deleted: true });
+    expect(await whileTheLogIsMoved((sources) => removeBudget(sources, named))).toMatchObject({
+      deleted: true,
+    });
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { TEAM_URL } from '../../src/config/secrets.ts';
-import type { TeamUsageView } from '../../src/reading/schemas.ts';
+import type { TeamUsageView } from '../../src/operations/schemas/usage.ts';
 import { createArchive } from '../../src/store/archive/archive.ts';
 import type { Db } from '../../src/store/database/open.ts';
 import { inTransaction } from '../../src/store/database/write.ts';

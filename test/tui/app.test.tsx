@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { cleanup, render } from 'ink-testing-library';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { UsageViewRow } from '../../src/reading/schemas.ts';
+import type { UsageViewRow } from '../../src/operations/schemas/usage.ts';
 import { App } from '../../src/tui/app.tsx';
 import type { Source } from '../../src/tui/source.ts';
 import type { AgentView } from '../../src/tui/state/agent-view.ts';

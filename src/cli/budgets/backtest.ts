@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { addDays } from '../../calendar.ts';
-import { formatUsd } from '../../money.ts';
-import type { BacktestView } from '../../reading/backtest-schemas.ts';
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import type { BacktestView } from '../../operations/schemas/backtest.ts';
 import { count } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
@@ -10,7 +10,7 @@ import { AS_JSON, type SetUp } from '../command.ts';
 import { note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { parseDay } from '../input/values.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 import { LASTING_PERIODS, readAmount } from './read.ts';
 
 /** A key of one project can read no other. */
@@ -29,7 +29,9 @@ export const addBacktests: SetUp = (command, context) => {
     .option(...OWN_PROJECT)
     .option(...AS_JSON)
     .action(async ({ project, json }) => {
-      const suggestion = await withReader(context, (reader) => reader.suggestBudget({ project }));
+      const suggestion = await withGateway(context, (reader) =>
+        reader.suggestBudget({ project_id: project }),
+      );
       if (json) return sayJson(context, suggestion);
       const { cap_nano_usd: cap, reason, project_id } = suggestion;
       if (cap === null) return note(context, `No suggestion: ${reason}.`);
@@ -58,7 +60,7 @@ const backtest: SetUp = (command, context) =>
     .option(...AS_JSON)
     .action(async (amount, { project, period, json, ...days }) => {
       const capNanoUsd = readAmount(amount);
-      const report = await withReader(context, async (reader) => {
+      const report = await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const now = context.clock.now();
         const to = parseDay(days.to ?? 'today', '--to', calendar, now);
@@ -67,7 +69,13 @@ const backtest: SetUp = (command, context) =>
             ? addDays(to, 1 - DEFAULT_DAYS)
             : parseDay(days.from, '--from', calendar, now);
         if (from > to) throw usageError(`--from ${from} is after --to ${to}`);
-        return reader.backtest({ project, capNanoUsd, period, from, to });
+        return reader.backtest({
+          project_id: project,
+          cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
+          period,
+          from,
+          to,
+        });
       });
       if (json) sayJson(context, report);
       else if (report.periods.length === 0)

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { repositoryOf } from '../../attribution/repository.ts';
 import { type NanoUsd, parseUsd } from '../../money.ts';
-import type { BudgetChange } from '../../reading/admin.ts';
+import type { BudgetChange } from '../../operations/budget-scope.ts';
 import { parseDuration } from '../../terminal/time.ts';
 import { usageError } from '../exit.ts';
 

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../money.ts';
-import type { BudgetView } from '../../reading/schemas.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { capText, forecastText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';

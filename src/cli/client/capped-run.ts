@@ -9,7 +9,7 @@ import { count, percent, plural } from '../../terminal/numbers.ts';
 import { readAmount, readPercent, readRate } from '../budgets/read.ts';
 import { type Context, homeOf, note } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
 /** The caps of a run by its options. */
@@ -97,7 +97,7 @@ export async function bypassedSince(context: Context, agent: Agent, since: numbe
   const folder = process.cwd();
   try {
     const { findBypass } = await import('../../insight/coverage/find-bypass.ts');
-    const found = await withReader(context, (reader) =>
+    const found = await withGateway(context, (reader) =>
       findBypass(agent, reader, {
         env,
         home: homeOf(context),

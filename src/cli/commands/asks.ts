@@ -1,4 +1,4 @@
-import { formatUsd } from '../../money.ts';
+import { formatUsd, usdNumber } from '../../money.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import { secondsLeft } from '../../terminal/time.ts';
 import { readAmount } from '../budgets/read.ts';
@@ -6,7 +6,7 @@ import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
 import { note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { printList } from '../print-list.ts';
-import { withAdmin, withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const asks: SetUp = (command, context) =>
   command
@@ -18,7 +18,7 @@ export const asks: SetUp = (command, context) =>
     )
     .action(async ({ project, json }) => {
       // The oldest first, as they run out in this order.
-      const found = await withReader(context, (reader) => reader.asks({ project }));
+      const found = await withGateway(context, (reader) => reader.asks({ project_id: project }));
       const id = found[0]?.id;
       const now = context.clock.now();
       printList(
@@ -50,7 +50,11 @@ export const approve: SetUp = (command, context) =>
       if (once && raise !== undefined)
         throw usageError(`give --once or --raise, not both: gw approve ${id} --raise ${raise}`);
       const raiseNanoUsd = raise === undefined ? undefined : readAmount(raise);
-      const ask = await withAdmin(context, (admin) => admin.approveAsk({ id, raiseNanoUsd }));
+      const ask = await withGateway(context, (admin) =>
+        admin.approveAsk(
+          raiseNanoUsd === undefined ? { id, once: true } : { id, raise_usd: usdNumber(raiseNanoUsd) },
+        ),
+      );
       const how =
         raiseNanoUsd === undefined
           ? `request ${ask.request_id} may cost up to ${formatUsd(ask.needed_nano_usd)} beyond budget ${ask.budget_id}, which stays as it is.`
@@ -64,7 +68,7 @@ export const deny: SetUp = (command, context) =>
     .argument('<id>', 'shown by gw asks')
     .option(...AS_JSON)
     .action(async (id, { json }) => {
-      const ask = await withAdmin(context, (admin) => admin.denyAsk(id));
+      const ask = await withGateway(context, (admin) => admin.denyAsk({ id }));
       if (json) sayJson(context, ask);
       else
         note(context, `Denied ${ask.id}: request ${ask.request_id} is refused by budget ${ask.budget_id}.`);

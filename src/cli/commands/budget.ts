@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { CAN_ATTRIBUTE } from '../../attribution/attribution.ts';
-import { formatUsd } from '../../money.ts';
-import type { BudgetName } from '../../reading/admin.ts';
-import { budgetNameOf } from '../../reading/budget-scope.ts';
-import type { Reader } from '../../reading/reader.ts';
-import type { BudgetView } from '../../reading/schemas.ts';
+import { formatUsd, usdNumber } from '../../money.ts';
+import type { BudgetName } from '../../operations/budget-scope.ts';
+import { budgetBody, budgetNameOf, scopeToQuery } from '../../operations/budget-scope.ts';
+import type { Reader } from '../../operations/registry.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import type { Scope } from '../../store/budgets/budgets.ts';
 import {
@@ -36,7 +36,7 @@ import { confirmLoss } from '../input/confirm.ts';
 import { readDuration } from '../input/values.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
-import { withAdmin, withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 const PERIODS = [...LASTING_PERIODS, 'rolling'] as const;
 
@@ -93,8 +93,10 @@ const set: SetUp = (command, context) =>
       if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
       const repo = options.repo === undefined ? undefined : readRepo(options.repo);
       const terms = termsOf(amount, options);
-      const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
-        budget: await setBudget({ ...terms, ...readAlerts(alert), onLimit, project, repo, scope }),
+      const { budget, timezone } = await withGateway(context, async (reader) => ({
+        budget: await reader.setBudget(
+          budgetBody({ ...terms, ...readAlerts(alert), onLimit, project, repo, scope }),
+        ),
         timezone: (await reader.calendar()).timezone,
       }));
       if (json) sayJson(context, budget);
@@ -161,11 +163,11 @@ const raise: SetUp = (command, context) =>
     .action(async (amount, name, { project, for: time, json }) => {
       const amountNanoUsd = readAmount(amount);
       const forMs = time === undefined ? undefined : readDuration(time, '--for');
-      const { budget, timezone } = await withAdmin(context, async ({ raiseBudget }, reader) => ({
-        budget: await raiseBudget({
-          budget: await budgetToRaise(reader, name, project),
-          amountNanoUsd,
-          forMs,
+      const { budget, timezone } = await withGateway(context, async (reader) => ({
+        budget: await reader.raiseBudget({
+          budget_id: await budgetToRaise(reader, name, project),
+          amount_usd: usdNumber(amountNanoUsd),
+          for_seconds: forMs === undefined ? undefined : forMs / 1_000,
         }),
         timezone: (await reader.calendar()).timezone,
       }));
@@ -184,7 +186,7 @@ const raise: SetUp = (command, context) =>
 /** The full name of a budget that is named as lists show it, or of the only one of the project. */
 async function budgetToRaise(reader: Reader, name: string | undefined, project: string): Promise<string> {
   if (name !== undefined) return namedBudget(await reader.budgets({}), name, 'set AMOUNT').id;
-  const [only, ...others] = (await reader.budgets({ project })).filter(
+  const [only, ...others] = (await reader.budgets({ project_id: project })).filter(
     ({ scope, team }) => scope?.kind !== 'run' && !team,
   );
   if (!only)
@@ -196,8 +198,8 @@ async function budgetToRaise(reader: Reader, name: string | undefined, project: 
 
 async function show(context: Context, options: ViewOptions): Promise<BudgetView[]> {
   const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
-  const { budgets, timezone } = await withReader(context, async (reader) => ({
-    budgets: await reader.budgets({ project: options.project, repo }),
+  const { budgets, timezone } = await withGateway(context, async (reader) => ({
+    budgets: await reader.budgets({ project_id: options.project, repo }),
     timezone: (await reader.calendar()).timezone,
   }));
   if (options.json) sayJson(context, budgets);
@@ -225,8 +227,8 @@ const remove: SetUp = (command, context) =>
       if (name !== undefined && isSelected) {
         throw usageError(`give a name or options, not both: gw budget remove ${name}`);
       }
-      const removed = await withAdmin(context, async ({ removeBudget }, reader) => {
-        const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
+      const removed = await withGateway(context, async (reader) => {
+        const budgets = await reader.budgets(name === undefined ? { project_id: options.project } : {});
         const match =
           name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name, 'remove');
         const chosen = match ? budgetNameOf(match) : missingBudget(options, scope);
@@ -234,7 +236,8 @@ const remove: SetUp = (command, context) =>
           const loss = `This ends the cap of ${capText(match)} (${match.id}); what was spent stays in reports.`;
           await confirmLoss(context, loss, { yes: options.yes, scripted: true });
         }
-        await removeBudget(chosen);
+        const { scope: of, ...named } = chosen;
+        await reader.removeBudget({ ...named, ...scopeToQuery(of) });
         return match?.id;
       });
       note(context, `Removed budget ${removed}.`);

@@ -1,5 +1,6 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import type { CacheView } from '../../reading/cache-schema.ts';
+import type { CacheView } from '../../operations/schemas/cache.ts';
+import { timeText } from '../../operations/times.ts';
 import { plural, tokens } from '../../terminal/numbers.ts';
 import { missCause, missPlace } from '../../terminal/request-words.ts';
 import type { Column } from '../../terminal/table.ts';
@@ -8,7 +9,7 @@ import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
 import { note, say, sayJson } from '../context.ts';
 import { parseSince, readCount } from '../input/values.ts';
 import { listText } from '../print-list.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 const SINCE_START =
   "Prompts are compared in memory: a session's first request after gw starts shows no miss.";
@@ -22,9 +23,14 @@ export const cache: SetUp = (command, context) =>
     .option(...AS_JSON)
     .action(async ({ session, since, project, limit, json }) => {
       const most = readCount(limit, '--limit', { min: 1, max: 1_000 });
-      await withReader(context, async (reader) => {
+      await withGateway(context, async (reader) => {
         const from = parseSince(since, await reader.calendar(), context.clock.now());
-        const report = await reader.cache({ session, project, since: from, limit: most });
+        const report = await reader.cache({
+          session,
+          project_id: project,
+          since: timeText(from),
+          limit: most,
+        });
         if (json) return sayJson(context, report);
         if (report.total.requests === 0)
           return note(context, `No cache misses in that time. What caches served: gw usage. ${SINCE_START}`);

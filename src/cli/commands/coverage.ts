@@ -9,7 +9,7 @@ import {
   sum,
 } from '../../insight/coverage/report.ts';
 import { formatUsd } from '../../money.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
@@ -19,7 +19,7 @@ import { agentNamed } from '../connect/agents.ts';
 import { type Context, homeOf, sayJson, tell } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
 import { parseSince } from '../input/values.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 import { agentArgument } from './connect.ts';
 
 const READABLE = AGENTS.filter(({ log }) => log !== undefined);
@@ -35,7 +35,7 @@ export const coverage: SetUp = (command, context) =>
     )
     .action(async (name, { since, json }) => {
       const agents = name === undefined ? READABLE : [readableAgent(name)];
-      const bypassed = await withReader(context, async (reader) => {
+      const bypassed = await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const now = context.clock.now();
         const from = parseSince(since, calendar, now);

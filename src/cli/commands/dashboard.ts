@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { GwError } from '../../errors.ts';
 import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Source } from '../../tui/source.ts';
@@ -16,7 +16,7 @@ import { remoteOf } from '../remote/connection.ts';
 import { daemonState } from '../remote/daemon-state.ts';
 import { readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
-import { type GatewayAccess, withGateway } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 /** Height of a snapshot that is not printed on a terminal. */
 const SNAPSHOT_ROWS = 41;
@@ -35,7 +35,7 @@ export const dashboard: SetUp = (command, context) =>
       const baseUrl = `${origin}/v1`;
       await withGateway(context, async (gateway) => {
         if (painter) await show(context, { gateway, baseUrl, painter, ...options });
-        else sayJson(context, await jsonOf(context, gateway.reader));
+        else sayJson(context, await jsonOf(context, gateway));
       });
     });
 
@@ -62,7 +62,7 @@ function loadPainter({ env, stdout: output }: Context, once = false): Painter {
 }
 
 interface Resources {
-  gateway: GatewayAccess;
+  gateway: Reader;
   baseUrl: string;
   painter: Painter;
   readonly?: boolean;
@@ -72,7 +72,7 @@ interface Resources {
 async function show(context: Context, resources: Resources): Promise<void> {
   const { gateway, baseUrl, painter, readonly = false } = resources;
   const { palette, symbols, columns } = terminalOf(context.stdout, context.env, resources);
-  const { timezone } = await gateway.reader.calendar();
+  const { timezone } = await gateway.calendar();
   const look = { palette, symbols, times: createTimeFormat(timezone), timezone, gw: context.gw };
   const { clock, version } = context;
   const source = await sourceOf(context, gateway);
@@ -90,22 +90,22 @@ async function show(context: Context, resources: Resources): Promise<void> {
   if (code !== 0) throw new Exit(code);
 }
 
-async function sourceOf(context: Context, { reader, admin }: GatewayAccess): Promise<Source> {
+async function sourceOf(context: Context, reader: Reader): Promise<Source> {
   const { budgetDrill } = await import('../../tui/budget-drill.ts');
   const { createActions } = await import('../../tui/actions.ts');
   const feed = await reader.dashboard();
   return {
     ...feed,
-    request: (id) => reader.request(formatRequestId(id)),
+    request: (id) => reader.request({ id: formatRequestId(id) }),
     async agents() {
       const agents = await checkConnectedAgents(context, reader);
       return agents.map(({ agent, bypassed }) => ({ name: agent.name, bypassed: bypassed ?? 0 }));
     },
     team: () => reader.team(),
-    teamUsage: (query) => reader.teamUsage(query),
+    teamUsage: ({ groupBy, ...days }) => reader.teamUsage({ ...days, group_by: groupBy }),
     ...budgetDrill(reader, () => context.clock.now()),
     daemon: async () => viewOf(await daemonState(context).catch(stateOf)),
-    perform: createActions(admin),
+    perform: createActions(reader),
   };
 }
 

@@ -4,11 +4,11 @@ import { isatty } from 'node:tty';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { formatRequestId } from '../../ids.ts';
 import { wayText } from '../../network/way-out.ts';
+import { healthOf } from '../../operations/provider-views.ts';
 import { PACKAGED_PRICES } from '../../pricing/library.ts';
 import { readStoredPrices } from '../../pricing/published/stored-prices.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { healthOf } from '../../reading/provider-views.ts';
 import { describeExcess, readDistrustedBounds, trustBounds } from '../../store/budgets/distrusted-bounds.ts';
 import { countContradictions } from '../../store/reports/contradictions.ts';
 import { pasteable } from '../../terminal/command-names.ts';
@@ -40,7 +40,7 @@ import { readSwitchedOff, switchOn } from '../optimize/report.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { probeProvider } from '../providers/probe-provider.ts';
 import { readSettings } from '../settings.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
 export const doctor: SetUp = (command, context) =>
@@ -126,7 +126,7 @@ const LIMITS = { pastMs: 7 * 24 * 3_600_000, limitMs: 3_000 };
 
 /** Checks that the settings of connected agents are as gw wrote them, and that their logs agree with the ledger. */
 async function checkAgents(context: Context): Promise<Finding[]> {
-  const agents = await withReader(context, (reader) => checkConnectedAgents(context, reader, LIMITS));
+  const agents = await withGateway(context, (reader) => checkConnectedAgents(context, reader, LIMITS));
   if (agents.length === 0) return [ok('agents', 'none connected; to see which there are: gw connect')];
   return agents.map((each) => findingOf(context, each));
 }
@@ -312,7 +312,7 @@ async function checkProviders(context: Context): Promise<Finding[]> {
 
 /** The providers whose calls of the last hour failed, or that get no requests now. */
 async function checkAnswers(context: Context): Promise<Finding[]> {
-  return withReader(context, async (reader) => {
+  return withGateway(context, async (reader) => {
     const times = createTimeFormat((await reader.calendar()).timezone);
     const all = (await reader.status()).provider_health.map(healthOf);
     return all

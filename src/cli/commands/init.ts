@@ -108,7 +108,7 @@ async function summarize(context: Context): Promise<string | undefined> {
   const deadline = clock.monotonic() + LIMIT_MS;
   const since = clock.now() - DAYS * DAY_MS;
   const isOver = () => clock.monotonic() > deadline;
-  return withLocalGateway(context, async ({ reader }, db) => {
+  return withLocalGateway(context, async (reader, db) => {
     const titles: string[] = [];
     const sessions = new Set<string>();
     let nanoUsd = 0;

@@ -1,8 +1,10 @@
 import { Option } from 'commander';
 import { formatUsd } from '../../money.ts';
-import type { Admin } from '../../reading/admin.ts';
-import type { Reader } from '../../reading/reader.ts';
-import type { BudgetView, KeyView, NewKeyView } from '../../reading/schemas.ts';
+import { budgetBody } from '../../operations/budget-scope.ts';
+import type { Reader } from '../../operations/registry.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import type { KeyView, NewKeyView } from '../../operations/schemas/keys.ts';
+import { timeText } from '../../operations/times.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -13,7 +15,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
 import { readCount, readDuration } from '../input/values.ts';
 import { printList } from '../print-list.ts';
-import { withAdmin, withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const keys: SetUp = (command, context) => {
   create(command, context);
@@ -39,11 +41,11 @@ const create: SetUp = (command, context) =>
     .action(async ({ project, admin = false, label = null, json, ...options }) => {
       const models = options.models?.split(',').map((model) => model.trim()) ?? null;
       const rpm = options.rpm === undefined ? null : readCount(options.rpm, '--rpm', { min: 1, max: 10_000 });
-      const expiresAt = expiryOf(context, options.expires) ?? null;
+      const expires_at = expiryOf(context, options.expires) ?? null;
       const cap = capOf(options);
-      const created = await withAdmin(context, async (gateway, reader) => {
-        const key = await gateway.createKey({ project, admin, label, models, rpm, expiresAt });
-        return cap ? { ...key, budget: await capKey(gateway, reader, { key, cap }) } : key;
+      const created = await withGateway(context, async (gateway) => {
+        const key = await gateway.createKey({ project_id: project, admin, label, models, rpm, expires_at });
+        return cap ? { ...key, budget: await capKey(gateway, { key, cap }) } : key;
       });
       if (json) sayJson(context, created);
       else say(context, created.key);
@@ -71,23 +73,25 @@ interface NewCap {
 }
 
 /** Caps a key that nobody has yet. If that fails, the key is revoked. */
-async function capKey(admin: Admin, reader: Reader, { key, cap }: NewCap): Promise<BudgetView> {
+async function capKey(gateway: Reader, { key, cap }: NewCap): Promise<BudgetView> {
   const { id, project_id: project } = key;
   try {
-    const namesake = (await reader.keys({ project })).find(({ label }) => label === String(id));
+    const namesake = (await gateway.keys({ project_id: project })).find(({ label }) => label === String(id));
     if (namesake)
       throw usageError(`key ${namesake.id} is labelled "${id}", the id of the new key. Try again`);
-    return await admin.setBudget({ ...cap, project, scope: { kind: 'key', value: String(id) } });
+    return await gateway.setBudget(
+      budgetBody({ ...cap, project, scope: { kind: 'key', value: String(id) } }),
+    );
   } catch (error) {
-    await admin.revokeKey(id);
+    await gateway.revokeKey({ id });
     throw error;
   }
 }
 
-/** When a key expires that lives for a time such as `30d`, UTC milliseconds; null for `never`. */
-function expiryOf(context: Context, text: string | undefined): number | null | undefined {
+/** When a key expires that lives for a time such as `30d`; null for `never`. */
+function expiryOf(context: Context, text: string | undefined): string | null | undefined {
   if (text === undefined) return undefined;
-  return text === 'never' ? null : context.clock.now() + readDuration(text, '--expires');
+  return text === 'never' ? null : timeText(context.clock.now() + readDuration(text, '--expires'));
 }
 
 const rotate: SetUp = (command, context) =>
@@ -99,12 +103,12 @@ const rotate: SetUp = (command, context) =>
     .option(...AS_JSON)
     .action(async (text, options) => {
       const overlapMs = options.overlap === '0' ? 0 : readDuration(options.overlap, '--overlap');
-      const expiresAt = expiryOf(context, options.expires);
-      const rotated = await withAdmin(context, async ({ rotateKey }, reader) => {
-        const all = await reader.keys({});
+      const expires_at = expiryOf(context, options.expires);
+      const rotated = await withGateway(context, async ({ keys, rotateKey }) => {
+        const all = await keys({});
         const found = all.find(({ label }) => label === text) ?? all.find(({ id }) => String(id) === text);
         if (!found) throw new CliError(`no live key "${text}". See: gw keys list`, EXIT.notFound);
-        return rotateKey({ id: found.id, overlapMs, expiresAt });
+        return rotateKey({ id: found.id, overlap_seconds: overlapMs / 1_000, expires_at });
       });
       if (options.json) sayJson(context, rotated);
       else say(context, rotated.key);
@@ -123,9 +127,9 @@ const list: SetUp = (command, context) =>
     .option('--all', 'include revoked keys')
     .option(...AS_JSON)
     .action(async ({ project, all, json }) => {
-      const { rows, budgets, timezone } = await withReader(context, async (reader) => ({
-        rows: await reader.keys({ project, revoked: all }),
-        budgets: json ? [] : await reader.budgets({ project }),
+      const { rows, budgets, timezone } = await withGateway(context, async (reader) => ({
+        rows: await reader.keys({ project_id: project, revoked: all }),
+        budgets: json ? [] : await reader.budgets({ project_id: project }),
         timezone: (await reader.calendar()).timezone,
       }));
       const times = createTimeFormat(timezone);
@@ -177,13 +181,13 @@ const revoke: SetUp = (command, context) =>
       if (!Number.isSafeInteger(id) || id < 1) {
         throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
       }
-      await withAdmin(context, async ({ revokeKey }, reader) => {
-        const key = (await reader.keys({})).find((each) => each.id === id);
+      await withGateway(context, async ({ keys, revokeKey }) => {
+        const key = (await keys({})).find((each) => each.id === id);
         if (key) {
           const loss = `This ends key ${key.label ?? id} of project ${key.project_id} for good: programs that use it get a 401.`;
           await confirmLoss(context, loss, { yes, scripted: true });
         }
-        await revokeKey(id);
+        await revokeKey({ id });
       });
       note(context, `Revoked key ${id}.`);
     });

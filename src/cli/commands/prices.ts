@@ -1,6 +1,8 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import { modelOf } from '../../reading/price-name.ts';
-import type { PriceInForceView, PriceView } from '../../reading/schemas.ts';
+import { modelOf } from '../../operations/price-name.ts';
+import { statedPrice } from '../../operations/price-views.ts';
+import type { PriceInForceView, PriceView } from '../../operations/schemas/prices.ts';
+import { timeText } from '../../operations/times.ts';
 import type { StoredPrice } from '../../store/accounts/prices.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import type { Column } from '../../terminal/table.ts';
@@ -13,7 +15,7 @@ import { parseTime } from '../input/values.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
 import { listText } from '../print-list.ts';
 import { readSettings } from '../settings.ts';
-import { withAdmin, withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const prices: SetUp = (command, context) => {
   command
@@ -35,9 +37,9 @@ export const prices: SetUp = (command, context) => {
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {
   const terminal = terminalOf(context.stdout, context.env);
-  await withReader(context, async (reader) => {
+  await withGateway(context, async (reader) => {
     if (model !== undefined) {
-      const matches = await reader.pricesInForce(model);
+      const matches = await reader.pricesInForce({ model });
       if (json) sayJson(context, matches);
       else say(context, knownTable(matches, terminal));
       return;
@@ -63,12 +65,12 @@ const diff: SetUp = (command, context) =>
     .option(...AS_JSON)
     .action(async ({ since, project, json }) => {
       const { bookedJson, bookedPrices, bookedTable } = await import('../prices/booked.ts');
-      await withReader(context, async (reader) => {
+      await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const now = context.clock.now();
         const from = parseTime(since, '--since', calendar, now) ?? now;
         if (from > now) throw usageError(`--since ${since} is in the future`);
-        const rows = await bookedPrices(reader, { project, since: from });
+        const rows = await bookedPrices(reader, { project_id: project, since: timeText(from) });
         if (json) sayJson(context, bookedJson(rows));
         else if (rows.length === 0) note(context, `No requests were booked since ${calendar.dateOf(from)}.`);
         else say(context, bookedTable(rows, calendar.dateOf(from), terminalOf(context.stdout, context.env)));
@@ -103,7 +105,7 @@ const set: SetUp = (command, context) =>
           ? {}
           : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
       };
-      await withAdmin(context, ({ setPrice }) => setPrice(price));
+      await withGateway(context, ({ setPrice }) => setPrice(statedPrice(price)));
       const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
       note(
         context,
@@ -119,12 +121,12 @@ const remove: SetUp = (command, context) =>
     .action(async (text, { yes }) => {
       const { provider, model } = modelOf(text, configuredIn(context));
       const loss = `This removes your price of ${text}; without a built-in one, budgets refuse its requests.`;
-      const removed = await withAdmin(context, async ({ removePrice }, reader) => {
-        const isSet = (await reader.prices()).some(
+      const removed = await withGateway(context, async ({ prices, removePrice }) => {
+        const isSet = (await prices()).some(
           (each) => (each.provider ?? '') === provider && each.model === model,
         );
         if (isSet) await confirmLoss(context, loss, { yes, scripted: true });
-        return removePrice(provider, model);
+        return (await removePrice({ provider, model })).deleted;
       });
       if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
       note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);

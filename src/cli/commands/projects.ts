@@ -9,7 +9,7 @@ import { CliError, EXIT } from '../exit.ts';
 import { confirmLoss } from '../input/confirm.ts';
 import { printList } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
-import { withAdmin, withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const projects: SetUp = (command, context) => {
   list(command, context);
@@ -18,7 +18,7 @@ export const projects: SetUp = (command, context) => {
     .description('create a project')
     .addOption(new Option('--plan <plan>', 'plan of the project').choices(PLANS).default('pro'))
     .action(async (name, { plan }) => {
-      await withAdmin(context, ({ addProject }) => addProject(name, plan));
+      await withGateway(context, ({ addProject }) => addProject({ project_id: name, plan }));
       note(
         context,
         `Created project ${name}. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`,
@@ -42,7 +42,7 @@ export const projects: SetUp = (command, context) => {
     .action(async (name, { yes }) => {
       const loss = `This revokes all keys of project ${name} and removes its budgets; they don't come back with it.`;
       await confirmLoss(context, loss, { yes, scripted: true });
-      await withAdmin(context, ({ removeProject }) => removeProject(name));
+      await withGateway(context, ({ removeProject }) => removeProject({ project: name }));
       note(
         context,
         `Removed project ${name}: its keys no longer work, its history stays. To bring it back: gw projects add ${name}`,
@@ -57,7 +57,9 @@ export const projects: SetUp = (command, context) => {
       const whose = session === undefined ? `project ${name}` : `session ${session} of project ${name}`;
       const loss = `This deletes the record of every request of ${whose} for good; only their figures stay in reports.`;
       await confirmLoss(context, loss, { yes });
-      const deleted = await withAdmin(context, (admin) => admin.deleteRecords({ project: name, session }));
+      const { deleted } = await withGateway(context, (gateway) =>
+        gateway.deleteRecords({ project_id: name, session_id: session }),
+      );
       note(
         context,
         `Deleted ${plural(deleted, 'record')} of ${whose}. Reports and budgets keep their figures.`,
@@ -71,7 +73,7 @@ const list: SetUp = (command, context) =>
     .description('list the projects')
     .option(...AS_JSON)
     .action(async ({ json }) => {
-      const { rows, timezone } = await withReader(context, async (reader) => ({
+      const { rows, timezone } = await withGateway(context, async (reader) => ({
         rows: await reader.projects(),
         timezone: (await reader.calendar()).timezone,
       }));
@@ -98,9 +100,9 @@ async function setPaused(
     const command = `gw projects ${paused ? 'pause' : 'resume'}`;
     throw new CliError(`name a project, or use --all: ${command} PROJECT, or ${command} --all`, EXIT.usage);
   }
-  const projects = await withAdmin(context, async ({ changeProject, pauseAll }) => {
-    if (name === undefined) return pauseAll({ paused, cut });
-    await changeProject(name, { paused, cut });
+  const projects = await withGateway(context, async ({ changeProject, pauseAll }) => {
+    if (name === undefined) return (await pauseAll({ paused, cut })).projects;
+    await changeProject({ project: name, paused, cut });
     return [name];
   });
   // A daemon that is asked anything notices the change at once.
@@ -123,7 +125,7 @@ export const plan: SetUp = (command, context) => {
     .option(...IN_PROJECT)
     .option(...AS_JSON)
     .action(async ({ project, json }) => {
-      const projects = await withReader(context, (reader) => reader.projects());
+      const projects = await withGateway(context, (reader) => reader.projects());
       const found = projects.find(({ project_id }) => project_id === project);
       if (!found) throw unknownProject(project);
       const { project_id, plan } = found;
@@ -136,7 +138,7 @@ export const plan: SetUp = (command, context) => {
     .description('change the plan of a project; webhooks need pro or team')
     .option(...IN_PROJECT)
     .action(async (name, { project }) => {
-      await withAdmin(context, ({ changeProject }) => changeProject(project, { plan: name }));
+      await withGateway(context, ({ changeProject }) => changeProject({ project, plan: name }));
       note(context, `Project ${project} is now on the ${name} plan.`);
     });
 };

@@ -14,7 +14,7 @@ import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { type Probe, probeProvider, wayJson } from '../providers/probe-provider.ts';
 import { readSettings } from '../settings.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const providers: SetUp = (command, context) => {
   command
@@ -43,7 +43,7 @@ const list: SetUp = (command, context) =>
     .description('list the providers and where their keys come from')
     .option(...AS_JSON)
     .action(async ({ json }) => {
-      const { providers, problems } = await withReader(context, (reader) => reader.providers());
+      const { providers, problems } = await withGateway(context, (reader) => reader.providers());
       if (!json) for (const { name, message } of problems) note(context, `! ${name} ${message}`);
       printList(
         context,

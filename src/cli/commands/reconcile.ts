@@ -8,7 +8,7 @@ import type { FetchOptions } from '../../insight/reconcile/fetch-report.ts';
 import type { ReconciledTotal } from '../../insight/reconcile/reconcile.ts';
 import { COST_REPORTS, type CostReport, type Days } from '../../insight/reconcile/reports.ts';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { USAGE_SOURCES, type UsageSource } from '../../store/reports/query.ts';
 import { count } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
@@ -20,7 +20,7 @@ import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { parseDay } from '../input/values.ts';
 import { networkOf } from '../network.ts';
 import { remoteOf } from '../remote/connection.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 const DEFAULT_DAYS = 30;
 const UTC = createCalendar('UTC');
@@ -48,7 +48,7 @@ export const reconcileBill: SetUp = (command, context) =>
     .action(async (provider, options) => {
       const today = UTC.dateOf(context.clock.now());
       const report = COST_REPORTS[provider] as CostReport;
-      const isDifferent = await withReader(context, async (reader) => {
+      const isDifferent = await withGateway(context, async (reader) => {
         const { days, bill, readUsage } = await readBill(context, provider, { report, options, today });
         const ledger = await readLedger(reader, { provider, days, source: options.source });
         const [{ reconcile }, { withTokens }] = await Promise.all([
@@ -220,7 +220,7 @@ async function readLedger(
 ): Promise<(BillLine & UsageLine)[]> {
   const report = await reader.usage({
     ...days,
-    groupBy: 'day,model',
+    group_by: 'day,model',
     timezone: 'UTC',
     source: source === 'gw' ? undefined : source,
   });

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { parseRequestId } from '../../ids.ts';
-import type { RequestBodiesView } from '../../reading/bodies-schema.ts';
-import type { RequestView } from '../../reading/schemas.ts';
+import type { RequestBodiesView } from '../../operations/schemas/bodies.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
+import { timeText } from '../../operations/times.ts';
 import { factsOf } from '../../terminal/request-facts.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { clean, pad, widthOf, wrap } from '../../terminal/text.ts';
@@ -12,7 +13,7 @@ import { usageError } from '../exit.ts';
 import { parseTime, readCount } from '../input/values.ts';
 import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { requestTable, tableLook } from '../requests/view.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const requests: SetUp = (command, context) =>
   addOptions(command)
@@ -35,14 +36,19 @@ async function list(context: Context, options: Options): Promise<void> {
     throw usageError('--diff shows one request: gw requests ID --diff. For the ids: gw requests');
   const conditions = conditionsFrom(options);
   const limit = readCount(options.limit, '--limit', { min: 1, max: 10_000 });
-  await withReader(context, async (reader) => {
+  await withGateway(context, async (reader) => {
     const calendar = await reader.calendar();
     const now = context.clock.now();
     const since = parseTime(options.since, '--since', calendar, now);
     const until = parseTime(options.until, '--until', calendar, now);
     if (since !== undefined && until !== undefined && since >= until)
       throw usageError(`--since ${options.since} is not before --until ${options.until}`);
-    const matches = await reader.requests({ ...conditions, since, until, limit });
+    const matches = await reader.requests({
+      ...conditions,
+      since: timeText(since),
+      until: timeText(until),
+      limit,
+    });
     if (options.json) sayJson(context, matches);
     else if (matches.length === 0) note(context, 'No requests match.');
     else say(context, requestTable(matches, tableLook(context, calendar.timezone)));
@@ -52,9 +58,9 @@ async function list(context: Context, options: Options): Promise<void> {
 async function show(context: Context, id: string, { diff, json }: Options): Promise<void> {
   if (parseRequestId(id) === undefined)
     throw usageError(`"${id}" is not a request id, such as req_0abc1def2gh. See: gw requests`);
-  await withReader(context, async (reader) => {
-    if (diff) return showDiff(context, await reader.requestBodies(id), json);
-    const request = await reader.request(id);
+  await withGateway(context, async (reader) => {
+    if (diff) return showDiff(context, await reader.requestBodies({ id }), json);
+    const request = await reader.request({ id });
     const { timezone } = await reader.calendar();
     if (json) sayJson(context, request);
     else {

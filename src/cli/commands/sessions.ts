@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
-import type { SessionView } from '../../reading/schemas.ts';
+import type { SessionView } from '../../operations/schemas/usage.ts';
+import { timeText } from '../../operations/times.ts';
 import { count, tokens } from '../../terminal/numbers.ts';
 import type { Column } from '../../terminal/table.ts';
 import { createTimeFormat, timeColumn } from '../../terminal/time.ts';
@@ -8,7 +9,7 @@ import { note, say, sayJson } from '../context.ts';
 import { parseTime, readCount } from '../input/values.ts';
 import { listText } from '../print-list.ts';
 import { requestTable, type TableLook, tableLook } from '../requests/view.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 /** The requests that are shown of one session. */
 const REQUESTS_SHOWN = 20;
@@ -23,17 +24,23 @@ export const sessions: SetUp = (command, context) =>
     .option(...AS_JSON)
     .action(async (id, { project, agent, since, json, ...options }) => {
       const limit = readCount(options.limit, '--limit', { min: 1, max: 1_000 });
-      await withReader(context, async (reader) => {
+      await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const from = parseTime(since, '--since', calendar, context.clock.now());
-        const found = await reader.sessions({ id, project, agent, since: from, limit });
+        const query = { project_id: project, agent, since: timeText(from), limit };
+        const found = await (id === undefined ? reader.sessions(query) : reader.session({ id, ...query }));
         if (json) return sayJson(context, found);
         if (found.length === 0)
           return note(context, 'No sessions: no request named one. Agents that do: gw connect');
         const look = tableLook(context, calendar.timezone);
         say(context, sessionTable(found, look));
         if (id === undefined) return;
-        const requests = await reader.requests({ session: id, project, agent, limit: REQUESTS_SHOWN });
+        const requests = await reader.requests({
+          session: id,
+          project_id: project,
+          agent,
+          limit: REQUESTS_SHOWN,
+        });
         if (requests.length > 0) say(context, `\n${requestTable(requests, look)}`);
       });
     });

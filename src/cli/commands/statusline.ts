@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import type { SetUp } from '../command.ts';
 import { say } from '../context.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { sessionIn, statusText, wrapped } from '../statusline/line.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const statusline: SetUp = (command, context) =>
   command
@@ -20,7 +20,7 @@ export const statusline: SetUp = (command, context) =>
       const input = stdin.isTTY ? '' : await text(stdin);
       const sessionId = sessionIn(input) || (env.CLAUDE_CODE_SESSION_ID ?? '');
       const line = remoteOf(context)
-        ? await withReader(context, (reader) => remoteLine(reader, sessionId)).catch(
+        ? await withGateway(context, (reader) => remoteLine(reader, sessionId)).catch(
             () => 'gw is not reachable',
           )
         : (await import('../statusline/local.ts')).localLine(env, sessionId, clock.now());
@@ -31,8 +31,7 @@ export const statusline: SetUp = (command, context) =>
 
 async function remoteLine(reader: Reader, sessionId: string): Promise<string> {
   const { today, budgets } = await reader.status();
-  const sessions =
-    sessionId === '' ? [] : await reader.sessions({ id: sessionId, limit: 10 }).catch(() => []);
+  const sessions = sessionId === '' ? [] : await reader.session({ id: sessionId, limit: 10 }).catch(() => []);
   const [last] = sessions;
   const counting = budgets.filter(({ project_id: project, scope }) => {
     // '': the whole team.

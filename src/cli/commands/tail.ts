@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRequestId } from '../../ids.ts';
-import type { RequestView } from '../../reading/schemas.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
 import type { FeedRow } from '../../store/dashboard/feed.ts';
 import { feedCells, feedColumns } from '../../terminal/feed-line.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
@@ -12,7 +12,7 @@ import { type Context, note, say } from '../context.ts';
 import { readCount } from '../input/values.ts';
 import { daemonState } from '../remote/daemon-state.ts';
 import { checkStatus } from '../requests/conditions.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 const POLL_MS = 500;
 
@@ -28,8 +28,8 @@ export const tail: SetUp = (command, context) =>
     .option('--ascii', 'no block characters')
     .action(async (options) => {
       const limit = readCount(options.lines, '--lines', { max: 10_000 });
-      const filter = { status: checkStatus(options.status), project: options.project };
-      await withReader(context, async (reader) => {
+      const filter = { status: checkStatus(options.status), project_id: options.project };
+      await withGateway(context, async (reader) => {
         const print = printerOf(context, options, (await reader.calendar()).timezone);
         const follower = await reader.followRequests(filter);
         const earlier = await reader.requests({ ...filter, limit });

@@ -4,7 +4,7 @@ import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets, TEAM_URL } from '../../config/secrets.ts';
 import { systemRandom } from '../../ids.ts';
 import { formatUsd } from '../../money.ts';
-import type { TeamView } from '../../reading/schemas.ts';
+import type { TeamView } from '../../operations/schemas/team.ts';
 import { createArchive, SEARCH_MS } from '../../store/archive/archive.ts';
 import type { Db } from '../../store/database/open.ts';
 import { changeConfiguration, inTransaction } from '../../store/database/write.ts';
@@ -28,7 +28,7 @@ import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
 import { readSecret } from '../input/prompt.ts';
 import { addTeamAdminCommands } from '../team/admin-commands.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
 export const team: SetUp = (command, context) => {
@@ -43,7 +43,7 @@ export const team: SetUp = (command, context) => {
     .option(...AS_JSON)
     .addHelpText('after', "\nExits with code 3 if the team's database can't be reached.")
     .action(async ({ json }) => {
-      const team = await withReader(context, (reader) => reader.team());
+      const team = await withGateway(context, (reader) => reader.team());
       if (json) sayJson(context, team);
       else if (team.name === null)
         throw new CliError('this gateway belongs to no team. To join one: gw team join URL');

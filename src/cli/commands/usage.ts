@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addDays, type Calendar, createCalendar, datesOfMonth } from '../../calendar.ts';
 import { formatUsd } from '../../money.ts';
-import type { Reader, UsageFilter } from '../../reading/reader.ts';
-import type { TeamUsageView, UsageView, UsageViewRow } from '../../reading/schemas.ts';
+import type { Reader } from '../../operations/registry.ts';
+import type { TeamUsageView, UsageView, UsageViewRow } from '../../operations/schemas/usage.ts';
 import {
   GROUP_BYS,
   GROUP_CHOICES,
@@ -25,7 +25,7 @@ import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { parseDay } from '../input/values.ts';
 import { addConditions, conditionsFrom } from '../requests/conditions.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 type UsageOptions = OptionsOf<typeof addOptions>;
 
@@ -57,12 +57,12 @@ export const usage: SetUp = (command, context) =>
     const { groupBy } = options;
     if (!isLocal(groupBy))
       throw usageError(`--group-by ${groupBy} is for a team: gw usage --team -g ${groupBy}`);
-    await withReader(context, async (reader) => {
+    await withGateway(context, async (reader) => {
       const days = daysOf(options, await reader.calendar(), context.clock.now());
       const filter = {
         ...conditionsFrom(options),
         ...days,
-        groupBy,
+        group_by: groupBy,
         source: sourceOf(options),
       };
       const report = await reader.usage(filter);
@@ -82,15 +82,19 @@ export const usage: SetUp = (command, context) =>
   });
 
 /** What the charts show: the models behind a report by day, the days behind one by anything else. */
-async function readCharts(reader: Reader, filter: UsageFilter, { data }: UsageView): Promise<UsageCharts> {
-  const { groupBy } = filter;
+async function readCharts(
+  reader: Reader,
+  filter: Parameters<Reader['usage']>[0],
+  { data }: UsageView,
+): Promise<UsageCharts> {
+  const { group_by: groupBy = 'day' } = filter;
   if (groupBy === 'day') {
-    const byModel = await reader.usage({ ...filter, groupBy: 'model' });
+    const byModel = await reader.usage({ ...filter, group_by: 'model' });
     return { parts: rowsOf(byModel) };
   }
   const [only = 'model', second] = groupingsOf(groupBy);
   if (second !== undefined || only === 'day') return {};
-  const trends = await reader.usageTrends({ ...filter, groupBy: only });
+  const trends = await reader.usageTrends({ ...filter, group_by: only });
   const costs = trends.data?.map(({ key, cost_nano_usd }) => [key, cost_nano_usd] as const);
   return { parts: rowsOf({ data, group_by: groupBy }), trends: costs && new Map(costs) };
 }
@@ -148,14 +152,14 @@ async function runTeam(context: Context, options: UsageOptions): Promise<void> {
   if (local) throw usageError(`--${local} does not go with --team: the team has sums alone. Use --group-by`);
   if (options.source !== 'gw')
     throw usageError('--source does not go with --team: gateways send what came through gw');
-  await withReader(context, async (reader) => {
+  await withGateway(context, async (reader) => {
     const { timezone } = await reader.team();
     const calendar = timezone === null ? await reader.calendar() : createCalendar(timezone);
     const days = daysOf(options, calendar, context.clock.now());
-    const report = await reader.teamUsage({ ...days, groupBy });
+    const report = await reader.teamUsage({ ...days, group_by: groupBy });
     if (options.json) return sayJson(context, report);
     if (options.csv) return say(context, usageCsv(asUsage(report)));
-    const parts = groupBy === 'day' ? await reader.teamUsage({ ...days, groupBy: 'model' }) : report;
+    const parts = groupBy === 'day' ? await reader.teamUsage({ ...days, group_by: 'model' }) : report;
     tell(
       context,
       usageTable(asUsage(report), terminalOf(context.stdout, context.env, options), {

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { Calendar } from '../../calendar.ts';
+import { timeText } from '../../operations/times.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
-import { DEFAULT_EVENTS, EVENT_TYPES } from '../../store/webhooks/event-types.ts';
+import { DEFAULT_EVENTS, EVENT_TYPES, type EventType } from '../../store/webhooks/event-types.ts';
 import { plural } from '../../terminal/numbers.ts';
 import type { Column } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
@@ -19,7 +20,7 @@ import { listText } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { type TableLook, tableLook } from '../requests/view.ts';
 import { listenToEvents } from '../webhooks/listen.ts';
-import { withAdmin, withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 export const webhooks: SetUp = (command, context) => {
   addWebhook(command, context);
@@ -29,7 +30,7 @@ export const webhooks: SetUp = (command, context) => {
     .option(...ONLY_PROJECT)
     .option(...AS_JSON)
     .action(async ({ project, json }) => {
-      const webhooks = await withReader(context, (reader) => reader.webhooks({ project }));
+      const webhooks = await withGateway(context, (reader) => reader.webhooks({ project_id: project }));
       if (json) sayJson(context, webhooks);
       else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
       else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
@@ -55,11 +56,11 @@ function addCommandsWithId(command: Command, context: Context): void {
   withId('remove', 'remove a webhook and its deliveries')
     .option(...UNASKED)
     .action(async (id, { json, yes }) => {
-      const webhook = await withAdmin(context, async ({ webhooks }) => {
-        const webhook = await webhooks.get(id);
+      const webhook = await withGateway(context, async (admin) => {
+        const webhook = await admin.webhook({ id });
         const loss = `This removes webhook ${webhook.id} (${webhook.url}), its secret and its deliveries.`;
         await confirmLoss(context, clean(loss), { yes, scripted: true });
-        await webhooks.remove(id);
+        await admin.removeWebhook({ id });
         return webhook;
       });
       if (json) sayJson(context, { id: webhook.id, deleted: true });
@@ -71,13 +72,13 @@ function addCommandsWithId(command: Command, context: Context): void {
     .option(...AS_JSON)
     .action(async (webhook, { json }) => {
       const id = webhook ?? (await onlyWebhook(context));
-      const test = await withAdmin(context, ({ webhooks }) => webhooks.test(id));
+      const test = await withGateway(context, (admin) => admin.testWebhook({ id }));
       if (json) sayJson(context, test);
       else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
       if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
     });
   withId('rotate', 'create a new secret and print it; it is shown only once').action(async (id, { json }) => {
-    const webhook = await withAdmin(context, ({ webhooks }) => webhooks.rotate(id));
+    const webhook = await withGateway(context, (admin) => admin.rotateWebhook({ id }));
     if (json) sayJson(context, webhook);
     else say(context, webhook.secret);
     note(
@@ -87,7 +88,7 @@ function addCommandsWithId(command: Command, context: Context): void {
   });
   const setEnabled = (name: string, about: string, enabled: boolean) =>
     withId(name, about).action(async (id, { json }) => {
-      const webhook = await withAdmin(context, ({ webhooks }) => webhooks.update(id, { enabled }));
+      const webhook = await withGateway(context, (admin) => admin.changeWebhook({ id, enabled }));
       if (json) sayJson(context, webhook);
       else note(context, `Webhook ${webhook.id} is ${webhook.status}.`);
     });
@@ -134,18 +135,14 @@ const addWebhook: SetUp = (command, context) =>
     .action(async (url, { project, events, format, json }) => {
       const input = {
         url,
-        ...(project === undefined ? {} : { project_id: project }),
-        ...(events === undefined
-          ? {}
-          : {
-              events: events
-                .split(',')
-                .map((part) => part.trim())
-                .filter(Boolean),
-            }),
-        ...(format === undefined ? {} : { format }),
+        project_id: project,
+        events: events
+          ?.split(',')
+          .map((part) => part.trim())
+          .filter(Boolean) as EventType[] | undefined,
+        format,
       };
-      const webhook = await withAdmin(context, ({ webhooks }) => webhooks.register(input));
+      const webhook = await withGateway(context, (admin) => admin.addWebhook(input));
       if (json) sayJson(context, webhook);
       else say(context, webhook.secret);
       note(
@@ -158,7 +155,7 @@ const addWebhook: SetUp = (command, context) =>
     });
 
 async function onlyWebhook(context: Context): Promise<string> {
-  const webhooks = await withReader(context, (reader) => reader.webhooks({}));
+  const webhooks = await withGateway(context, (reader) => reader.webhooks({}));
   const [first, second] = webhooks;
   if (!first) throw usageError('no webhook to test. To add one: gw webhooks add URL');
   if (!second) return first.id;
@@ -188,12 +185,12 @@ const listDeliveries: SetUp = (command, context) =>
     .option(...AS_JSON)
     .action(async (webhook, options) => {
       const limit = readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED });
-      await withReader(context, async (reader) => {
+      await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const deliveries = await reader.deliveries({
           ...queryOf(options, calendar, context.clock.now()),
-          ...(webhook === undefined ? {} : { webhook }),
-          ...(options.failed ? { status: 'failed' as const } : {}),
+          webhook_id: webhook,
+          status: options.failed ? 'failed' : undefined,
           limit,
         });
         if (options.json) sayJson(context, deliveries);
@@ -208,26 +205,26 @@ async function replayOne(context: Context, id: string, { since, project, json }:
       '--since and --project select failed deliveries. Use them with --failed, and without an id',
     );
   }
-  const delivery = await withAdmin(context, ({ webhooks }) => webhooks.replay(id));
+  const delivery = await withGateway(context, (admin) => admin.replayDelivery({ id }));
   if (json) sayJson(context, delivery);
   else note(context, `Delivery ${delivery.id} resends ${delivery.event_id} to ${delivery.webhook_id}.`);
   await sayIfStopped(context);
 }
 
 async function replayAllFailed(context: Context, options: Selection): Promise<void> {
-  const count = await withAdmin(context, async ({ webhooks }, reader) =>
-    webhooks.replayFailed(queryOf(options, await reader.calendar(), context.clock.now())),
+  const { replayed } = await withGateway(context, async (gateway) =>
+    gateway.replayFailed(queryOf(options, await gateway.calendar(), context.clock.now())),
   );
-  if (options.json) sayJson(context, { replayed: count });
-  else if (count === 0) note(context, 'No failed deliveries to resend.');
-  else note(context, `${plural(count, 'failed event')} will be resent.`);
-  if (count > 0) await sayIfStopped(context);
+  if (options.json) sayJson(context, { replayed });
+  else if (replayed === 0) note(context, 'No failed deliveries to resend.');
+  else note(context, `${plural(replayed, 'failed event')} will be resent.`);
+  if (replayed > 0) await sayIfStopped(context);
 }
 
 function queryOf({ project, since }: Selection, calendar: Calendar, now: number) {
   return {
-    ...(project === undefined ? {} : { project }),
-    ...(since === undefined ? {} : { since: parseSince(since, calendar, now) }),
+    project_id: project,
+    since: timeText(since === undefined ? undefined : parseSince(since, calendar, now)),
   };
 }
 

@@ -13,10 +13,10 @@ import {
 import { isName, namesIn, parseTiers } from '../../config/tiers.ts';
 import { writtenOf } from '../../config/written.ts';
 import { messageOf } from '../../errors.ts';
+import { catalogOf, knownPrices } from '../../operations/known-prices.ts';
 import { makeHome } from '../../paths.ts';
 import { worstCase } from '../../pricing/cost.ts';
 import { PRESETS } from '../../providers/presets.ts';
-import { catalogOf, knownPrices } from '../../reading/known-prices.ts';
 import { createProjectLookup } from '../../store/accounts/callers.ts';
 import { type Context, note } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';

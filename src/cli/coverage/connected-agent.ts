@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Agent } from '../../agents/agent.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { plural } from '../../terminal/numbers.ts';
 import type { TimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';

@@ -2,7 +2,7 @@ import type { Agent } from '../../agents/agent.ts';
 import { type Connection, readConnections } from '../../agents/settings/connections.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { findBypass } from '../../insight/coverage/find-bypass.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { connectionState } from '../connect/list-agents.ts';
 import { type Context, homeOf } from '../context.ts';
 import type { ConnectedAgent, Limits } from './connected-agent.ts';

@@ -2,7 +2,7 @@ import { repositoryOf } from '../../attribution/repository.ts';
 import { type ReadImport, readImport } from '../../insight/imports/read-imports.ts';
 import { createListPrice } from '../../insight/list-price.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
 import { type ImportedCall, importUsage, readForgottenUsage } from '../../store/archive/import-usage.ts';
 import type { Db } from '../../store/database/open.ts';
@@ -68,7 +68,7 @@ async function importSource(
   source: LogSource,
   progress: Progress,
 ): Promise<ImportRow | undefined> {
-  return withLocalGateway(context, async ({ reader }, db) => {
+  return withLocalGateway(context, async (reader, db) => {
     const { title } = source.agent;
     const onProgress = (share: number) => progress.show(`reading the logs of ${title}`, share);
     const found = await readSource(context, source, { reader, db, since: 0, onProgress });

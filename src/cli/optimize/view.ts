@@ -1,8 +1,8 @@
 import { formatUsd, usdNumber } from '../../money.ts';
+import { catalogOf, type KnownPrice, knownPrices } from '../../operations/known-prices.ts';
+import { usdPerMillion } from '../../operations/price-views.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { rateAt } from '../../pricing/rate.ts';
-import { catalogOf, type KnownPrice, knownPrices } from '../../reading/known-prices.ts';
-import { usdPerMillion } from '../../reading/price-views.ts';
 import { listPrices } from '../../store/accounts/prices.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { servedBy } from '../../terminal/request-words.ts';

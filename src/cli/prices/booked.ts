@@ -1,7 +1,7 @@
-import { parseRequestId } from '../../ids.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
-import type { Reader } from '../../reading/reader.ts';
-import type { PriceInForceView, RequestView } from '../../reading/schemas.ts';
+import type { Reader } from '../../operations/registry.ts';
+import type { PriceInForceView } from '../../operations/schemas/prices.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
 import { count, plural } from '../../terminal/numbers.ts';
 import type { Column } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -21,16 +21,12 @@ const PAGE = 1_000;
 /** Reads the requests since `since`, newest first, and prices the tokens of each. */
 export async function bookedPrices(
   reader: Reader,
-  filter: { project?: string | undefined; since: number },
+  filter: { project_id?: string | undefined; since: string },
 ): Promise<BookedPrice[]> {
   const prices = new Map<string, PriceInForceView | undefined>();
   const models = new Map<string, BookedPrice>();
-  for (let before: RequestView['id'] | undefined; ; ) {
-    const page = await reader.requests({
-      ...filter,
-      limit: PAGE,
-      before: before === undefined ? undefined : parseRequestId(before),
-    });
+  for (let cursor: string | undefined; ; ) {
+    const page = await reader.requests({ ...filter, limit: PAGE, cursor });
     for (const request of page) {
       if (!isBooked(request)) continue;
       const model = `${request.provider}/${request.model}`;
@@ -44,7 +40,7 @@ export async function bookedPrices(
     }
     const last = page.at(-1);
     if (page.length < PAGE || !last) break;
-    before = last.id;
+    cursor = last.id;
   }
   return [...models.values()].sort((a, b) => differenceOf(b) - differenceOf(a));
 }
@@ -58,7 +54,7 @@ function isBooked({ source, flags, provider, input_tokens, output_tokens }: Requ
 
 async function priceOf(reader: Reader, model: string): Promise<PriceInForceView | undefined> {
   try {
-    return (await reader.pricesInForce(model))[0];
+    return (await reader.pricesInForce({ model }))[0];
   } catch (error) {
     if ((error as { code?: unknown }).code === 'price_not_found') return undefined;
     throw error;

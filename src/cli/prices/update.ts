@@ -4,6 +4,12 @@ import { addDays, type Calendar } from '../../calendar.ts';
 import { messageOf } from '../../errors.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
 import type { Network } from '../../network/network.ts';
+import { overrideOf } from '../../operations/known-prices.ts';
+import { usdPerMillion } from '../../operations/price-views.ts';
+import type { Reader } from '../../operations/registry.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import type { RequestConditions } from '../../operations/schemas/requests.ts';
+import type { UsageViewRow } from '../../operations/schemas/usage.ts';
 import { type Catalog, createCatalog } from '../../pricing/catalog.ts';
 import { costOf } from '../../pricing/cost.ts';
 import { type PublishedPrices, packagedPrices } from '../../pricing/library.ts';
@@ -18,11 +24,6 @@ import {
 } from '../../pricing/published/compare-prices.ts';
 import { MAX_FILE_BYTES, PriceFileError, parsePriceFile } from '../../pricing/published/price-file.ts';
 import { readStoredPrices, writeStoredPrices } from '../../pricing/published/stored-prices.ts';
-import { overrideOf } from '../../reading/known-prices.ts';
-import { usdPerMillion } from '../../reading/price-views.ts';
-import type { Reader, RequestConditions } from '../../reading/reader.ts';
-import type { BudgetView } from '../../reading/schemas.ts';
-import type { UsageViewRow } from '../../reading/usage-schemas.ts';
 import { listPrices } from '../../store/accounts/prices.ts';
 import { spanOf } from '../../store/ledger/terms.ts';
 import { count, plural } from '../../terminal/numbers.ts';
@@ -63,7 +64,7 @@ export async function updatePrices(context: Context, options: UpdateOptions): Pr
   }
   const url = readSettings(context).settings['prices.url'] || PUBLISHED_URL;
   const { prices, sha256 } = await fetchPrices(url, await networkOf(context));
-  const update = await withLocalGateway(context, async ({ reader }, db) => {
+  const update = await withLocalGateway(context, async (reader, db) => {
     const overrides = (await listPrices(db)).map(overrideOf);
     return { url, sha256, ...(await compare(context, prices, { reader, overrides, url })) };
   });
@@ -169,7 +170,7 @@ const USED_DAYS = 90;
 /** The models that requests of the last days went to, whose names may be others than those in the data. */
 async function usedNames(reader: Reader, now: number): Promise<ModelNames> {
   const to = (await reader.calendar()).dateOf(now);
-  const { data } = await reader.usage({ from: addDays(to, -USED_DAYS), to, groupBy: 'model' });
+  const { data } = await reader.usage({ from: addDays(to, -USED_DAYS), to, group_by: 'model' });
   return data.flatMap(({ model = '' }) => {
     const name = providerAndModel(model);
     return name ? [name] : [];
@@ -342,7 +343,7 @@ async function budgetEffects(
       ...conditionsOf(budget),
       from: calendar.dateOf(startOf(budget, calendar, now)),
       to: calendar.dateOf(now),
-      groupBy: 'model',
+      group_by: 'model',
     });
     const effect: BudgetEffect = { budget: budget.id, changedNanoUsd: 0, newNanoUsd: 0, gone: [] };
     for (const row of data) {
@@ -383,7 +384,7 @@ function startOf({ period, window_seconds: seconds }: BudgetView, calendar: Cale
 }
 
 function conditionsOf({ project_id, repo, scope }: BudgetView): RequestConditions {
-  const conditions: RequestConditions = { project: project_id, repo: repo ?? undefined };
+  const conditions: RequestConditions = { project_id, repo: repo ?? undefined };
   if (scope?.value == null) return conditions;
   const { kind, value } = scope;
   return kind === 'key' || kind === 'session' || kind === 'agent'

@@ -1,3 +1,4 @@
+import type { WhoamiView } from '../../operations/schemas/dashboard.ts';
 import type { AskRemote } from '../../remote/client.ts';
 import { type RemoteGateway, remoteGateway } from '../../remote/target.ts';
 import type { Context } from '../context.ts';
@@ -38,12 +39,6 @@ export function localOnly(what: string, { url, from }: RemoteGateway): CliError 
   );
 }
 
-/** The answer of `GET /v1/gw/whoami`. */
-interface Whoami {
-  version: string;
-  key: { id: number; project_id: string; hint: string; admin: boolean; label: string | null };
-}
-
-export async function whoami(ask: AskRemote): Promise<Whoami> {
-  return (await ask({ path: '/v1/gw/whoami' })) as Whoami;
+export async function whoami(ask: AskRemote): Promise<WhoamiView> {
+  return (await ask({ path: '/v1/gw/whoami' })) as WhoamiView;
 }

@@ -3,7 +3,7 @@ import { roleOf, textsOf } from '../../compression/prompt/message.ts';
 import { type Form, readItem } from '../../compression/turns/turns.ts';
 import { messageOf } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
-import type { RequestBodiesView } from '../../reading/bodies-schema.ts';
+import type { RequestBodiesView } from '../../operations/schemas/bodies.ts';
 import { count, plural } from '../../terminal/numbers.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { clean, shorten, wrap } from '../../terminal/text.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { RequestConditions } from '../../reading/reader.ts';
-import { parseStatus, STATUS_NAMES } from '../../reading/status-filter.ts';
+import type { RequestConditions } from '../../operations/schemas/requests.ts';
+import { parseStatus, STATUS_NAMES } from '../../operations/status-filter.ts';
 import { readOldRepo } from '../budgets/read.ts';
 import { ONLY_PROJECT, type OptionsOf } from '../command.ts';
 import { usageError } from '../exit.ts';
@@ -26,7 +26,7 @@ export function addConditions(command: Command) {
 export function conditionsFrom(options: ConditionOptions): RequestConditions {
   const { project, model, key, agent, session, repo, status } = options;
   const root = repo === undefined ? undefined : readOldRepo(repo);
-  return { project, model, key, agent, session, repo: root, status: checkStatus(status) };
+  return { project_id: project, model, key, agent, session, repo: root, status: checkStatus(status) };
 }
 
 /** Returns the value of `--status`. Throws unless it is an HTTP status, an outcome or `failed`. */

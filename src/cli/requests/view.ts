@@ -1,4 +1,4 @@
-import type { RequestView } from '../../reading/schemas.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { costOf, mark } from '../../terminal/request-words.ts';
 import type { Column } from '../../terminal/table.ts';

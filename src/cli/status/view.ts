@@ -1,6 +1,6 @@
 import { formatUsd } from '../../money.ts';
-import { healthOf } from '../../reading/provider-views.ts';
-import type { StatusView } from '../../reading/schemas.ts';
+import { healthOf } from '../../operations/provider-views.ts';
+import type { StatusView } from '../../operations/schemas/status.ts';
 import { forecastText, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
@@ -18,7 +18,7 @@ import {
 } from '../coverage/connected-agent.ts';
 import type { DaemonState } from '../daemon/find.ts';
 import { daemonState } from '../remote/daemon-state.ts';
-import { withReader } from '../with-gateway.ts';
+import { withGateway } from '../with-gateway.ts';
 
 const LABEL = 10;
 
@@ -168,7 +168,7 @@ export interface Status extends StatusView {
 export async function readStatus(context: Context): Promise<Status> {
   const now = context.clock.now();
   const state = await daemonState(context);
-  return withReader(context, async (reader) => ({
+  return withGateway(context, async (reader) => ({
     ...(await reader.status()),
     agents: await checkConnectedAgents(context, reader),
     paused_projects: (await reader.projects())

@@ -1,9 +1,9 @@
 import type { Agent } from '../../agents/agent.ts';
 import type { LoggedCall } from '../../agents/logs/logged-call.ts';
 import { type LogReading, type ReadOptions, readLogs } from '../../agents/logs/read-logs.ts';
-import { parseRequestId } from '../../ids.ts';
-import type { CallView } from '../../reading/call-schema.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
+import type { CallView } from '../../operations/schemas/calls.ts';
+import { timeText } from '../../operations/times.ts';
 
 /** Comparison of an agent's logs with the ledger. */
 export interface AgentCoverage {
@@ -71,7 +71,13 @@ async function readCalls(
   const all: CallView[] = [];
   for (;;) {
     const last = all.at(-1);
-    const page = await reader.calls({ ...span, limit: PAGE, after: last && parseRequestId(last.id) });
+    const page = await reader.calls({
+      agent: span.agent,
+      since: timeText(span.since),
+      until: timeText(span.until),
+      limit: PAGE,
+      cursor: last?.id,
+    });
     all.push(...page);
     if (page.length < PAGE) return all;
   }

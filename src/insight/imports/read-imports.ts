@@ -1,7 +1,7 @@
 import type { Agent } from '../../agents/agent.ts';
 import type { LoggedCall } from '../../agents/logs/logged-call.ts';
 import type { LogReading } from '../../agents/logs/read-logs.ts';
-import type { Reader } from '../../reading/reader.ts';
+import type { Reader } from '../../operations/registry.ts';
 import type { ImportedCall } from '../../store/archive/import-usage.ts';
 import { type CoverageOptions, findBypass } from '../coverage/find-bypass.ts';
 import type { ListPrice } from '../list-price.ts';

@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import { type Name, ROUTES, statusOf } from '../../operations/registry.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { mustBeAdmin, mustNameOwn } from '../caller-rights.ts';
 import type { ToHandler } from '../json-handlers.ts';
 import { readJson } from '../read-json.ts';
 import { type PathParameters, queryOf, type RouteTable } from '../routes.ts';
-import type { AccessOptions } from './access.ts';
-import { GW_ROUTES, type GwRoute } from './route-list.ts';
+import type { SourceOptions } from './sources-of.ts';
+import { type Answered, withoutIntegers } from './without-integers.ts';
 
-type Answer = (route: GwRoute, call: Incoming) => Promise<unknown>;
+type Answer = (route: string, call: Incoming) => Promise<unknown>;
 
 interface Incoming {
   caller: Caller;
@@ -15,39 +17,62 @@ interface Incoming {
   parameters: PathParameters;
 }
 
-/** The routes of `/v1/gw`, which commands on other machines use. */
-export function gwRoutes(json: ToHandler, options: AccessOptions): RouteTable {
+/** Earlier endpoints that answer as an operation does, without integer amounts. They ignore what they don't know. */
+const VIEWS: Readonly<Record<string, Name>> = {
+  'GET /v1/usage': 'usage',
+  'GET /v1/budgets': 'budgets',
+  'PUT /v1/budgets': 'setBudget',
+  'DELETE /v1/budgets/{project}/{period}': 'removeBudget',
+};
+
+/** The routes of the operations, which commands on other machines use, and of their views. */
+export function gwRoutes(json: ToHandler, options: SourceOptions): RouteTable {
   let loaded: Promise<Answer> | undefined;
-  const handlerOf = (route: GwRoute) =>
+  const handlerOf = (route: string) =>
     json(async (caller, { request }, parameters) => {
       loaded ??= load(options);
       return (await loaded)(route, { caller, request, parameters });
-    }, GW_ROUTES[route]);
-  return Object.fromEntries((Object.keys(GW_ROUTES) as GwRoute[]).map((route) => [route, handlerOf(route)]));
+    }, statusOf(route));
+  return Object.fromEntries(
+    [...Object.keys(VIEWS), ...ROUTES.keys()].map((route) => [route, handlerOf(route)]),
+  );
 }
 
-async function load(options: AccessOptions): Promise<Answer> {
-  const { OPERATIONS } = await import('./operations.ts');
-  const { createAccess } = await import('./access.ts');
-  const { createPolls } = await import('./polls.ts');
+/** Schemas and the library behind them take 8 MB, and load on first use. */
+async function load(options: SourceOptions): Promise<Answer> {
+  const { describedBy } = await import('../../operations/registry.ts');
+  const { EARLIER } = await import('../../operations/schemas/earlier.ts');
+  const { runOf } = await import('../../operations/local.ts');
+  const { createSources } = await import('./sources-of.ts');
   const { parseInput } = await import('./parse-input.ts');
-  const now = () => options.gateway.clock.now();
-  const accessOf = createAccess(options);
-  const polls = createPolls({ now, random: options.random });
+  const sourcesOf = createSources(options);
   return async (route, { caller, request, parameters }) => {
-    const { admin, query, body, parseBody, run } = OPERATIONS[route];
-    const given = queryOf(request.url ?? '');
-    for (const fields of [parameters, given]) mustNameOwn(caller, fields);
+    const view = VIEWS[route];
+    const name = view ?? ROUTES.get(route);
+    if (!name) throw new Error(`${route} has no operation`);
+    const { admin, query, body, parseBody } = await describedBy(name);
+    const all = queryOf(request.url ?? '');
+    const given = view ? knownTo(EARLIER[route]?.query, all) : all;
+    mustNameOwn(caller, parameters);
+    if (view || route.includes(' /v1/gw/')) mustNameOwn(caller, given);
     if (admin) {
       if (body && !caller.admin) mustNameOwn(caller, await readJson(request).catch(() => undefined));
       mustBeAdmin(caller, ...admin);
     }
-    const parsedQuery = query && parseInput(query, given, 'parameter');
+    const parsedQuery = view ? given : query && parseInput(query, given, 'parameter');
     const sent = body && (await readJson(request));
     const parsedBody = body && (parseBody ? parseBody(sent) : parseInput(body, sent, 'field'));
-    const access = accessOf(caller);
-    // Parsed by the schemas of the operation.
-    const input = { query: parsedQuery as never, body: parsedBody as never };
-    return run({ caller, reader: access.reader, admin: access.admin, polls, now, parameters, ...input });
+    const input = Object.assign({}, parsedQuery, parsedBody, parameters);
+    const answer = await (await runOf(name))(sourcesOf(caller), input);
+    const listed = Array.isArray(answer) ? { object: 'list', data: answer } : answer;
+    return view ? withoutIntegers(listed as Answered) : listed;
   };
+}
+
+/** The parameters that the schema has. An empty project or grouping is the default. */
+function knownTo(query: z.ZodObject | undefined, given: Record<string, string>) {
+  const isGiven = (name: string, value: string) => value !== '' || !/^(project_id|group_by)$/.test(name);
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => query?.shape[name] && isGiven(name, value)),
+  );
 }

@@ -8,12 +8,12 @@ export interface StoredPrice {
   model: string;
   inputPicoUsd: number;
   outputPicoUsd: number;
-  cachedInputPicoUsd?: number;
-  cacheWritePicoUsd?: number;
+  cachedInputPicoUsd?: number | undefined;
+  cacheWritePicoUsd?: number | undefined;
   /** Written with a lifetime of an hour. */
-  cacheWrite1hPicoUsd?: number;
+  cacheWrite1hPicoUsd?: number | undefined;
   /** For each request, in addition to its tokens. */
-  requestPicoUsd?: number;
+  requestPicoUsd?: number | undefined;
 }
 
 type Rates = Omit<StoredPrice, 'provider' | 'model'>;

@@ -11,14 +11,10 @@ import {
 import { alertsOf, budgetName, thresholdOf } from '../ledger/terms.ts';
 
 /**
- * A budget as `GET /v1/budgets` and `gw budget list --json` return it. `nano` adds the amounts in integer nano-USD and
- * the command line's former field names.
+ * A budget as `gw budget list --json` returns it; `GET /v1/budgets` leaves out the amounts in integer nano-USD and the
+ * command line's former field names.
  */
-export function budgetResponse(
-  standing: Standing,
-  now: number,
-  { nano = false } = {},
-): Record<string, unknown> {
+export function budgetResponse(standing: Standing, now: number): Record<string, unknown> {
   const { pending, resetsAt, team } = standing;
   const cap = capOf(standing);
   const spent = spentOf(standing);
@@ -44,23 +40,21 @@ export function budgetResponse(
     left_usd: usdNumber(left),
     ...(team && {
       ...teamFigures(standing),
-      unreachable_since: isoTime(team.unreachableSince ?? Number.POSITIVE_INFINITY),
+      unreachable_since: isoTime(team.unreachableSince),
     }),
     resets_at: isoTime(resetsAt),
     on_limit: budget.onLimit,
     raised_usd: usdNumber(budget.raisedNanoUsd),
-    raised_until: isoTime(budget.raisedUntil ?? Number.POSITIVE_INFINITY),
+    raised_until: isoTime(budget.raisedUntil),
     exceeded: isOver(standing),
     reached_at: forecast.kind === 'runs_out' ? new Date(forecast.at).toISOString() : null,
-    ...(nano && {
-      cap_nano_usd: cap,
-      spent_nano_usd: spent,
-      held_nano_usd: pending,
-      left_nano_usd: left,
-      budget_id: budgetName(budget),
-      remaining_usd: usdNumber(left),
-      remaining_nano_usd: left,
-    }),
+    cap_nano_usd: cap,
+    spent_nano_usd: spent,
+    held_nano_usd: pending,
+    left_nano_usd: left,
+    budget_id: budgetName(budget),
+    remaining_usd: usdNumber(left),
+    remaining_nano_usd: left,
   };
 }
 

@@ -33,13 +33,13 @@ export { budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
 export interface BudgetSettings extends BudgetPlace {
   capNanoUsd: NanoUsd;
   /** Percentage of the cap at which the alert is sent, 1 to 100. */
-  alertPercent?: number;
+  alertPercent?: number | undefined;
   /** Several of them; used instead of `alertPercent`. */
   alertPercents?: readonly number[] | undefined;
   /** Length of a rolling budget's window. */
-  windowMs?: number;
+  windowMs?: number | undefined;
   /** Default: as it is, and `block` for a new budget. */
-  onLimit?: OnLimit;
+  onLimit?: OnLimit | undefined;
 }
 
 export const DEFAULT_ALERT_PERCENT = 80;

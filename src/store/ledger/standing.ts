@@ -16,8 +16,8 @@ export interface Standing {
 }
 
 /** A time as JSON has it; null for never. */
-export const isoTime = (timeMs: number): string | null =>
-  Number.isFinite(timeMs) ? new Date(timeMs).toISOString() : null;
+export const isoTime = (timeMs: number | null | undefined): string | null =>
+  timeMs != null && Number.isFinite(timeMs) ? new Date(timeMs).toISOString() : null;
 
 /** Without the repetitions of a team budget, which counts requests of several projects. */
 export function distinct(standings: readonly Standing[]): Standing[] {

@@ -23,6 +23,8 @@ export interface BudgetTerms
   removed: number;
 }
 
+export const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as const;
+
 /** `ask`: the request waits for its owner's answer before it is refused. */
 export const ON_LIMITS = ['block', 'ask'] as const;
 export type OnLimit = (typeof ON_LIMITS)[number];

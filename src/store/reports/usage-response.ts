@@ -14,11 +14,10 @@ export interface UsageScope {
   timezone: string;
 }
 
-/** A report as `GET /v1/usage` and `gw usage --json` return it; `nano` adds the amounts in integer nano-USD. */
+/** A report as `gw usage --json` returns it; `GET /v1/usage` leaves out the amounts in integer nano-USD. */
 export function usageResponse(
   { rows, total }: UsageReport,
   { from, to, groupBy, project, timezone }: UsageScope,
-  { nano = false } = {},
 ): Record<string, unknown> {
   return {
     object: 'usage',
@@ -27,22 +26,18 @@ export function usageResponse(
     to,
     timezone,
     group_by: groupBy,
-    data: rows.map((row) => usageResponseRow(row, groupBy, { nano })),
-    total: figuresOf(total, nano),
+    data: rows.map((row) => usageResponseRow(row, groupBy)),
+    total: figuresOf(total),
   };
 }
 
 /** One row of the response. */
-function usageResponseRow(
-  row: UsageRow,
-  groupBy: GroupBy,
-  { nano = false } = {},
-): Record<string, string | number> {
+function usageResponseRow(row: UsageRow, groupBy: GroupBy): Record<string, string | number> {
   const [first = 'day', second] = groupingsOf(groupBy).map(fieldOf);
   return {
     [first]: row.key,
     ...(second === undefined ? {} : { [second]: row.subkey ?? '' }),
-    ...figuresOf(row, nano),
+    ...figuresOf(row),
   };
 }
 
@@ -51,15 +46,16 @@ function fieldOf(grouping: Grouping): string {
   return grouping === 'project' ? 'project_id' : grouping;
 }
 
-function figuresOf(figures: UsageFigures, nano: boolean): Record<string, number> {
+function figuresOf(figures: UsageFigures): Record<string, number> {
   return {
     ...byColumnName(COUNTS, (name) => figures[name]),
     cost_usd: usdNumber(figures.costNanoUsd),
     saved_usd: usdNumber(figures.savedNanoUsd),
-    ...(nano ? { cost_nano_usd: figures.costNanoUsd, saved_nano_usd: figures.savedNanoUsd } : {}),
+    cost_nano_usd: figures.costNanoUsd,
+    saved_nano_usd: figures.savedNanoUsd,
     // At the end, since the columns of a CSV are read by their place too.
     missed_tokens: figures.missedTokens,
     missed_usd: usdNumber(figures.missedNanoUsd),
-    ...(nano ? { missed_nano_usd: figures.missedNanoUsd } : {}),
+    missed_nano_usd: figures.missedNanoUsd,
   };
 }

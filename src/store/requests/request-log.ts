@@ -112,19 +112,8 @@ const COUNTS = shownAs('count');
 const DURATIONS = shownAs('ms');
 const OPTIONAL_DURATIONS = shownAs('msOrNull');
 
-type Response = ReturnType<typeof responseOf>;
-
-/** A record as `GET /v1/requests/{id}` and `gw requests --json` return it; `nano` adds the amounts in nano-USD. */
-export function requestResponse(
-  request: LoggedRequest,
-  options: { nano: true },
-): Response & ReturnType<typeof nanoAmounts>;
-export function requestResponse(request: LoggedRequest): Response;
-export function requestResponse(request: LoggedRequest, { nano = false } = {}): Response {
-  return responseOf(request, nano);
-}
-
-function responseOf(request: LoggedRequest, nano: boolean) {
+/** A record as `gw requests --json` returns it; `GET /v1/requests/{id}` leaves out the amounts in nano-USD. */
+export function requestResponse(request: LoggedRequest) {
   return {
     object: 'request' as const,
     id: formatRequestId(request.id),
@@ -145,7 +134,9 @@ function responseOf(request: LoggedRequest, nano: boolean) {
     cost_usd: request.flags.includes('unpriced') ? null : usdNumber(request.costNanoUsd),
     saved_usd: usdNumber(request.savedNanoUsd),
     held_usd: usdNumber(request.holdNanoUsd),
-    ...(nano && nanoAmounts(request)),
+    cost_nano_usd: request.costNanoUsd,
+    saved_nano_usd: request.savedNanoUsd,
+    held_nano_usd: request.holdNanoUsd,
     ...byColumnName(DURATIONS, (name) => request[name]),
     ...byColumnName(OPTIONAL_DURATIONS, (name) => request[name]),
     process: request.process || null,
@@ -165,7 +156,3 @@ function responseOf(request: LoggedRequest, nano: boolean) {
 
 const timeOf = (timeMs: number | null): string | null =>
   timeMs === null ? null : new Date(timeMs).toISOString();
-
-function nanoAmounts({ costNanoUsd, savedNanoUsd, holdNanoUsd }: LoggedRequest) {
-  return { cost_nano_usd: costNanoUsd, saved_nano_usd: savedNanoUsd, held_nano_usd: holdNanoUsd };
-}

@@ -1,4 +1,4 @@
-import type { RequestView } from '../../reading/schemas.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
 import type { Look } from '../../terminal/look.ts';
 import { factsOf } from '../../terminal/request-facts.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';

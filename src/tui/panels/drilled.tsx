@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
-import type { RequestView, UsageViewRow } from '../../reading/schemas.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
+import type { UsageViewRow } from '../../operations/schemas/usage.ts';
 import type { Look } from '../../terminal/look.ts';
 import { plural, tokens } from '../../terminal/numbers.ts';
 import { costOf } from '../../terminal/request-words.ts';

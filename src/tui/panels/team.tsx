@@ -1,6 +1,7 @@
 import { Box } from 'ink';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import type { TeamUsageView, TeamView } from '../../reading/schemas.ts';
+import type { TeamView } from '../../operations/schemas/team.ts';
+import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { Look } from '../../terminal/look.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import type { TeamState } from '../state/team.ts';

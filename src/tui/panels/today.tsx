@@ -1,5 +1,5 @@
 import { formatUsd } from '../../money.ts';
-import type { DashboardReading } from '../../reading/reader.ts';
+import type { DashboardReading } from '../../operations/reader.ts';
 import { columnChart, fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, percent, tokens } from '../../terminal/numbers.ts';

@@ -1,4 +1,4 @@
-import type { BudgetChange } from '../../reading/admin.ts';
+import type { BudgetChange } from '../../operations/budget-scope.ts';
 
 /** A change that the dashboard can make. */
 export type Command =

@@ -1,8 +1,8 @@
 import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
-import type { AskView } from '../../reading/ask-schema.ts';
-import { budgetNameOf } from '../../reading/budget-scope.ts';
-import type { DashboardReading } from '../../reading/reader.ts';
-import type { BudgetView } from '../../reading/schemas.ts';
+import { budgetNameOf } from '../../operations/budget-scope.ts';
+import type { DashboardReading } from '../../operations/reader.ts';
+import type { AskView } from '../../operations/schemas/asks.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import type { Command, CommandResult } from './command.ts';
 

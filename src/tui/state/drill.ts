@@ -1,4 +1,6 @@
-import type { BudgetView, RequestView, UsageViewRow } from '../../reading/schemas.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
+import type { UsageViewRow } from '../../operations/schemas/usage.ts';
 import { listMove, type Move } from './move.ts';
 
 /** Navigation from a budget to its sessions, to a session's requests, to one request. */

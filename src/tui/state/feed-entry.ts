@@ -1,4 +1,4 @@
-import type { DashboardReading } from '../../reading/reader.ts';
+import type { DashboardReading } from '../../operations/reader.ts';
 
 type Row = DashboardReading['requests'][number];
 

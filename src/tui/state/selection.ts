@@ -1,4 +1,4 @@
-import type { BudgetView } from '../../reading/schemas.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import type { Move } from './move.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';

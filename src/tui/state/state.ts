@@ -1,6 +1,7 @@
 import type { RequestId } from '../../ids.ts';
-import type { DashboardReading } from '../../reading/reader.ts';
-import type { BudgetView, RequestView } from '../../reading/schemas.ts';
+import type { DashboardReading } from '../../operations/reader.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import type { RequestView } from '../../operations/schemas/requests.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { Window } from '../../store/dashboard/reader.ts';
 import { shareOf } from '../../terminal/budget-words.ts';

@@ -1,4 +1,5 @@
-import type { TeamUsageView, TeamView } from '../../reading/schemas.ts';
+import type { TeamView } from '../../operations/schemas/team.ts';
+import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 
 /** The dashboard's state of this gateway's team. */
 export interface TeamState {

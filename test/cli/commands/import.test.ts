@@ -2,7 +2,7 @@ import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFil
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ImportRow } from '../../../src/cli/imports/import-source.ts';
-import type { UsageView } from '../../../src/reading/schemas.ts';
+import type { UsageView } from '../../../src/operations/schemas/usage.ts';
 import { createArchive } from '../../../src/store/archive/archive.ts';
 import { createPruning } from '../../../src/store/database/retention.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { usageCsv } from '../../../src/cli/commands/usage.ts';
-import type { UsageView } from '../../../src/reading/schemas.ts';
+import type { UsageView } from '../../../src/operations/schemas/usage.ts';
 
 const firstCell = (model: string) => {
   const total = { requests: -1, cost_usd: -0.5 };

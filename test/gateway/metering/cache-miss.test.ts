@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CacheView } from '../../../src/reading/cache-schema.ts';
+import type { CacheView } from '../../../src/operations/schemas/cache.ts';
 import { commandLineOf } from '../../cli/cli-home.ts';
 import { createCachedProvider, type ServedPrompt } from '../../support/cached-provider.ts';
 import { seededRandom } from '../../support/random.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LoggedCall } from '../../../src/agents/logs/logged-call.ts';
 import { createMatcher } from '../../../src/insight/coverage/find-bypass.ts';
-import type { CallView } from '../../../src/reading/call-schema.ts';
+import type { CallView } from '../../../src/operations/schemas/calls.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 10);

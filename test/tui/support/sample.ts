@@ -1,8 +1,11 @@
 import { createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
-import type { AskView } from '../../../src/reading/ask-schema.ts';
-import type { DashboardReading } from '../../../src/reading/reader.ts';
-import type { BudgetView, RequestView, TeamUsageView, TeamView } from '../../../src/reading/schemas.ts';
+import type { DashboardReading } from '../../../src/operations/reader.ts';
+import type { AskView } from '../../../src/operations/schemas/asks.ts';
+import type { BudgetView } from '../../../src/operations/schemas/budgets.ts';
+import type { RequestView } from '../../../src/operations/schemas/requests.ts';
+import type { TeamView } from '../../../src/operations/schemas/team.ts';
+import type { TeamUsageView } from '../../../src/operations/schemas/usage.ts';
 import { budgetResponse } from '../../../src/store/budgets/budget-response.ts';
 import type { Standing } from '../../../src/store/budgets/budgets.ts';
 import { type LoggedRequest, requestResponse } from '../../../src/store/requests/request-log.ts';
@@ -85,7 +88,7 @@ export function standingOf(
     pending,
     resetsAt: period === 'rolling' ? NOW + HOUR_MS : span.end,
   };
-  return budgetResponse(standing, NOW, { nano: true }) as BudgetView;
+  return budgetResponse(standing, NOW) as BudgetView;
 }
 
 /** A working day: a full budget, one that runs out, refusals in a row, a failure, a webhook that fails. */
@@ -245,7 +248,7 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView 
     detail: {},
     ...fields,
   };
-  return requestResponse(request, { nano: true }) as unknown as RequestView;
+  return requestResponse(request) as unknown as RequestView;
 }
 
 export const RUNNING: DaemonView = {

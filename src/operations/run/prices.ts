@@ -1,0 +1,68 @@
+import { notFound } from '../../errors.ts';
+import * as store from '../../store/accounts/prices.ts';
+import type { Input } from '../operation.ts';
+import { viewPrice, viewPriceInForce } from '../price-views.ts';
+import type * as described from '../schemas/prices.ts';
+import type { Sources } from '../sources.ts';
+
+const PICO_PER_USD_PER_MILLION = 1_000_000;
+const PICO_PER_USD = 1_000_000_000_000;
+
+export async function prices({ db }: Sources): Promise<described.PriceView[]> {
+  return (await store.listPrices(db)).map(viewPrice);
+}
+
+export async function setPrice({ db, change, now }: Sources, price: Input<typeof described.setPrice>) {
+  const rates = {
+    cachedInputPicoUsd: picoUsd(price.cached_input_usd_per_million),
+    cacheWritePicoUsd: picoUsd(price.cache_write_usd_per_million),
+    cacheWrite1hPicoUsd: picoUsd(price.cache_write_1h_usd_per_million),
+    requestPicoUsd: picoUsd(price.usd_per_request, PICO_PER_USD),
+  };
+  const stored = {
+    provider: price.provider ?? '',
+    model: price.model,
+    inputPicoUsd: Math.round(price.input_usd_per_million * PICO_PER_USD_PER_MILLION),
+    outputPicoUsd: Math.round(price.output_usd_per_million * PICO_PER_USD_PER_MILLION),
+    ...rates,
+  };
+  await change(() => store.setPrice(db, stored, now()));
+  return price;
+}
+
+export async function removePrice(
+  { db, change }: Sources,
+  { provider = '', model }: Input<typeof described.removePrice>,
+) {
+  return { object: 'price.deleted', deleted: await change(() => store.removePrice(db, provider, model)) };
+}
+
+/** The price in force of a model at its provider, or at each that sells it. Throws GwError 404. */
+export async function pricesInForce(
+  { catalog, settings, registry }: Sources,
+  { model }: Input<typeof described.pricesInForce>,
+): Promise<described.PriceInForceView[]> {
+  // Loads the bundled price table, which is large.
+  const { knownPrices } = await import('../known-prices.ts');
+  const { didYouMean } = await import('../../nearest-names.ts');
+  const { libraryModelNames } = await import('../../pricing/library.ts');
+  const configured = Object.keys(settings().providers);
+  const found = knownPrices(model, { catalog: await catalog(), configured });
+  if (found.length > 0) return found.map(viewPriceInForce);
+  const [provider = '', ...rest] = model.split('/');
+  const sellers = [...(await registry()).providers.keys()];
+  const hint =
+    rest.length > 0 && sellers.includes(provider)
+      ? didYouMean(rest.join('/'), libraryModelNames(provider))
+      : didYouMean(model, sellers.concat('openai', 'anthropic', 'google').flatMap(libraryModelNames));
+  throw notFound(
+    `no known price for "${model}".${hint} To set it: gw prices set ${model} --input X --output Y`,
+    'price_not_found',
+    'model',
+  );
+}
+
+/** Undefined without an amount. */
+function picoUsd(usd: number | null | undefined, factor = PICO_PER_USD_PER_MILLION): number | undefined {
+  return usd == null ? undefined : Math.round(usd * factor);
+}

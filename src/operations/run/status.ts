@@ -1,0 +1,80 @@
+import { formatRequestId } from '../../ids.ts';
+import { usdNumber } from '../../money.ts';
+import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
+import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
+import { savedSince } from '../../store/optimizer/outcome.ts';
+import { usageReport } from '../../store/reports/usage-report.ts';
+import { viewHealth } from '../provider-views.ts';
+import type { DistrustedBoundView, StatusView } from '../schemas/status.ts';
+import { projectToRead } from '../scope.ts';
+import type { Sources } from '../sources.ts';
+import { budgets } from './budgets.ts';
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** Today's usage, the budgets, the providers, and why some of them can't be used. */
+export async function status(sources: Sources): Promise<StatusView> {
+  const { db, scope, calendar, now, registry } = sources;
+  const today = calendar.dateOf(now());
+  const projectId = projectToRead(db, scope, undefined);
+  const span = { from: today, to: today, ...(projectId === undefined ? {} : { projectId }) };
+  const { total } = await usageReport(db, calendar, { ...span, groupBy: 'day' });
+  const week = savedSince(db, now() - WEEK_MS, projectId);
+  const { providers, problems } = await registry();
+  const own = [...providers.values()].filter(({ source }) => source !== 'built-in');
+  return {
+    timezone: calendar.timezone,
+    today: {
+      requests: total.requests,
+      blocked_requests: total.blockedRequests,
+      failed_requests: total.failedRequests,
+      unpriced_requests: total.unpricedRequests,
+      cost_usd: usdNumber(total.costNanoUsd),
+      cost_nano_usd: total.costNanoUsd,
+      saved_usd: usdNumber(total.savedNanoUsd),
+      saved_nano_usd: total.savedNanoUsd,
+    },
+    optimizer_week: {
+      saved_tokens: week.savedTokens,
+      saved_usd: usdNumber(week.savedNanoUsd),
+      saved_nano_usd: week.savedNanoUsd,
+      left_requests: week.leftRequests,
+    },
+    budgets: await budgets(sources, {}),
+    providers: own.map(({ name }) => name),
+    provider_health: viewHealth(createProviderHealthReader(db)(now(), projectId), providers),
+    problems: [
+      ...problems.map(({ name, message }) => `provider ${name} ${message}`),
+      ...readDistrustedBounds(db, now()).map(
+        ({ provider, model, bound }) =>
+          `${provider}/${model} ${describeExcess(bound)}: its holds are larger for now`,
+      ),
+    ],
+  };
+}
+
+/** The providers without the built-in sandbox, which has no address of its own. */
+export async function providers({ registry }: Sources) {
+  const { providers, problems } = await registry();
+  const own = [...providers.values()].filter(({ source }) => source !== 'built-in');
+  return {
+    providers: own.map(({ name, origin, basePath, wire, keySource, source }) => ({
+      name,
+      base_url: origin + basePath,
+      wire,
+      key_source: keySource,
+      source,
+    })),
+    problems,
+  };
+}
+
+export async function distrustedBounds({ db, now }: Sources): Promise<DistrustedBoundView[]> {
+  return readDistrustedBounds(db, now()).map(({ provider, model, bound, at, requestId }) => ({
+    provider,
+    model,
+    bound,
+    at: new Date(at).toISOString(),
+    request_id: formatRequestId(requestId),
+  }));
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { badRequest } from '../../errors.ts';
+import { EACH_KINDS, ON_LIMITS, PERIODS } from '../../store/ledger/terms.ts';
+import { describe } from '../operation.ts';
+import { count, deletedOf, listOf, nanoUsd, only_project, time, usd } from './fields.ts';
+
+export const Budget = z.object({
+  object: z.literal('budget'),
+  id: z.string().describe('such as web/daily'),
+  project_id: z.string(),
+  period: z.enum(['daily', 'weekly', 'monthly', 'rolling', 'lifetime']),
+  repo: z.string().nullable(),
+  scope: z
+    .object({
+      kind: z.enum(['repo', 'run', 'key', 'session', 'agent']),
+      value: z.string().nullable().describe('null: a cap for each'),
+    })
+    .nullable()
+    .describe('what it counts; null: all requests of the project'),
+  fullest: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('of a cap for each: the one that the figures are of, which has spent and holds most'),
+  window_seconds: z.number().nullable(),
+  cap_usd: usd,
+  alert_percent: count.describe('the lowest of alert_percents'),
+  alert_percents: z.array(count),
+  alert_usd: usd,
+  spent_usd: usd,
+  held_usd: usd,
+  left_usd: usd,
+  team: z.boolean().optional().describe("a team's budget: cap, spend and left are the team's"),
+  granted_usd: usd.optional().describe('of a team budget: what this gateway may spend in the period, in all'),
+  team_left_usd: usd.optional().describe('of a team budget: the cap, less what all gateways have spent'),
+  unreachable_since: time.nullable().optional().describe("since when the team's database does not answer"),
+  resets_at: time.nullable().describe('null: never'),
+  on_limit: z
+    .enum(['block', 'ask'])
+    .describe('what happens to a request that it has no room for; ask: its owner is asked first'),
+  raised_usd: usd.describe('the part of the cap that ends by itself'),
+  raised_until: time.nullable().describe('when the first such raise ends'),
+  exceeded: z.boolean(),
+  reached_at: time.nullable().describe('when the cap is reached at the present rate; null if it lasts'),
+});
+
+export const BudgetReport = Budget.extend({
+  cap_nano_usd: nanoUsd,
+  spent_nano_usd: nanoUsd,
+  held_nano_usd: nanoUsd,
+  left_nano_usd: nanoUsd,
+  budget_id: z.string(),
+  remaining_usd: usd,
+  remaining_nano_usd: nanoUsd,
+});
+export type BudgetView = z.infer<typeof BudgetReport>;
+
+const BudgetBody = z.strictObject({
+  project_id: z.string().optional(),
+  period: z.enum(PERIODS).default('daily'),
+  cap_usd: z.union([z.number(), z.string()]),
+  alert_percent: z.number().optional(),
+  alert_percents: z.array(z.number()).optional(),
+  window_seconds: z.number().int().optional(),
+  on_limit: z
+    .enum(ON_LIMITS)
+    .optional()
+    .describe('ask: a request that the budget has no room for waits for its owner'),
+  /** Path of a git repository's main working tree. */
+  repo: z.string().startsWith('/').max(200).optional(),
+  scope: z
+    .strictObject({
+      kind: z.enum(['repo', 'run', 'key', 'session', 'agent']),
+      value: z.string().min(1).max(200).nullable().describe('null: a cap for each'),
+    })
+    .nullable()
+    .optional(),
+});
+
+/** Throws GwError 400. */
+function parseBudget(value: unknown): z.infer<typeof BudgetBody> {
+  const result = BudgetBody.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  if (issue?.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys;
+    throw badRequest(
+      `unknown field "${key}": a budget has ${Object.keys(BudgetBody.shape).join(', ')}`,
+      key,
+      'unknown_field',
+    );
+  }
+  const field = issue?.path.join('.') ?? '';
+  if (field === '') throw badRequest('the request body must be a JSON object such as {"cap_usd":5}');
+  if (field === 'cap_usd') {
+    throw badRequest('"cap_usd" must be an amount in dollars, such as 5 or "0.50"', field);
+  }
+  throw badRequest(`"${field}": ${issue?.message ?? 'invalid value'}`, field);
+}
+
+const admin = ['changing budgets', 'gw budget set AMOUNT'] as const;
+
+export const budgets = describe({
+  summary: 'the budgets as they stand',
+  query: z.strictObject({
+    project_id: only_project,
+    repo: z.string().optional().describe('only budgets that count requests from this repository'),
+  }),
+  response: listOf(BudgetReport),
+});
+
+export const setBudget = describe({
+  summary: 'create or change the budget of a project for a period',
+  admin,
+  body: BudgetBody,
+  parseBody: parseBudget,
+  response: BudgetReport,
+});
+
+export const raiseBudget = describe({
+  summary: 'raise the cap of a budget by an amount, for good or for a time',
+  admin,
+  body: z.strictObject({
+    budget_id: z.string().describe('such as web/daily'),
+    amount_usd: z.number().describe('is added to the cap'),
+    for_seconds: z.number().optional().describe('after that, the cap falls back; by default never'),
+  }),
+  response: BudgetReport,
+});
+
+export const removeBudget = describe({
+  summary: 'remove a budget',
+  admin,
+  query: z.strictObject({
+    repo: z.string().optional().describe('the budget of this repository'),
+    run: z.string().optional().describe('the budget of this run'),
+    key: z.string().optional().describe('the budget of the key with this label or id'),
+    session: z.string().optional().describe('the budget of this session'),
+    agent: z.string().optional().describe('the budget of this agent'),
+    per: z.enum(EACH_KINDS).optional().describe('the cap for each of these'),
+  }),
+  response: deletedOf('budget'),
+});

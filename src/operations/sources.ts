@@ -1,0 +1,40 @@
+import type { Calendar } from '../calendar.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Catalog } from '../pricing/catalog.ts';
+import type { Registry } from '../providers/registry.ts';
+import type { Db } from '../store/database/open.ts';
+import type { Standing } from '../store/ledger/standing.ts';
+import type { AskTeamUsage } from '../store/team/usage.ts';
+import type { WebhookService } from '../webhooks/service.ts';
+import type { Polls } from './reader.ts';
+import type { Scope } from './scope.ts';
+
+/** What operations read and change on this machine. */
+export interface Sources {
+  db: Db;
+  /**
+   * A connection of its own for what is polled: SQLite tells a connection only of the writes of others. With a project,
+   * it shows the rows of that project alone.
+   */
+  pollDb: (projectId?: number) => Promise<Db>;
+  scope: Scope;
+  calendar: Calendar;
+  now: () => number;
+  settings: () => Settings;
+  /** gw's state directory. */
+  home: string;
+  /** The folder of kept bodies. */
+  bodies: string;
+  /** The providers that gw has, or would have if it were started. */
+  registry: () => Registry | Promise<Registry>;
+  catalog: () => Promise<Catalog>;
+  standings: (projectIds: number[]) => Promise<Standing[]>;
+  /** To change one or send to it, the addresses that webhooks may use are those of a running daemon. */
+  webhooks: (how: 'reading' | 'changing') => Promise<WebhookService>;
+  /** Asks the team's database. Throws GwError. */
+  teamUsage: AskTeamUsage;
+  /** Undefined outside of the daemon. */
+  polls?: Polls;
+  /** Runs a change in its turn, and applies it in this process. */
+  change: <T>(work: () => Promise<T>) => Promise<T>;
+}
