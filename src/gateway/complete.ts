@@ -43,7 +43,8 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
     exchange.bodyAt = gateway.clock.monotonic();
-    request = await readRequest(gateway, wire, body);
+    const read = readRequest(gateway, wire, body);
+    request = read instanceof Promise ? await read : read;
     context = receive(gateway, sender, wire, request);
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, wire.path);

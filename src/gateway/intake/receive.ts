@@ -2,6 +2,7 @@ import { GwError } from '../../errors.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { bareRequest, readLoosely } from '../../wire/request/lenient.ts';
 import { modelsIn } from '../../wire/request/named-models.ts';
+import type { BodyScan } from '../../wire/request/scan/body-scan.ts';
 import { withServiceHeaders } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { AnswerWire, Wire } from '../../wire/wire.ts';
@@ -27,15 +28,18 @@ export function authenticate(
 }
 
 /** Reads a body. What it shares with the last ones is not scanned again. Throws GwError 400 with `param`. */
-export async function readRequest(
+export function readRequest(
   { recentBodies }: Pick<Gateway, 'recentBodies'>,
   wire: Wire,
   bytes: Buffer,
-): Promise<WireRequest> {
+): WireRequest | Promise<WireRequest> {
   const earlier = recentBodies.find(bytes);
-  const scan = await scanRequest(bytes, wire, earlier);
-  recentBodies.keep({ bytes, scan }, earlier);
-  return wire.parse(bytes, scan);
+  const parse = (scan: BodyScan) => {
+    recentBodies.keep({ bytes, scan }, earlier);
+    return wire.parse(bytes, scan);
+  };
+  const scan = scanRequest(bytes, wire, earlier);
+  return scan instanceof Promise ? scan.then(parse) : parse(scan);
 }
 
 /** A parsed request on the account of its project. Throws GwError 403, 404 and 429 for one that the key can't make. */
