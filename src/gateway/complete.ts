@@ -87,9 +87,9 @@ function resolveTargets(
   gateway: Gateway,
   context: RequestContext,
 ): readonly RoutedTarget[] | Promise<readonly RoutedTarget[]> {
-  const model = withoutContextSize(context.request.model);
+  const { model } = context.request;
   const { family } = context.wire;
-  const offer = gateway.tiers.of(model, family);
+  const offer = gateway.tiers.of(withoutContextSize(model), family);
   return offer ? chooseTier(gateway, context, offer) : gateway.resolver.resolve(model, family);
 }
 

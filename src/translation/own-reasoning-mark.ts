@@ -8,7 +8,7 @@ import { type Json, objectsIn } from './json.ts';
 export const OWN_REASONING_MARK = 'gw1.';
 
 /** Whether a signature or encrypted content is of gw. */
-export const isOwnReasoning = (seal: unknown): boolean =>
+export const isOwnReasoning = (seal: unknown): seal is string =>
   typeof seal === 'string' && seal.startsWith(OWN_REASONING_MARK);
 
 /** The fields of a message with tool calls that hold its reasoning, for a provider that takes it back. */
@@ -20,23 +20,33 @@ export function reasoningBack(
   return rule === 'required' || (rule === 'kept' && text !== '') ? { reasoning_content: text } : {};
 }
 
+/** Packs objects into a text that clients send back untouched. */
+export function packReasoning(blocks: readonly Json[]): string {
+  return OWN_REASONING_MARK + Buffer.from(JSON.stringify(blocks)).toString('base64');
+}
+
+/** Unpacks the objects of `packReasoning`; empty if the text has another origin. */
+export function unpackReasoning(seal: unknown): Json[] {
+  if (!isOwnReasoning(seal)) return [];
+  try {
+    const text = Buffer.from(seal.slice(OWN_REASONING_MARK.length), 'base64').toString('utf8');
+    return objectsIn(JSON.parse(text));
+  } catch {
+    return [];
+  }
+}
+
 /** Fields of a tool call that only its provider can read, by the call's id: Google's signature of its thoughts. */
 export function sealCalls(calls: readonly Json[]): string | undefined {
   const extras = calls.filter(({ extra_content }) => isObject(extra_content));
   if (extras.length === 0) return undefined;
-  const fields = extras.map(({ id, extra_content }) => ({ id, extra_content }));
-  return OWN_REASONING_MARK + Buffer.from(JSON.stringify(fields)).toString('base64');
+  return packReasoning(extras.map(({ id, extra_content }) => ({ id, extra_content })));
 }
 
 /** The fields that `sealCalls` has sealed, by the id of their call. */
 export function unsealCalls(seal: unknown): Map<unknown, unknown> {
-  if (!isOwnReasoning(seal)) return new Map();
-  try {
-    const text = Buffer.from(String(seal).slice(OWN_REASONING_MARK.length), 'base64').toString('utf8');
-    return new Map(objectsIn(JSON.parse(text)).map(({ id, extra_content }) => [id, extra_content]));
-  } catch {
-    return new Map();
-  }
+  const extras = unpackReasoning(seal).filter(({ extra_content }) => isObject(extra_content));
+  return new Map(extras.map(({ id, extra_content }) => [id, extra_content]));
 }
 
 /** Gemini's models that refuse a call without a signature, and Google's stand-in for calls of other models. */

@@ -10,8 +10,9 @@ test.each([
   ['anthropic/claude-opus-4-8[1m]', {}],
   ['anthropic/claude-opus-4-8[1M]', {}],
   ['opus[1m]', { aliases: { opus: 'anthropic/claude-opus-4-8' } }],
+  ['opus[1m]', { aliases: { 'opus[1m]': 'anthropic/claude-opus-4-8' } }],
 ])("Claude Code's model %s is its model without the suffix", async (model, settings) => {
-  const gateway = await startGateway({ alone: true });
+  const gateway = await startGateway();
   gateway.configure({
     providers: { anthropic: { baseUrl: gateway.upstream.url, wire: 'anthropic' } },
     ...settings,

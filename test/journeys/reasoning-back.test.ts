@@ -36,7 +36,7 @@ const extra_content = { google: { thought_signature: 'CpQBsig' } };
 const signedCall = { ...call, extra_content };
 
 async function start(name = 'deepseek'): Promise<TestGateway> {
-  const gateway = await startGateway({ alone: true, credentials: { mock: 'k', [name]: 'k' } });
+  const gateway = await startGateway({ credentials: { mock: 'k', [name]: 'k' } });
   gateway.configure({ providers: { [name]: { baseUrl: gateway.upstream.url } } });
   return gateway;
 }

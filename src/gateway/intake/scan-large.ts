@@ -27,7 +27,8 @@ const calls = createWorkerCalls<ScanRequest, ScanAnswer>({
 
 /** A body's JSON with plain letters. */
 export function plainLetters(body: Buffer): Buffer | Promise<Buffer> {
-  if (!isLarge(body) || !mayHaveEscape(body)) return withPlainLetters(body);
+  if (!isLarge(body)) return withPlainLetters(body);
+  if (!mayHaveEscape(body)) return body;
   return calls.call({ task: 'letters', bytes: body }).then((answer) => {
     if (!('bytes' in answer)) throw new Error('the reader of large bodies gave no bytes');
     const { buffer, byteOffset, length } = answer.bytes;

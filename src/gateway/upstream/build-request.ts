@@ -3,7 +3,7 @@ import { isObject } from '../../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
+import { isOwnReasoning, OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Admitted, AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -172,7 +172,7 @@ function editsIn({ bytes, members }: WireRequest): Edit[] {
   const list = members.find(({ key }) => key === 'input' || key === 'messages');
   if (!list || bytes[list.start] !== OPEN_BRACKET) return [];
   const elements = scanArray(bytes, list.start);
-  const own = new Set(elements.filter((span) => isOwnReasoning(bytes, span)));
+  const own = new Set(elements.filter((span) => isOwnBlock(bytes, span)));
   const messages = elements.filter((span) => !own.has(span)).map((span) => blocksOf(bytes, span));
   const empty = messages.filter(({ blocks, left }) => blocks.length > 0 && left === 0);
   for (const { span } of empty) own.add(span);
@@ -194,7 +194,7 @@ interface Span {
 function blocksOf(bytes: Buffer, span: Span): { span: Span; blocks: Span[]; left: number; edits: Edit[] } {
   const content = contentOf(bytes, span);
   const blocks = content ? scanArray(bytes, content.start) : [];
-  const own = new Set(blocks.filter((block) => isOwnReasoning(bytes, block)));
+  const own = new Set(blocks.filter((block) => isOwnBlock(bytes, block)));
   return {
     span,
     blocks,
@@ -212,7 +212,7 @@ function contentOf(bytes: Buffer, { start, end }: Span): Span | undefined {
 }
 
 /** Whether an element is a reasoning item or a thinking block that gw made. */
-function isOwnReasoning(bytes: Buffer, span: Span): boolean {
+function isOwnBlock(bytes: Buffer, span: Span): boolean {
   if (bytes.subarray(span.start, span.end).indexOf(MARK) < 0) return false;
   const value = readValue(bytes, span);
   if (!isObject(value)) return false;
@@ -223,5 +223,5 @@ function isOwnReasoning(bytes: Buffer, span: Span): boolean {
     redacted_thinking: data,
   };
   const seal = typeof type === 'string' && Object.hasOwn(seals, type) ? seals[type] : undefined;
-  return typeof seal === 'string' && seal.startsWith(OWN_REASONING_MARK);
+  return isOwnReasoning(seal);
 }

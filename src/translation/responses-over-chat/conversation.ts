@@ -1,8 +1,8 @@
 import { asText, definedFields, isEmpty, type Json, listAt, objectAt, objectsIn, textAt } from '../json.ts';
 import type { LeaveOut } from '../left-out.ts';
-import { reasoningBack, unsealCalls, withExtras } from '../own-reasoning-mark.ts';
+import { reasoningBack, unpackReasoning, unsealCalls, withExtras } from '../own-reasoning-mark.ts';
 import type { ItemMemory } from './item-memory.ts';
-import { signedIn, textsIn, unpackReasoning } from './reasoning.ts';
+import { signedIn, textsIn } from './reasoning.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 import { customArguments, flatName } from './tool-names.ts';
 

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { asText } from '../json.ts';
-import { sealCalls } from '../own-reasoning-mark.ts';
-import { packReasoning, REASONING_TEXT } from './reasoning.ts';
+import { packReasoning, sealCalls } from '../own-reasoning-mark.ts';
+import { REASONING_TEXT } from './reasoning.ts';
 import type { ResponseOptions } from './response.ts';
 import { customInput } from './tool-names.ts';
 
