@@ -1,7 +1,7 @@
 import { headerOf } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
 import { messageIdIn } from '../../wire/answer/message-id.ts';
-import { type AnswerHead, answerHead } from '../../wire/answer/served-model.ts';
+import { type AnswerHead, answerHead, namesModel } from '../../wire/answer/served-model.ts';
 import type { Relay } from './relay.ts';
 
 type Opening = Pick<Relay, 'isStream' | 'firstEvents' | 'unsent'>;
@@ -13,6 +13,12 @@ const openingOf = (relay: Opening): Buffer | undefined => (relay.isStream ? rela
 export function headOf(relay: Opening): AnswerHead | undefined {
   const answer = openingOf(relay);
   return answer && answerHead(answer, relay.isStream);
+}
+
+/** Whether an answer certainly names exactly this model: a quick check, without parsing it. */
+export function isFrom(relay: Opening, model: string): boolean {
+  const answer = openingOf(relay);
+  return answer !== undefined && namesModel(answer, model);
 }
 
 /** The provider's id of a good answer; empty if it has none or can't be read. */

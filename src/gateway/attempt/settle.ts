@@ -205,15 +205,16 @@ function exceededPrice(
   if (!card || !listed || flags & FLAGS.unpriced) return undefined;
   const { inputTokens, outputTokens } = usage;
   const tokens = { inputTokens, outputTokens, choices: 1 };
+  const fees = feesWith(admitted.quote, callsOf(admitted)) + (FEES_NOT_HELD[target.provider.name] ?? 0);
+  const cost = costNanoUsd - fees;
+  const most = worstCase(tokens, card);
+  if (cost <= most) return undefined;
   // A surcharge that an answer reports is known to the account's surcharges.
   const surcharge = Math.max(
     billedFactor(context.request.surcharges, reported, target.provider, target.model).factor,
     priceFactor,
   );
-  const fees = feesWith(admitted.quote, callsOf(admitted)) + (FEES_NOT_HELD[target.provider.name] ?? 0);
-  const cost = costNanoUsd - fees;
-  if (cost <= ((worstCase(tokens, card) * surcharge) / priceFactor) * ROUNDING + ROUNDING_NANO_USD)
-    return undefined;
+  if (cost <= ((most * surcharge) / priceFactor) * ROUNDING + ROUNDING_NANO_USD) return undefined;
   const dearest = worstCase(tokens, listed) * surcharge;
   return dearest === 0 ? MAX_TENTHS : Math.min(Math.max(Math.ceil((10 * cost) / dearest), 10), MAX_TENTHS);
 }

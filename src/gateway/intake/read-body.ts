@@ -28,11 +28,10 @@ export async function readBody(
   type: 'json' | 'any' = 'json',
   response?: ServerResponse,
 ): Promise<Buffer> {
-  if (type === 'json') checkType(request);
-  checkCharset(request);
+  const isJson = checkType(request, type);
   const share = limits.memory?.open();
   // The body stays in memory until the request ends.
-  if (share) response?.once('close', share.release);
+  if (share) response?.once('close', () => share.release());
   const received = await readBytes(request, limits, share);
   const encoding = request.headers['content-encoding'];
   const body = encoding === undefined ? received : await decode(received, encoding, limits, share);
@@ -41,7 +40,7 @@ export async function readBody(
     share?.release();
     throw new ClientGone();
   }
-  return /json/i.test(request.headers['content-type'] ?? '') ? plainLetters(body) : body;
+  return isJson ? plainLetters(body) : body;
 }
 
 function decode(bytes: Buffer, encoding: string, limits: BodyLimits, share?: BodyShare): Promise<Buffer> {
@@ -105,9 +104,21 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, share?: BodySha
   });
 }
 
-function checkType(request: IncomingMessage): void {
+/** Returns whether the body is JSON. Throws GwError 415, for a type other than JSON only if `wanted` is JSON. */
+function checkType(request: IncomingMessage, wanted: 'json' | 'any'): boolean {
+  if (wanted === 'json') checkJson(request);
+  const type = request.headers['content-type'] ?? '';
+  if (type === JSON_TYPE) return true;
+  if (!/json/i.test(type)) return false;
+  checkCharset(type);
+  return true;
+}
+
+const JSON_TYPE = 'application/json';
+
+function checkJson(request: IncomingMessage): void {
   const type = request.headers['content-type'];
-  if (type !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
+  if (type !== undefined && type !== JSON_TYPE && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
     throw new GwError(
       `the content type is ${type}, but this endpoint accepts only JSON: send the header "content-type: application/json"`,
       {
@@ -138,9 +149,8 @@ function checkType(request: IncomingMessage): void {
 }
 
 /** JSON in another encoding would be something else to gw than to the provider. */
-function checkCharset({ headers }: IncomingMessage): void {
-  const type = headers['content-type'] ?? '';
-  if (!/json/i.test(type) || !/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) return;
+function checkCharset(type: string): void {
+  if (!/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) return;
   throw new GwError(`the content type is ${type}, but gw reads only UTF-8: send the body as UTF-8`, {
     status: 415,
     type: 'invalid_request_error',

@@ -16,7 +16,7 @@ import type { RequestWire } from '../../wire/wire.ts';
 import { type Admitted, callsOf, limitOf, worstCaseOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
 import { readAgain } from '../answer/answer-receiver.ts';
-import { headOf } from '../answer/opening.ts';
+import { headOf, isFrom } from '../answer/opening.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { CallEnd } from '../upstream/send.ts';
 import { estimateUsage } from './estimate-usage.ts';
@@ -260,6 +260,7 @@ function priceServed(
 
 /** The model that an answer names, if it is another than the requested one. */
 function servedModel({ relay, target }: Metering): string | undefined {
+  if (isFrom(relay, target.model)) return undefined;
   const model = headOf(relay)?.model;
   return model === undefined || isSameModel(target.model, model) ? undefined : model;
 }

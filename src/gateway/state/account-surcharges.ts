@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fields } from '../../pricing/payload-fields.ts';
+import { fields, isStated } from '../../pricing/payload-fields.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { heldFactor, reportedFactor, type Surcharges } from '../../wire/request/surcharges.ts';
 import type { Target } from './resolver.ts';
@@ -49,6 +49,7 @@ export function createAccountSurcharges(now: () => number) {
         regions.learn(target, fields(usage).inference_geo);
         return;
       }
+      if (tiers.size === 0 && !isStated(fields(usage)[OVERRIDE_FIELD[provider.wire]])) return;
       const factor = reportedFactor(OVERRIDE_FIELD[provider.wire], usage, model) ?? LISTED;
       const key = `${credentialOf(provider)} ${model}`;
       // A discount is no reason to hold less than the listed price.

@@ -79,6 +79,24 @@ export function createBodyMemory(maxMemoryBytes: () => number, clock: Pick<Clock
     });
   }
 
+  class Share implements BodyShare {
+    held = 0;
+
+    take(bytes: number): boolean {
+      if ((waiters.length > 0 && this !== beyond) || !hasRoom(this, bytes)) return false;
+      add(this, bytes);
+      return true;
+    }
+
+    async takeInTurn(bytes: number, maxWaitMs: number): Promise<boolean> {
+      return this.take(bytes) || wait(this, bytes, maxWaitMs);
+    }
+
+    release(): void {
+      release(this);
+    }
+  }
+
   return {
     /** Counts a body that stays after its share was released, whatever room there is. Call what it returns at its end. */
     keep(bytes: number): () => void {
@@ -88,18 +106,6 @@ export function createBodyMemory(maxMemoryBytes: () => number, clock: Pick<Clock
       return () => release(share);
     },
     /** The share of a body that is about to be read. */
-    open(): BodyShare {
-      const share = { held: 0 };
-      const take = (bytes: number): boolean => {
-        if ((waiters.length > 0 && share !== beyond) || !hasRoom(share, bytes)) return false;
-        add(share, bytes);
-        return true;
-      };
-      return {
-        take,
-        takeInTurn: async (bytes, maxWaitMs) => take(bytes) || wait(share, bytes, maxWaitMs),
-        release: () => release(share),
-      };
-    },
+    open: (): BodyShare => new Share(),
   };
 }

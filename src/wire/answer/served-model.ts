@@ -27,6 +27,23 @@ export function answerHead(answer: Buffer, isStream: boolean): AnswerHead | unde
 }
 
 /**
+ * Quick check: whether a response names exactly this model in its first object, before any nested one. False doesn't
+ * mean that it names another.
+ */
+export function namesModel(answer: Buffer, model: string): boolean {
+  const at = answer.indexOf(MODEL);
+  if (at < 0 || answer.lastIndexOf(OPEN_BRACE, at) !== answer.indexOf(OPEN_BRACE)) return false;
+  let start = at + MODEL.length;
+  if (answer[start++] !== COLON || model.includes('\\')) return false;
+  if (answer[start] === SPACE) start++;
+  return answer.toString('latin1', start, start + model.length + 2) === `"${model}"`;
+}
+
+const OPEN_BRACE = 0x7b;
+const COLON = 0x3a;
+const SPACE = 0x20;
+
+/**
  * Fast path: parses the body up to the model name. Followed by `}`, that is valid JSON if the name is at the top level.
  * Undefined if that fails, or if the id may follow.
  */
@@ -75,6 +92,7 @@ export function isDated(model: string): boolean {
 
 /** Whether a response's model is the requested one, perhaps with a version appended or instead of `latest`. */
 export function isSameModel(requested: string, served: string): boolean {
+  if (requested === served) return true;
   const base = baseName(requested).replace(/-latest$/, '');
   const name = baseName(served);
   return name === base || (name.startsWith(base) && name.replace(VERSION, '') === base);

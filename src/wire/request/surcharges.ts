@@ -109,6 +109,7 @@ export function billedFactor(
 ): BilledFactor {
   const terms = surcharges?.terms ?? NO_TERMS;
   const reported = fields(usage);
+  if (terms === NO_TERMS && !REPORTED[wire].some((field) => field in reported)) return AT_LIST;
   let factor = LISTED;
   let isKnown = true;
   const apply = (option: BilledFactor | undefined) => {
@@ -136,6 +137,7 @@ export function reportedFactor(field: string, usage: unknown, model: string): nu
 
 /** The factor of the list price. */
 const LISTED = 1;
+const AT_LIST: BilledFactor = { factor: LISTED, isKnown: true };
 const NO_TERMS: Surcharges['terms'] = {};
 
 function isEmpty(field: string, value: unknown): boolean {

@@ -120,7 +120,7 @@ describe('bodies that grow at once', () => {
         // The one that may is taken.
         memory.keep(MAX);
         memory.open().take(1);
-        return { ...memory, open: () => ({ ...memory.open(), release() {} }) };
+        return { ...memory, open: () => Object.assign(memory.open(), { release() {} }) };
       },
     ],
   ])('which a memory that %s does not hold', async (_what, create) => {
