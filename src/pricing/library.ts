@@ -46,7 +46,8 @@ let inUse: PublishedPrices | undefined;
 /** Sets the price data for all lookups; undefined: the packaged data. The library has one data set per process. */
 export function setPrices(prices: PublishedPrices | undefined): void {
   if (prices === inUse) return;
-  const data = prices ?? packagedPrices();
+  const own = packagedPrices();
+  const data = prices ?? own;
   library().updatePrices(({ setProviderData }) => setProviderData([...data]));
   inUse = prices;
 }
@@ -58,7 +59,7 @@ export function pricesInUse(): PublishedPrices | undefined {
 
 /** The packaged data of the providers that gw looks up, and of their models' makers. */
 export function packagedPrices(): PublishedPrices {
-  // Always read before the data is first replaced.
+  // `setPrices` reads it before it first replaces the data.
   packaged ??= findProviders();
   return packaged;
 }

@@ -102,7 +102,20 @@ function partsOf(
 function readTotals(raw: Fields, rules: UsageRules, conflicts: string[]): TokenUsage | undefined {
   const input = readInput(raw, rules, conflicts);
   const output = input && readOutput(raw, input.total, rules, conflicts);
-  return output && joinUsage(input, output);
+  if (!output) return undefined;
+  checkPart(input.written1h, 'written for an hour', input.written, 'written', conflicts);
+  checkPart(input.audio + input.images, 'of audio and images', input.total, 'of input', conflicts);
+  return joinUsage(input, output);
+}
+
+function checkPart(
+  part: number,
+  name: string,
+  whole: number,
+  nameOfWhole: string,
+  conflicts: string[],
+): void {
+  if (part > whole) conflicts.push(`${part} ${name} exceed ${whole} ${nameOfWhole}`);
 }
 
 interface InputCounts {
@@ -119,7 +132,7 @@ interface InputCounts {
 function readInput(raw: Fields, { inputOnly }: UsageRules, conflicts: string[]): InputCounts | undefined {
   if (isStated(raw.prompt_tokens))
     return withinTotal(raw, raw.prompt_tokens, raw.prompt_tokens_details, conflicts);
-  if (BESIDE_TOTAL.some((name) => isStated(raw[name]))) return besideTotal(raw);
+  if (BESIDE_TOTAL.some((name) => isStated(raw[name]))) return besideTotal(raw, conflicts);
   const total = inputOnly ? (raw.input_tokens ?? raw.total_tokens) : raw.input_tokens;
   return withinTotal(raw, total, raw.input_tokens_details ?? raw.input_token_details, conflicts);
 }
@@ -170,13 +183,15 @@ function withinTotal(
   };
 }
 
-function besideTotal(raw: Fields): InputCounts | undefined {
+function besideTotal(raw: Fields, conflicts: string[]): InputCounts | undefined {
   const fresh = count(raw.input_tokens);
   if (fresh === undefined) return undefined;
   const lifetimes = fields(raw.cache_creation);
   const written1h = first(lifetimes.ephemeral_1h_input_tokens);
   const written5m = first(lifetimes.ephemeral_5m_input_tokens);
-  const written = Math.max(first(raw.cache_creation_input_tokens), written5m + written1h);
+  const writes = count(raw.cache_creation_input_tokens) ?? written5m + written1h;
+  checkPart(written5m + written1h, 'written by lifetime', writes, 'written', conflicts);
+  const written = Math.max(writes, written5m + written1h);
   const cached = first(raw.cache_read_input_tokens);
   const kinds = { audio: 0, cachedAudio: 0, images: 0, cachedImages: 0 };
   return { total: fresh + cached + written, cached, written, written1h, ...kinds };
@@ -237,6 +252,7 @@ function readOutput(
   const output = isStated(raw.citation_tokens)
     ? Math.max(first(reported), left) + reasoning + first(raw.citation_tokens)
     : outputOf(first(reported), reasoning, left, rules, conflicts);
+  checkPart(first(details.audio_tokens), 'of audio', output, 'of output', conflicts);
   const audio = Math.min(first(details.audio_tokens), output);
   const other = output - audio;
   const hasKinds = isStated(details.image_tokens) || isStated(details.text_tokens);

@@ -1,8 +1,8 @@
 import { calcPrice, findProvider, type ModelPrice, type Provider } from '@pydantic/genai-prices';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { costOf } from '../../src/pricing/cost.ts';
-import { findInLibrary } from '../../src/pricing/library.ts';
+import { findInLibrary, setPrices } from '../../src/pricing/library.ts';
 import { pricesFromLibrary } from '../../src/pricing/library-prices.ts';
 import { createPriceCard } from '../../src/pricing/price-card.ts';
 import { usageWithin } from './arbitraries.ts';
@@ -49,6 +49,9 @@ const LISTED: Listed[] = PROVIDERS.flatMap(([name, id]) =>
     return found ? [{ name, providerId: id, modelId, price: found.model_price }] : [];
   }),
 );
+
+// Another file of the same process may have left its own data in use.
+beforeEach(() => setPrices(undefined));
 
 describe('findInLibrary()', () => {
   test.each(PROVIDERS)('knows the models of %s', (name, id) => {

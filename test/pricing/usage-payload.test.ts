@@ -99,15 +99,15 @@ describe('readUsage() reads the input', () => {
     });
   });
 
-  test('cuts other parts down to the total', () => {
+  test('cuts other parts down to the total, and says so', () => {
     const raw = {
       prompt_tokens: 100,
       completion_tokens: 7,
       prompt_tokens_details: { cached_tokens: 90, audio_tokens: 500, image_tokens: 500 },
       completion_tokens_details: { audio_tokens: 8, image_tokens: 9 },
     };
-    expect(readUsage(raw)).toEqual(
-      usage({
+    expect(readReport(raw)).toMatchObject({
+      usage: usage({
         inputTokens: 100,
         cachedInputTokens: 90,
         audioInputTokens: 10,
@@ -115,7 +115,29 @@ describe('readUsage() reads the input', () => {
         outputTokens: 7,
         audioOutputTokens: 7,
       }),
-    );
+      conflicts: ['8 of audio exceed 7 of output', '1000 of audio and images exceed 100 of input'],
+    });
+  });
+
+  test.each([
+    [
+      'more by lifetime than in all',
+      {
+        cache_creation_input_tokens: 100,
+        cache_creation: { ephemeral_5m_input_tokens: 50, ephemeral_1h_input_tokens: 60 },
+      },
+      { inputTokens: 110, cacheWriteTokens: 50, cacheWrite1hTokens: 60 },
+      ['110 written by lifetime exceed 100 written'],
+    ],
+    [
+      'some of which no lifetime is stated',
+      { cache_creation_input_tokens: 100, cache_creation: { ephemeral_1h_input_tokens: 60 } },
+      { inputTokens: 100, cacheWriteTokens: 40, cacheWrite1hTokens: 60 },
+      [],
+    ],
+  ])('of writes to the cache: %s', (_, reported, expected, conflicts) => {
+    const raw = { input_tokens: 0, output_tokens: 0, ...reported };
+    expect(readReport(raw)).toMatchObject({ usage: usage(expected), conflicts });
   });
 
   test('of pictures beside text, with those that were cached', () => {
