@@ -4,7 +4,7 @@ import type { GatewayIdentity, TeamAdmin, TeamAuthority } from '../../src/team/a
 import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
 import { createPostgresAuthority } from '../../src/team/postgres/authority.ts';
 import { installTeam } from '../../src/team/postgres/install.ts';
-import { SCHEMA_VERSION } from '../../src/team/postgres/migrations.ts';
+import { schemaVersion } from '../../src/team/postgres/migrations.ts';
 import type { Standing, SyncAnswer, SyncRow } from '../../src/team/protocol.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { connectTo, postgresMissing } from '../support/postgres.ts';
@@ -697,7 +697,7 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     );
     await team.su.query('INSERT INTO migrations VALUES (999)');
     expect(await failing(team.url('ann'))).toMatch(
-      new RegExp(`^team_schema: .*version 999; this gw knows up to ${SCHEMA_VERSION}. Update gw`),
+      new RegExp(`^team_schema: .*version 999; this gw knows up to ${schemaVersion()}. Update gw`),
     );
     await expect(installTeam(team.server.url(), { name: 'x', timezone: 'UTC' })).rejects.toThrow(
       'version 999',
@@ -705,10 +705,10 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     await team.su.query('DELETE FROM migrations WHERE version > 3');
     expect(await failing(team.url('ann'))).toMatch(
       new RegExp(
-        `^team_schema: .*version 3; this gw needs ${SCHEMA_VERSION}. An admin upgrades it with: gw team create URL`,
+        `^team_schema: .*version 3; this gw needs ${schemaVersion()}. An admin upgrades it with: gw team create URL`,
       ),
     );
-    await team.su.query('INSERT INTO migrations SELECT generate_series(4, $1::int)', [SCHEMA_VERSION]);
+    await team.su.query('INSERT INTO migrations SELECT generate_series(4, $1::int)', [schemaVersion()]);
   });
 
   test('an admin runs the team by command', async () => {
@@ -827,7 +827,9 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     if (asAnn.outcome !== 'needs_rights') throw new Error(asAnn.outcome);
     await team.su.query(asAnn.sql);
     await team.su.query('SET search_path = gw_team');
-    expect((await team.su.query('SELECT third.schema_version() AS v')).rows).toEqual([{ v: SCHEMA_VERSION }]);
+    expect((await team.su.query('SELECT third.schema_version() AS v')).rows).toEqual([
+      { v: schemaVersion() },
+    ]);
   });
 });
 

@@ -2,6 +2,7 @@ import { createCalendar } from '../../calendar.ts';
 import { usdNumber } from '../../money.ts';
 import { projectIds } from '../../store/accounts/projects.ts';
 import { isoTime, roomOf, type Standing } from '../../store/ledger/standing.ts';
+import { isTime } from '../../store/reports/query.ts';
 import { readMembership } from '../../store/team/membership.ts';
 import { TEAM_FIGURES, type TeamUsageSum } from '../../store/team/usage.ts';
 import type { Input } from '../operation.ts';
@@ -50,7 +51,7 @@ function teamBudget(standing: Standing, now: number): TeamView['budgets'] {
   ];
 }
 
-/** A report of the team's usage: days in order, anything else with the highest cost first. */
+/** A report of the team's usage: times in order, anything else with the highest cost first. */
 export async function teamUsage(
   sources: Sources,
   { group_by: groupBy = 'day', ...days }: Input<typeof described.teamUsage>,
@@ -63,7 +64,7 @@ export async function teamUsage(
   const nameOf = ({ key, member }: TeamUsageSum) => `${key}\n${member ?? ''}`;
   const byName = (a: TeamUsageSum, b: TeamUsageSum) => (nameOf(a) < nameOf(b) ? -1 : 1);
   const sorted = [...sums].sort((a, b) =>
-    groupBy === 'day' ? byName(a, b) : b.figures.cost_nano_usd - a.figures.cost_nano_usd || byName(a, b),
+    isTime(groupBy) ? byName(a, b) : b.figures.cost_nano_usd - a.figures.cost_nano_usd || byName(a, b),
   );
   const total = Object.fromEntries(
     TEAM_FIGURES.map((name) => [name, sums.reduce((sum, { figures }) => sum + figures[name], 0)]),

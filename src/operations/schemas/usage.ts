@@ -5,9 +5,12 @@ import { byColumnName } from '../../store/database/columns.ts';
 import {
   GROUP_BYS,
   GROUP_CHOICES,
+  GROUP_WORDS,
   GROUPINGS,
   type GroupBy,
   type Grouping,
+  isTime,
+  type Time,
   USAGE_SOURCES,
 } from '../../store/reports/query.ts';
 import { TEAM_GROUPINGS } from '../../store/team/usage.ts';
@@ -24,8 +27,16 @@ const figures = {
 };
 const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd, missed_nano_usd: nanoUsd };
 
+type Key = z.ZodOptional<z.ZodString>;
+
+/** The keys of rows by time. */
+const timeKeys = (times: readonly Time[]) =>
+  Object.fromEntries(
+    times.map((time) => [time, (time === 'day' ? z.iso.date() : z.string()).optional()]),
+  ) as Record<Time, Key>;
+
 const usageKey = {
-  day: z.iso.date().optional(),
+  ...timeKeys(GROUPINGS.filter(isTime)),
   model: z.string().optional(),
   project_id: z.string().optional(),
   process: z.string().optional(),
@@ -71,7 +82,7 @@ export const TeamUsageReport = z.object({
   group_by: z.enum(TEAM_GROUPINGS),
   data: z.array(
     z.object({
-      day: z.iso.date().optional(),
+      ...timeKeys(TEAM_GROUPINGS.filter(isTime)),
       model: z.string().optional(),
       project_id: z.string().optional(),
       member: z.string().optional().describe('the role in PostgreSQL that joined the gateway'),
@@ -126,7 +137,7 @@ export const source = z
   .describe('what came through gw (the default), what was imported from logs of agents, or both');
 
 export const usage = describe({
-  summary: 'usage and cost by day, model, project, program, repository, session, agent, key, or two of them',
+  summary: `usage and cost by ${GROUP_WORDS}, or two of them`,
   query: z.strictObject({
     ...days,
     ...conditions,

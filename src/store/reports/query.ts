@@ -1,5 +1,16 @@
+import type { Calendar } from '../../calendar.ts';
 import type { Source } from '../ledger/record.ts';
 import type { RequestFilter } from '../requests/find-requests.ts';
+
+/** Groupings by time: the key of a bucket that starts at `atMs`. Their rows are in order; those of names by cost. */
+export const TIMES = {
+  day: (calendar, atMs) => calendar.dateOf(atMs),
+} as const satisfies Record<string, (calendar: Calendar, atMs: number) => string>;
+
+export type Time = keyof typeof TIMES;
+
+export const isTime = (grouping: string | undefined): grouping is Time =>
+  grouping !== undefined && Object.hasOwn(TIMES, grouping);
 
 export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo', 'session', 'agent', 'key'] as const;
 
@@ -15,7 +26,10 @@ export const GROUP_BYS: readonly GroupBy[] = [
   ),
 ];
 
-/** The groupings in words. */
+/** The groupings as a sentence names them. */
+export const GROUP_WORDS = 'day, model, project, program, repository, session, agent, key';
+
+/** The groupings as an option takes them. */
 export const GROUP_CHOICES = `${GROUPINGS.join(', ')}, or two of them such as agent,model`;
 
 /** The one or two things that rows are of. */

@@ -12,7 +12,7 @@ import { columnName } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { IS_FROM_GW } from '../ledger/record.ts';
 import { conditionsOf } from '../requests/find-requests.ts';
-import { type Grouping, groupingsOf, type UsageQuery } from './query.ts';
+import { type Grouping, groupingsOf, isTime, TIMES, type Time, type UsageQuery } from './query.ts';
 
 /** A row of a report. `requests` includes blocked and failed ones. */
 export interface UsageRow extends UsageFigures {
@@ -106,7 +106,7 @@ export async function usageTrends(
 }
 
 /** The columns that identify what a row is of, and the SQL that finds its name by them. */
-const GROUPS: Record<Exclude<Grouping, 'day'>, { columns: readonly string[]; select: string }> = {
+const GROUPS: Record<Exclude<Grouping, Time>, { columns: readonly string[]; select: string }> = {
   model: {
     columns: ['provider_id', 'model_id'],
     select: `SELECT ${MODEL_NAME} FROM names v, names m WHERE v.id = ? AND m.id = ?`,
@@ -130,7 +130,7 @@ interface GroupedSpan {
 /** Usage by one or two things of the requests that match. Reads the rollups, or the records where a status matters. */
 function usageByGroup(db: Db, calendar: Calendar, span: GroupedSpan): UsageRow[] {
   const columns = new Set(
-    span.groups.flatMap((group) => (group === 'day' ? ['bucket'] : GROUPS[group].columns)),
+    span.groups.flatMap((group) => (isTime(group) ? ['bucket'] : GROUPS[group].columns)),
   );
   const list = [...columns].map((column) => `u.${column}`).join(', ');
   const groups = db
@@ -162,7 +162,7 @@ function figuresOf(group: Group, columns: ReadonlySet<string>): UsageFigures {
 
 /** The name of what a group is of. */
 function namer(db: Db, calendar: Calendar, grouping: Grouping): (group: Group) => string {
-  if (grouping === 'day') return ({ bucket = 0 }) => calendar.dateOf(bucket);
+  if (isTime(grouping)) return ({ bucket = 0 }) => TIMES[grouping](calendar, bucket);
   const { columns, select } = GROUPS[grouping];
   const statement = db.prepare<number[], string>(select).pluck();
   const names = new Map<string, string>();
@@ -187,16 +187,16 @@ function rowsOf(db: Db, { from, to, conditions: { source, ...conditions } }: Gro
     UNION ALL SELECT ${FIGURES_OF_RECORD} FROM journal WHERE state > 0 AND ${matching}`;
 }
 
-/** Days in order, anything else by cost; of pairs, the first thing's rows stay together. */
+/** Times in order, anything else by cost; of pairs, the first thing's rows stay together. */
 function sorted(rows: UsageRow[], [first, second]: readonly Grouping[]): UsageRow[] {
   const costs = new Map<string, number>();
   for (const { key, costNanoUsd } of rows) costs.set(key, (costs.get(key) ?? 0) + costNanoUsd);
   const ascending = (a: string, b: string) => (a < b ? -1 : Number(a > b));
   const byFirst = (a: UsageRow, b: UsageRow) =>
-    (first === 'day' || second === undefined ? 0 : (costs.get(b.key) ?? 0) - (costs.get(a.key) ?? 0)) ||
-    (first === 'day' || second !== undefined ? ascending(a.key, b.key) : 0);
+    (isTime(first) || second === undefined ? 0 : (costs.get(b.key) ?? 0) - (costs.get(a.key) ?? 0)) ||
+    (isTime(first) || second !== undefined ? ascending(a.key, b.key) : 0);
   const bySecond = (a: UsageRow, b: UsageRow) =>
-    second === 'day' ? ascending(a.subkey ?? '', b.subkey ?? '') : byCost(a, b);
+    isTime(second) ? ascending(a.subkey ?? '', b.subkey ?? '') : byCost(a, b);
   return rows.sort((a, b) => byFirst(a, b) || bySecond(a, b));
 }
 

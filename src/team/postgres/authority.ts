@@ -80,8 +80,11 @@ function usageRow(row: TeamUsageRow) {
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [COLUMNS[name] ?? name, value]));
 }
 
+/** Groupings that say who spent: a member sees those of its own gateways alone. */
+const BY_MEMBER: ReadonlySet<TeamUsageQuery['groupBy']> = new Set(['member', 'gateway', 'key']);
+
 async function readUsage(connection: TeamConnection, query: TeamUsageQuery): Promise<TeamUsage> {
-  const isForAll = ['day', 'project', 'model'].includes(query.groupBy);
+  const isForAll = !BY_MEMBER.has(query.groupBy);
   try {
     return { scope: 'team', sums: await sumsOf(connection, isForAll ? 'team_usage' : 'all_usage', query) };
   } catch (error) {

@@ -4,7 +4,7 @@ import type { Client, ClientConfig } from 'pg';
 import { badRequest, messageOf } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import { otherVersion, type Place, teamError, unreachable } from './failures.ts';
-import { SCHEMA_VERSION } from './migrations.ts';
+import { schemaVersion } from './migrations.ts';
 
 /** Earlier versions lack functions that the schema uses. */
 const MIN_SERVER = 140_000;
@@ -226,7 +226,8 @@ async function checkVersion(client: Client, place: Place): Promise<void> {
     );
     const found = rows[0]?.version;
     if (found === undefined) throw unreachable(place, 'it did not tell the version of its schema');
-    if (found !== SCHEMA_VERSION) throw otherVersion(found, SCHEMA_VERSION);
+    const known = schemaVersion();
+    if (found !== known) throw otherVersion(found, known);
   } catch (error) {
     throw teamError(error, place);
   }

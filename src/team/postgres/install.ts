@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { badRequest } from '../../errors.ts';
 import { openClient, parseTeamUrl } from './connect.ts';
 import { otherVersion, teamError } from './failures.ts';
-import { migrationsAfter, SCHEMA_VERSION, sqlOf } from './migrations.ts';
+import { migrationsAfter, schemaVersion, sqlOf } from './migrations.ts';
 
 export interface NewTeam {
   name: string;
@@ -25,7 +25,8 @@ export async function installTeam(url: string, team: NewTeam): Promise<InstallRe
   const client = await openClient({ ...target, config: { ...target.config, query_timeout: 600_000 } });
   try {
     const found = await versionOf(client, schema);
-    if (found > SCHEMA_VERSION) throw otherVersion(found, SCHEMA_VERSION);
+    const known = schemaVersion();
+    if (found > known) throw otherVersion(found, known);
     await checkZone(client, team.timezone);
     if (found === 0 && !(await mayInstall(client))) {
       return { outcome: 'needs_rights', user, sql: `BEGIN;\n${installSql(schema, team)}COMMIT;\n` };
@@ -37,7 +38,7 @@ export async function installTeam(url: string, team: NewTeam): Promise<InstallRe
     await client.query(before === 0 ? installSql(schema, team) : upgradeSql(schema, before));
     await client.query('COMMIT');
     const detectsFailover = await detects(client, schema);
-    const outcome = before === 0 ? 'created' : before < SCHEMA_VERSION ? 'upgraded' : 'current';
+    const outcome = before === 0 ? 'created' : before < known ? 'upgraded' : 'current';
     return { outcome, schema, detectsFailover };
   } catch (error) {
     throw teamError(error, target.place);

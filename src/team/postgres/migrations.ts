@@ -10,7 +10,7 @@ export function sqlOf(file: string, schema: string): string {
 }
 
 /** The schema version of this gw: the number of the last migration. */
-export const SCHEMA_VERSION = 6;
+export const schemaVersion = (): number => migrationsAfter(0).at(-1)?.version ?? 0;
 
 /** The migrations after a version, in order. */
 export function migrationsAfter(version: number): { version: number; file: string }[] {
