@@ -114,7 +114,10 @@ describe.skipIf(missing)("a team's usage", () => {
   const SPAN = { from: '2000-01-01', to: '2100-01-01' };
 
   /** Requests and costs by one thing, of the team and of the members' own databases. */
-  async function compare(members: Member[], groupBy: TeamGrouping & ('day' | 'model' | 'project' | 'key')) {
+  async function compare(
+    members: Member[],
+    groupBy: TeamGrouping & ('day' | 'hour' | 'model' | 'project' | 'key'),
+  ) {
     const theirs = new Map<string, [number, number]>();
     const add = (map: typeof theirs, key: string, requests: number, cost: number) => {
       const [r, c] = map.get(key) ?? [0, 0];
@@ -206,8 +209,11 @@ describe.skipIf(missing)("a team's usage", () => {
     for (let hour = 1; hour <= 26; hour++) await laptop.use({ hour, costNanoUsd: hour });
     await laptop.pushAll();
     expect(laptop.sent.map(({ buckets }) => buckets.length)).toEqual([24, 2]);
-    const { ours, theirs } = await compare([laptop], 'day');
-    expect(ours).toEqual(theirs);
+    for (const groupBy of ['day', 'hour'] as const) {
+      const { ours, theirs } = await compare([laptop], groupBy);
+      expect(ours).toEqual(theirs);
+      expect(Object.keys(ours)).toHaveLength(groupBy === 'hour' ? 24 : 2);
+    }
   });
 
   test('sends all since the join again to a server that lost what it was told', async () => {

@@ -5,6 +5,7 @@ import type { RequestFilter } from '../requests/find-requests.ts';
 /** Groupings by time: the key of a bucket that starts at `atMs`. Their rows are in order; those of names by cost. */
 export const TIMES = {
   day: (calendar, atMs) => calendar.dateOf(atMs),
+  hour: (calendar, atMs) => `${calendar.timeOfDay(atMs).slice(0, 2)}:00`,
 } as const satisfies Record<string, (calendar: Calendar, atMs: number) => string>;
 
 export type Time = keyof typeof TIMES;
@@ -12,7 +13,7 @@ export type Time = keyof typeof TIMES;
 export const isTime = (grouping: string | undefined): grouping is Time =>
   grouping !== undefined && Object.hasOwn(TIMES, grouping);
 
-export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo', 'session', 'agent', 'key'] as const;
+export const GROUPINGS = ['day', 'hour', 'model', 'project', 'process', 'repo', 'session', 'agent', 'key'] as const;
 
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -27,7 +28,7 @@ export const GROUP_BYS: readonly GroupBy[] = [
 ];
 
 /** The groupings as a sentence names them. */
-export const GROUP_WORDS = 'day, model, project, program, repository, session, agent, key';
+export const GROUP_WORDS = 'day, hour of day, model, project, program, repository, session, agent, key';
 
 /** The groupings as an option takes them. */
 export const GROUP_CHOICES = `${GROUPINGS.join(', ')}, or two of them such as agent,model`;

@@ -22,7 +22,7 @@ export type TeamUsageRow = {
 } & Record<(typeof TEAM_FIGURES)[number], number>;
 
 /** Groupings of a report of the team's usage. */
-export const TEAM_GROUPINGS = ['project', 'model', 'member', 'gateway', 'key', 'day'] as const;
+export const TEAM_GROUPINGS = ['project', 'model', 'member', 'gateway', 'key', 'day', 'hour'] as const;
 export type TeamGrouping = (typeof TEAM_GROUPINGS)[number];
 
 /** Whose usage, over inclusive days of the team's time zone, YYYY-MM-DD. */

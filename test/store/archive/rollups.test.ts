@@ -146,9 +146,10 @@ function figuresOf(record: RequestRecord): UsageFigures {
 /** The names of keys 1 to 3: two have one label, and one has none. */
 const KEYS = ['ci', '2', 'ci'];
 
-function keysOf(record: RequestRecord, date: string): Record<Grouping, string> {
+function keysOf(record: RequestRecord, date: string, hour: string): Record<Grouping, string> {
   return {
     day: date,
+    hour,
     model: record.provider ? `${record.provider}/${record.model}` : record.model,
     project: `p${record.projectId}`,
     process: record.origin?.process || 'unknown',
@@ -258,7 +259,11 @@ describe('usageReport()', () => {
           const from = addDays(calendar.dateOf(NOON), -daysBack);
           const to = addDays(from, length);
           const matching = all
-            .map((record, i) => ({ record, date: calendar.dateOf(drawn[i]?.timeMs ?? 0) }))
+            .map((record, i) => {
+              const timeMs = drawn[i]?.timeMs ?? 0;
+              const hour = `${calendar.timeOfDay(bucketOf(timeMs)).slice(0, 2)}:00`;
+              return { record, date: calendar.dateOf(timeMs), hour };
+            })
             .filter(({ date }) => date >= from && date <= to)
             .filter(({ record }) => projectId === undefined || record.projectId === projectId);
           for (const groupBy of [...GROUPINGS, pair]) {
@@ -271,8 +276,8 @@ describe('usageReport()', () => {
             });
             const counted = matching.filter(({ record }) => passes(record, filter));
             const expected = new Map<string, UsageFigures[]>();
-            for (const { record, date } of counted) {
-              const keys = keysOf(record, date);
+            for (const { record, date, hour } of counted) {
+              const keys = keysOf(record, date, hour);
               const key = groupingsOf(groupBy)
                 .map((each) => keys[each])
                 .join(' | ');
@@ -296,7 +301,7 @@ describe('usageReport()', () => {
     PROPERTY_TIMEOUT_MS,
   );
 
-  test('orders days by date, and models and projects by what they cost', async () => {
+  test('orders days and hours by time, and models and projects by what they cost', async () => {
     const db = await memoryDatabase();
     addProjects(db, 2);
     const world = createWorld();
@@ -307,12 +312,14 @@ describe('usageReport()', () => {
       add(NOON, 'cheap', 1),
       add(NOON - DAY_MS, 'dear', 9),
       add(NOON - 2 * DAY_MS, 'cheap', 2),
+      add(NOON - 2 * DAY_MS - 3 * HOUR_MS, 'cheap', 0),
     ]);
-    const keys = async (groupBy: 'day' | 'model') =>
+    const keys = async (groupBy: 'day' | 'hour' | 'model') =>
       (await usageReport(db, world.calendar, { from: '2026-05-10', to: '2026-05-12', groupBy })).rows.map(
         ({ key }) => key,
       );
     expect(await keys('day')).toEqual(['2026-05-10', '2026-05-11', '2026-05-12']);
+    expect(await keys('hour')).toEqual(['09:00', '12:00']);
     expect(await keys('model')).toEqual(['openai/dear', 'openai/cheap']);
   });
 
