@@ -3,12 +3,13 @@
  * copies the SQL and the rank tables, and writes `build.json`. Unbundled, loading hundreds of modules takes as long as
  * the rest of gw's start. Dev dependencies are bundled too, with their licenses: gw uses a tenth of their code.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type StdioOptions } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { orElse } from './errors.ts';
 import type { BuiltWorker } from './worker-calls.ts';
 
 const DIST = new URL('.', import.meta.url);
@@ -102,14 +103,7 @@ function licensesOf(paths: readonly string[]): string {
 
 /** The commit of the checkout; undefined without git or a repository. */
 function commit(): string | undefined {
-  try {
-    const output = execFileSync('git', ['rev-parse', '--short=7', 'HEAD'], {
-      cwd: new URL('..', DIST),
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return output.trim();
-  } catch {
-    return undefined;
-  }
+  const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
+  const options = { cwd: new URL('..', DIST), encoding: 'utf8', stdio } as const;
+  return orElse(() => execFileSync('git', ['rev-parse', '--short=7', 'HEAD'], options).trim(), undefined);
 }

@@ -1,4 +1,5 @@
 import { readlinkSync } from 'node:fs';
+import { orElse } from './errors.ts';
 
 /**
  * A day, week or month of an IANA time zone, as a span of UTC milliseconds. A day starts at the first instant with its local
@@ -38,20 +39,11 @@ export function systemTimezone(): string {
 function isSystemInUtc(): boolean {
   const { TZ } = process.env;
   if (TZ !== undefined) return TZ === 'UTC';
-  try {
-    return /\/UTC$/.test(readlinkSync('/etc/localtime'));
-  } catch {
-    return false;
-  }
+  return orElse(() => /\/UTC$/.test(readlinkSync('/etc/localtime')), false);
 }
 
 export function isTimezone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en-US', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
+  return orElse(() => Boolean(new Intl.DateTimeFormat('en-US', { timeZone: name })), false);
 }
 
 /** Whether the text is a valid date YYYY-MM-DD. Excludes year 0, so that the day before is valid too. */

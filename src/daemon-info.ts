@@ -1,4 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { orElse } from './errors.ts';
 import { isObject } from './json/object.ts';
 import type { Paths } from './paths.ts';
 import { VERSION } from './version.ts';
@@ -45,12 +46,8 @@ export function writeDaemonInfo(
 
 /** The last daemon's info; empty if no daemon runs or the file can't be read. */
 export function readDaemonInfo({ daemonInfo }: Pick<Paths, 'daemonInfo'>): Partial<DaemonInfo> {
-  try {
-    const info: unknown = JSON.parse(readFileSync(daemonInfo, 'utf8'));
-    return isObject(info) ? info : {};
-  } catch {
-    return {};
-  }
+  const info: unknown = orElse(() => JSON.parse(readFileSync(daemonInfo, 'utf8')), {});
+  return isObject(info) ? info : {};
 }
 
 /**
@@ -68,11 +65,7 @@ export function isAlive(pid: number): boolean {
 
 function isZombie(pid: number): boolean {
   if (process.platform !== 'linux') return false;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The process name before the state may contain parentheses.
-    return stat.startsWith(') Z', stat.lastIndexOf(')'));
-  } catch {
-    return false;
-  }
+  const stat = orElse(() => readFileSync(`/proc/${pid}/stat`, 'latin1'), '');
+  // The process name before the state may contain parentheses.
+  return stat.startsWith(') Z', stat.lastIndexOf(')'));
 }

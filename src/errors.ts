@@ -77,3 +77,12 @@ export function budgetForbidden(message: string, param: string): GwError {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The result of `work`; `fallback` if it throws. */
+export function orElse<T, F>(work: () => T, fallback: F): T | F {
+  try {
+    return work();
+  } catch {
+    return fallback;
+  }
+}

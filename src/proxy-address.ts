@@ -1,3 +1,5 @@
+import { orElse } from './errors.ts';
+
 /** Setting value that makes a provider, or all providers, ignore the environment's proxy. */
 export const NO_PROXY_AT_ALL = 'none';
 
@@ -12,7 +14,8 @@ export function parseProxyAddress(text: string): URL | undefined {
   const url = new URL(withScheme);
   const isBare = url.pathname === '/' && !url.search && !url.hash;
   const isHost = /^[\w.:[\]-]+$/.test(url.hostname);
-  return /^https?:$/.test(url.protocol) && isHost && isBare && isDecodable(url) ? url : undefined;
+  const isDecodable = orElse(() => decodeURIComponent(url.username + url.password), undefined) !== undefined;
+  return /^https?:$/.test(url.protocol) && isHost && isBare && isDecodable ? url : undefined;
 }
 
 /** A proxy's address for display, with user and password masked. */
@@ -32,13 +35,4 @@ export function proxySecrets(text: string): string[] {
   const url = parseProxyAddress(text);
   const authorization = url && proxyAuthorization(url);
   return authorization ? [decodeURIComponent(url.password), url.password, authorization.slice(6)] : [];
-}
-
-function isDecodable({ username, password }: URL): boolean {
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
 }

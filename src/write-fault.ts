@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { GwError, messageOf } from './errors.ts';
+import { GwError, messageOf, orElse } from './errors.ts';
 import { shellQuoted } from './shell-quoted.ts';
 
 /** Why a file access failed, and how to fix it. */
@@ -71,10 +71,6 @@ export function reasonOf(path: string, error: unknown, action: 'write' | 'read' 
 const NO_ROOM_BYTES = 64 * 1024;
 
 function isFull(folder: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < NO_ROOM_BYTES;
-  } catch {
-    return false;
-  }
+  const stat = orElse(() => statfsSync(folder), undefined);
+  return stat !== undefined && stat.bavail * stat.bsize < NO_ROOM_BYTES;
 }

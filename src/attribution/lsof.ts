@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type StdioOptions } from 'node:child_process';
 import { isIPv6 } from 'node:net';
+import { orElse } from '../errors.ts';
 import { type Caller, type Connection, type FindCallers, plainAddress } from './connection.ts';
 
 /** Runs a program and returns its output; empty if it fails. */
@@ -50,13 +51,6 @@ function describe(run: Run, pid: string): Caller {
 const TIMEOUT_MS = 2_000;
 
 function runProgram(program: string, args: readonly string[]): string {
-  try {
-    return execFileSync(program, args, {
-      encoding: 'utf8',
-      timeout: TIMEOUT_MS,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-  } catch {
-    return '';
-  }
+  const stdio: StdioOptions = ['ignore', 'pipe', 'ignore'];
+  return orElse(() => execFileSync(program, args, { encoding: 'utf8', timeout: TIMEOUT_MS, stdio }), '');
 }

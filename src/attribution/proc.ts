@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
+import { orElse } from '../errors.ts';
 import type { Caller, Connection, FindCallers } from './connection.ts';
 
 const MAX_RECENT = 16;
@@ -79,33 +80,12 @@ function describe(root: string, pid: string): Caller {
 }
 
 // A process may have ended or belong to another user; its files are then unreadable.
-
-function contentOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
-
-function entriesOf(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
+const contentOf = (file: string): string => orElse(() => readFileSync(file, 'utf8'), '');
+const entriesOf = (directory: string): string[] => orElse(() => readdirSync(directory), []);
+const linkOf = (path: string): string => orElse(() => readlinkSync(path), '');
 
 function linksOf(directory: string): string[] {
   return entriesOf(directory).map((name) => linkOf(join(directory, name)));
-}
-
-function linkOf(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
 }
 
 const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');

@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { orElse } from '../errors.ts';
 
 /** Maximum length of names in the database. */
 const MAX_LENGTH = 200;
@@ -11,11 +12,7 @@ const MAX_LENGTH = 200;
 export function repositoryOf(directory: string): string {
   // realpath resolves an empty path to gw's own working directory.
   if (directory === '') return '';
-  try {
-    return findAbove(realpathSync(directory)).slice(0, MAX_LENGTH);
-  } catch {
-    return '';
-  }
+  return orElse(() => findAbove(realpathSync(directory)).slice(0, MAX_LENGTH), '');
 }
 
 function findAbove(start: string): string {

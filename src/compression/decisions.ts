@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { orElse } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { skipSpace, skipValue } from '../json/scan.ts';
 import type { CompressRequest } from './compress-request.ts';
@@ -59,7 +60,8 @@ export function beginningOf({ bytes: source, form, level }: CompressRequest): st
   while (bytes[position] === OPEN_BRACKET || bytes[position] === COMMA) {
     const start = skipSpace(bytes, position + 1);
     if (bytes[start] === CLOSE_BRACKET) break;
-    const end = endOf(bytes, start);
+    // Undefined if the message has been cut off.
+    const end = orElse(() => skipValue(bytes, start), undefined);
     if (end === undefined) {
       hash.update(bytes.subarray(start));
       break;
@@ -70,13 +72,4 @@ export function beginningOf({ bytes: source, form, level }: CompressRequest): st
     position = skipSpace(bytes, end);
   }
   return hash.digest('base64url');
-}
-
-/** The end of a message; undefined if it has been cut off. */
-function endOf(bytes: Buffer, start: number): number | undefined {
-  try {
-    return skipValue(bytes, start);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { orElse } from '../errors.ts';
 import type { Paths } from '../paths.ts';
 import { shellQuoted } from '../shell-quoted.ts';
 import { SettingError } from './setting-error.ts';
@@ -30,7 +31,8 @@ export function pathsOthersMayWrite(paths: Paths, user = process.getuid?.()): Op
     paths.lock,
     join(home, 'gw.db'),
   ];
-  const parents = [...new Set([...parentsOf(home), ...parentsOf(realPath(home))])];
+  const realHome = orElse(() => realpathSync(home), home);
+  const parents = [...new Set([...parentsOf(home), ...parentsOf(realHome)])];
   return [
     ...[home, ...files].map((path) => openPath(path, user)),
     // A directory with the sticky bit, such as /tmp, lets only the owner of an entry replace it.
@@ -68,12 +70,4 @@ function parentsOf(path: string): string[] {
   if (parent === path) return [];
   const stat: Stats | undefined = statSync(parent, { throwIfNoEntry: false });
   return stat && (stat.mode & OTHERS_ENTER) === 0 ? [] : [parent, ...parentsOf(parent)];
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

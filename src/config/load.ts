@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { messageOf, orElse } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { MAP_KEYS, MAPS, type MapKey } from './maps.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
@@ -156,21 +156,12 @@ function mapOf(map: MapKey, text: SettingsText): Record<string, string | Written
 
 const isText = (value: unknown) => typeof value === 'string';
 
-const accepts = (parse: (value: unknown) => unknown) => (value: unknown) => {
-  try {
-    parse(value);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 /** Fields of a provider, with a check of their values. */
 const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknown) => boolean } = {
   baseUrl: isText,
   keyEnv: isText,
   keyStored: (value) => typeof value === 'boolean',
-  proxy: accepts(ownProxyAddress),
+  proxy: (value) => orElse(() => ownProxyAddress(value), undefined) !== undefined,
   wire: (value) => value === 'openai' || value === 'anthropic',
 };
 

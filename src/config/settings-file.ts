@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { messageOf } from '../errors.ts';
+import { messageOf, orElse } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { JsonSyntaxError, scanObject } from '../json/scan.ts';
 
@@ -71,12 +71,7 @@ function syntaxError(bytes: Buffer): { message: string; offset: number } {
 }
 
 function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return orElse(() => JSON.parse(text), undefined) !== undefined;
 }
 
 interface Place {

@@ -1,39 +1,24 @@
 import { systemTimezone } from '../calendar.ts';
-import { type HostNames, parseHostNames } from './host-names.ts';
-import type { MapKey } from './maps.ts';
-import { type Origins, parseOrigins } from './origins.ts';
-import { parseRetention, type Retention } from './retention.ts';
-import type { ModelTiers } from './tiers.ts';
+import type { MAPS, MapKey } from './maps.ts';
 import {
   authorities,
-  type ChannelNames,
   channelNames,
   collectorAddress,
-  type Fee,
   file,
-  HOST_PRICE_RULES,
-  type HostPriceRule,
   OPTIMIZER_LEVELS,
-  type OptimizerLevel,
   oneOf,
   onOrOff,
   ownProxyAddress,
-  PASS_RULES,
-  type PassRule,
+  parseHostNames,
+  parseOrigins,
+  parseRetention,
   proxyAddress,
   quarterOfMemory,
-  SERVICE_TIER_RULES,
-  type ServiceTierRule,
-  type Share,
-  type Switch,
   text,
   timezone,
-  UNLISTED_RULES,
-  type UnlistedRule,
   webAddress,
   whole,
 } from './values.ts';
-import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
 export { ownProxyAddress };
@@ -54,66 +39,7 @@ export interface ProviderSettings {
   proxy?: string;
 }
 
-/** All settings. Durations are in milliseconds, sizes in bytes. */
-export interface Settings {
-  port: number;
-  host: string;
-  'server.allowed_hosts': HostNames;
-  'server.allowed_origins': Origins;
-  'server.tls_cert': string;
-  'server.tls_key': string;
-  'proxy.url': string;
-  'tls.ca_file': string;
-  timezone: string;
-  'admission.max_wait_ms': number;
-  'admission.ask_wait_s': number;
-  'admission.min_output_tokens': number;
-  'admission.max_tool_calls': number;
-  'admission.code_result_tokens': number;
-  'admission.service_tier': ServiceTierRule;
-  'admission.host_price': HostPriceRule;
-  'team.key_cache_ms': number;
-  'optimizer.level': OptimizerLevel;
-  'optimizer.deadline_ms': number;
-  'optimizer.holdout': number;
-  'limits.max_body_bytes': number;
-  'limits.max_memory_bytes': number;
-  'limits.client_idle_ms': number;
-  'upstream.connect_timeout_ms': number;
-  'upstream.first_byte_timeout_ms': number;
-  'upstream.idle_timeout_ms': number;
-  'routing.deadline_ms': number;
-  'routing.first_byte_timeout_ms': number;
-  'metering.max_tokens_per_second': number;
-  'metrics.otlp_endpoint': string;
-  'passthrough.unmetered': PassRule;
-  'passthrough.subscriptions': PassRule;
-  'passthrough.organization': PassRule;
-  'passthrough.unlisted': UnlistedRule;
-  'passthrough.names': ChannelNames;
-  'prices.url': string;
-  'requests.keep_bodies': Switch;
-  'retention.requests': Retention;
-  'retention.max_bytes': number;
-  attribution: Switch;
-  'log.level': LogLevel;
-  /** Alias -> model names, which may be aliases too. */
-  aliases: Record<string, string>;
-  /** Fees of server-side tools, by tool name. */
-  fees: Record<string, Fee>;
-  /** Optimizer level by project; overrides `optimizer.level`. */
-  'optimizer.projects': Record<string, OptimizerLevel>;
-  /** Tiers by requested model. */
-  tiers: Record<string, ModelTiers & Written>;
-  /** Share of a project's requests that go to strong tiers; overrides the tiers' share. */
-  'routing.shares': Record<string, Share>;
-  providers: Record<string, ProviderSettings>;
-}
-
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
 /** A setting with a single value. `parse` takes text or a JSON value and throws SettingError. */
 export interface Definition<T> {
@@ -129,7 +55,8 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
+/** Durations are in milliseconds, sizes in bytes. */
+const SCALARS = {
   port: {
     default: () => 4747,
     environment: 'GW_PORT',
@@ -216,14 +143,14 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
       "tokens that gw reserves for the output of a round of code at Anthropic, which has no documented limit; 0 reserves the model's whole context",
   },
   'admission.service_tier': {
-    default: () => 'default',
-    parse: oneOf(SERVICE_TIER_RULES),
+    default: () => 'default' as const,
+    parse: oneOf(['default', 'account']),
     about:
       "service tier at OpenAI and Azure of requests under a budget that don't set one: default, at the listed price; account, the account's own, which may cost more than gw holds until the first answer reports it",
   },
   'admission.host_price': {
-    default: () => 'listed',
-    parse: oneOf(HOST_PRICE_RULES),
+    default: () => 'listed' as const,
+    parse: oneOf(['listed', 'any']),
     about:
       'hosts that OpenRouter may choose for requests under a budget: listed, those at the listed price; any, dearer ones too, which may cost more than gw holds',
   },
@@ -233,7 +160,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: "how long the team's keys work while its PostgreSQL can't be asked whether they were revoked",
   },
   'optimizer.level': {
-    default: () => 'safe',
+    default: () => 'safe' as const,
     parse: oneOf(OPTIMIZER_LEVELS),
     about:
       'how prompts are shortened: off; safe, without loss; balanced, also drops what the question does not need',
@@ -303,24 +230,24 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
       'OpenTelemetry collector that gets a trace and metrics of each request by OTLP/HTTP, such as http://localhost:4318; empty for none',
   },
   'passthrough.unmetered': {
-    default: () => 'refuse',
-    parse: oneOf(PASS_RULES),
+    default: () => 'refuse' as const,
+    parse: oneOf(['refuse', 'allow']),
     about: 'endpoints of unbounded cost (audio, images, batches) under a budget: refuse or allow',
   },
   'passthrough.subscriptions': {
-    default: () => 'refuse',
-    parse: oneOf(PASS_RULES),
+    default: () => 'refuse' as const,
+    parse: oneOf(['refuse', 'allow']),
     about:
       "logins of Claude Code and Codex, passed to Anthropic and OpenAI as they are, and in no budget: refuse or allow. Your plan's terms apply: read there whether they allow a local proxy",
   },
   'passthrough.organization': {
-    default: () => 'refuse',
-    parse: oneOf(PASS_RULES),
+    default: () => 'refuse' as const,
+    parse: oneOf(['refuse', 'allow']),
     about: "endpoints that manage a provider's organization, users, keys and bills: refuse or allow",
   },
   'passthrough.unlisted': {
-    default: () => 'refuse',
-    parse: oneOf(UNLISTED_RULES),
+    default: () => 'refuse' as const,
+    parse: oneOf(['refuse', 'admin', 'allow']),
     about: "endpoints that gw doesn't know, beside other projects: refuse, admin (for admin keys) or allow",
   },
   'passthrough.names': {
@@ -334,7 +261,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: 'address of the price file that gw prices update downloads; empty: that of genai-prices',
   },
   'requests.keep_bodies': {
-    default: () => 'off',
+    default: () => 'off' as const,
     parse: onOrOff,
     about:
       'whether gw keeps the bodies of requests that the optimizer changed, for gw requests ID --diff: on or off; for 24 hours, readable by your user alone, not encrypted',
@@ -350,17 +277,27 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: 'database size above which refusals, then other records without cost and events are deleted',
   },
   attribution: {
-    default: () => 'on',
+    default: () => 'on' as const,
     parse: onOrOff,
     about: 'whether gw finds out which local program and repository a request comes from: on or off',
   },
   'log.level': {
-    default: () => 'info',
+    default: () => 'info' as const,
     environment: 'GW_LOG_LEVEL',
     parse: oneOf(LOG_LEVELS),
     about: `one of ${LOG_LEVELS.join(', ')}`,
   },
-};
+} satisfies Record<string, Definition<unknown>>;
+
+export type ScalarKey = keyof typeof SCALARS;
+type Scalars = { [Key in ScalarKey]: ReturnType<(typeof SCALARS)[Key]['parse']> };
+
+export const DEFINITIONS: { [Key in ScalarKey]: Definition<Scalars[Key]> } = SCALARS;
+
+/** All settings. */
+export type Settings = Scalars & {
+  [Key in MapKey]: Record<string, ReturnType<(typeof MAPS)[Key]['parse']>>;
+} & { providers: Record<string, ProviderSettings> };
 
 export const SCALAR_KEYS = Object.keys(DEFINITIONS) as ScalarKey[];
 

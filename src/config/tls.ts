@@ -1,6 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { GwError, messageOf } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Settings } from './settings.ts';
 
 /** A certificate chain and its private key, in PEM. */
@@ -16,6 +17,18 @@ export type TlsSettings = Pick<Settings, 'server.tls_cert' | 'server.tls_key'>;
 /** Whether gw itself serves https. */
 export function speaksTls(settings: TlsSettings): boolean {
   return settings['server.tls_cert'] !== '' || settings['server.tls_key'] !== '';
+}
+
+/** Warning for a gw that other machines can reach; undefined on loopback. */
+export function exposureOf(settings: TlsSettings & Pick<Settings, 'host'>, port: number): string | undefined {
+  const { host } = settings;
+  if (isLoopback(host)) return undefined;
+  const isTls = speaksTls(settings);
+  const address = `${isTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const inClear = isTls
+    ? ''
+    : ' Without TLS, prompts and keys travel in clear text. To encrypt them: gw restart --tls-cert FILE --tls-key FILE.';
+  return `gw listens on ${address}: other machines can reach it and need only a key.${inClear} To close it: gw restart --host localhost`;
 }
 
 /** Reads certificate and key; undefined if neither is set. Throws a GwError that names the bad file and the problem. */

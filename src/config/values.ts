@@ -4,41 +4,13 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { isTimezone } from '../calendar.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, orElse } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
-import { jsonOf } from './json-of.ts';
-import { listOf } from './list-of.ts';
 import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
 import type { Written } from './written.ts';
-
-/** Whether to allow requests that gw refuses by default. */
-export const PASS_RULES = ['refuse', 'allow'] as const;
-export type PassRule = (typeof PASS_RULES)[number];
-
-/** Who may call endpoints that gw doesn't know. */
-export const UNLISTED_RULES = ['refuse', 'admin', 'allow'] as const;
-export type UnlistedRule = (typeof UNLISTED_RULES)[number];
-
-/** Service tier at OpenAI and Azure for requests under a budget that don't set one. */
-export const SERVICE_TIER_RULES = ['default', 'account'] as const;
-export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
-
-/** Hosts that OpenRouter may choose for requests under a budget, by price. */
-export const HOST_PRICE_RULES = ['listed', 'any'] as const;
-export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
-
-/** A share of requests, in [0,1]. */
-export interface Share extends Written {
-  share: number;
-}
-
-/** Fee of a server-side tool. */
-export interface Fee extends Written {
-  nanoUsd: NanoUsd;
-}
 
 export function whole(min: number, max: number): (value: unknown) => number {
   return (value) => {
@@ -49,7 +21,7 @@ export function whole(min: number, max: number): (value: unknown) => number {
   };
 }
 
-export function oneOf<T extends string>(choices: readonly T[]): (value: unknown) => T {
+export function oneOf<const T extends string>(choices: readonly T[]): (value: unknown) => T {
   return (value) => {
     const match = choices.find((choice) => choice === value);
     if (match !== undefined) return match;
@@ -57,14 +29,11 @@ export function oneOf<T extends string>(choices: readonly T[]): (value: unknown)
   };
 }
 
-const SWITCHES = ['on', 'off'] as const;
-export type Switch = (typeof SWITCHES)[number];
-
 /** Parses `on` or `off`; also accepts true and false. */
-export function onOrOff(value: unknown): Switch {
+export function onOrOff(value: unknown): 'on' | 'off' {
   if (value === true || value === 'true') return 'on';
   if (value === false || value === 'false') return 'off';
-  return oneOf(SWITCHES)(value);
+  return oneOf(['on', 'off'])(value);
 }
 
 /** Non-blank text. Refuses JSON, which is a mistake here. */
@@ -102,11 +71,7 @@ function isWhole(name: string): boolean {
 }
 
 /** Names of headers and query parameters, in lower case. */
-export interface ChannelNames extends Written {
-  names: ReadonlySet<string>;
-}
-
-export function channelNames(value: unknown): ChannelNames {
+export function channelNames(value: unknown): Written & { names: ReadonlySet<string> } {
   const names = listOf(value, 'names').map((name) => String(name).toLowerCase());
   const wrong = names.find((name) => !/^[\w.-]{1,100}(?:\[\])?$/.test(name));
   if (wrong === undefined) return { names: new Set(names), written: names.join(',') };
@@ -159,7 +124,7 @@ export function timezone(value: unknown): string {
   throw new SettingError(`${JSON.stringify(value)} is not a time zone; an example is Europe/Paris`);
 }
 
-export function dollars(value: unknown): Fee {
+export function dollars(value: unknown): Written & { nanoUsd: NanoUsd } {
   const amount = typeof value === 'number' ? String(value) : value;
   const nanoUsd = typeof amount === 'string' ? parseUsd(amount) : undefined;
   if (typeof amount === 'string' && nanoUsd !== undefined) return { written: amount, nanoUsd };
@@ -171,7 +136,8 @@ export function tiers(value: unknown, model: string): ModelTiers & Written {
   return { ...parseTiers(written, model), written };
 }
 
-export function share(value: unknown): Share {
+/** A share of requests, in [0,1]. */
+export function share(value: unknown): Written & { share: number } {
   return { written: String(value), share: parseShare(value) };
 }
 
@@ -193,3 +159,70 @@ export function quarterOfMemory(): number {
 
 export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
 export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
+
+/** Letters, digits, `-` and `_` between dots. No port, and no wildcard, which would admit pages of any site. */
+const HOST_NAME = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
+
+/** Host names; `written` is `a.example.com,b.example.com`. */
+export function parseHostNames(value: unknown): Written & { names: readonly string[] } {
+  const names = listOf(value, 'host names').map(parseName);
+  return { names, written: names.join(',') };
+}
+
+function parseName(part: unknown): string {
+  const name = typeof part === 'string' ? part.toLowerCase() : '';
+  if (HOST_NAME.test(name)) return name;
+  throw new SettingError(`${JSON.stringify(part)} is not a host name; an example is gw.example.com`);
+}
+
+/** A scheme and a host with an optional port. No wildcard, path or user, and not the word `null`. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9_-][a-z0-9._-]*)(?::\d{1,5})?$/;
+
+/** Origins as browsers send them; `written` is `http://localhost:3000,app://obsidian.md`. */
+export function parseOrigins(value: unknown): Written & { origins: readonly string[] } {
+  const origins = listOf(value, 'origins').map(parseOrigin);
+  return { origins, written: origins.join(',') };
+}
+
+/**
+ * Whether a text is an origin as browsers send it, without a default port:
+ * https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Origin
+ */
+export function isExactOrigin(text: string): boolean {
+  if (!ORIGIN.test(text) || !URL.canParse(text)) return false;
+  return !/^https?:/.test(text) || new URL(text).origin === text;
+}
+
+function parseOrigin(part: unknown): string {
+  if (typeof part === 'string' && isExactOrigin(part)) return part;
+  throw new SettingError(
+    `${JSON.stringify(part)} is not an exact origin: a scheme and a host, such as http://localhost:3000 or app://obsidian.md, without a path`,
+  );
+}
+
+/** How long records are kept; `written` is `90d` or `forever`. */
+export interface Retention extends Written {
+  /** Undefined: forever. */
+  ms: number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Parses whole days such as `90d`, or `forever` or its synonym `off`. */
+export function parseRetention(value: unknown): Retention {
+  if (value === 'forever' || value === 'off') return { written: 'forever', ms: undefined };
+  const days = typeof value === 'string' ? Number(/^(\d{1,4})d$/.exec(value)?.[1]) : Number.NaN;
+  if (days >= 1) return { written: `${days}d`, ms: days * DAY_MS };
+  throw new SettingError(`${JSON.stringify(value)} is neither a number of days, such as 90d, nor forever`);
+}
+
+/** Elements of a list: an array, JSON text of an array, or words separated by commas or spaces. */
+function listOf(value: unknown, what: string): unknown[] {
+  const list = typeof value === 'string' && value.trim().startsWith('[') ? jsonOf(value) : value;
+  const parts = typeof list === 'string' ? list.split(/[\s,]+/) : list;
+  if (Array.isArray(parts)) return parts.filter((part) => part !== '');
+  throw new SettingError(`${JSON.stringify(value)} is not a list of ${what}`);
+}
+
+/** Parses JSON; undefined if the text isn't JSON. */
+const jsonOf = (text: string): unknown => orElse(() => JSON.parse(text), undefined);

@@ -1,6 +1,6 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import pino, { type Logger } from 'pino';
-import type { LogLevel } from '../config/settings.ts';
+import type { Settings } from '../config/settings.ts';
 import { type Redactor, redactKeys } from '../redact.ts';
 
 export type { Logger } from 'pino';
@@ -14,7 +14,7 @@ const CHECK_EVERY_MS = 60_000;
  */
 export function createLog(options: {
   file: string | undefined;
-  level: LogLevel;
+  level: Settings['log.level'];
   secrets?: Redactor;
 }): Logger {
   const { file, level, secrets } = options;

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { readSecrets } from '../config/secrets.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
+import { orElse } from '../errors.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import type { Registry } from '../providers/registry.ts';
@@ -250,16 +251,7 @@ function knownSecrets(
     ...[...registry.providers.values()].map(({ ownProxy }) => ownProxy?.address),
     ...['HTTP_PROXY', 'HTTPS_PROXY'].flatMap((name) => [env[name], env[name.toLowerCase()]]),
   ].flatMap((address) => (address ? proxySecrets(address) : []));
-  return [...keys, ...proxies, ...webhooks, ...cliKeys(paths)].filter(
-    ({ length }) => length >= MIN_KEY_LENGTH,
-  );
-}
-
-function cliKeys({ cliKeys: file }: Pick<Paths, 'cliKeys'>): string[] {
-  try {
-    return Object.values(readSecrets(file));
-  } catch {
-    // Commands that need the file report the error.
-    return [];
-  }
+  // Commands that need the file report its error.
+  const cliKeys = Object.values(orElse(() => readSecrets(paths.cliKeys), {}));
+  return [...keys, ...proxies, ...webhooks, ...cliKeys].filter(({ length }) => length >= MIN_KEY_LENGTH);
 }

@@ -1,12 +1,11 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { exposureOf } from '../config/exposure.ts';
 import { loadSoundSettings } from '../config/load.ts';
 import { ignoredMessage } from '../config/retired-settings.ts';
 import { readSecrets } from '../config/secrets.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
-import { readTls, speaksTls } from '../config/tls.ts';
+import { exposureOf, readTls, speaksTls } from '../config/tls.ts';
 import { isAlive, readDaemonInfo, writeDaemonInfo } from '../daemon-info.ts';
 import { GwError, messageOf } from '../errors.ts';
 import { makeHome, type Paths } from '../paths.ts';

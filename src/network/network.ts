@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import { GwError, messageOf } from '../errors.ts';
+import { GwError, messageOf, orElse } from '../errors.ts';
 import { openConnections, type PoolOptions } from './connections.ts';
 import { type Environment, type OwnProxy, type ProxySettings, type WayOut, wayOut } from './way-out.ts';
 
@@ -54,15 +54,8 @@ function trustedBy(caFile: string, env: Environment): SecureContext {
 function defaultAuthorities(env: Environment): readonly string[] {
   // Exists since Node 22.15, and includes NODE_EXTRA_CA_CERTS.
   if ('getCACertificates' in tls) return (tls.getCACertificates as () => string[])();
-  const extra = env.NODE_EXTRA_CA_CERTS;
-  return extra ? [...rootCertificates, ...readIfThere(extra)] : rootCertificates;
-}
-
-/** Like Node, continues without an unreadable file. */
-function readIfThere(file: string): string[] {
-  try {
-    return [readFileSync(file, 'utf8')];
-  } catch {
-    return [];
-  }
+  const file = env.NODE_EXTRA_CA_CERTS;
+  // Like Node, continues without an unreadable file.
+  const extra = file ? orElse(() => [readFileSync(file, 'utf8')], []) : [];
+  return [...rootCertificates, ...extra];
 }

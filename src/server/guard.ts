@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { isExactOrigin } from '../config/origins.ts';
+import { isExactOrigin } from '../config/values.ts';
 import { badRequest, GwError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 

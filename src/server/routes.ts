@@ -1,4 +1,4 @@
-import { badRequest, GwError } from '../errors.ts';
+import { badRequest, GwError, orElse } from '../errors.ts';
 import type { Exchange } from '../gateway/context/exchange.ts';
 
 /** The values of the `{name}` segments of a path. */
@@ -78,18 +78,11 @@ function matchPath(segments: string[], path: string): Record<string, string> | u
   const parameters: Record<string, string> = {};
   for (const [i, segment] of segments.entries()) {
     const value = values[i] ?? '';
-    if (segment.startsWith('{')) parameters[segment.slice(1, -1)] = decode(value);
+    if (segment.startsWith('{'))
+      parameters[segment.slice(1, -1)] = orElse(() => decodeURIComponent(value), value);
     else if (segment !== value) return undefined;
   }
   return parameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function methodsFor(methods: Map<string, string[]>, path: string): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseHostNames } from '../../src/config/host-names.ts';
+import { parseHostNames } from '../../src/config/values.ts';
 
 test.each([
   ['gw.example.com', ['gw.example.com']],

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseHostNames } from '../../src/config/host-names.ts';
-import { parseOrigins } from '../../src/config/origins.ts';
 import { DEFINITIONS } from '../../src/config/settings.ts';
-import { modelNames } from '../../src/config/values.ts';
+import { modelNames, parseHostNames, parseOrigins } from '../../src/config/values.ts';
 
 describe('an alias', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseOrigins } from '../../src/config/origins.ts';
+import { parseOrigins } from '../../src/config/values.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 

@@ -1,6 +1,4 @@
-import { aliasLoop, loopMessage } from '../../config/alias-loop.ts';
 import { MAPS, mapEntryOf } from '../../config/maps.ts';
-import { parseRetention, type Retention } from '../../config/retention.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
 import {
@@ -10,7 +8,8 @@ import {
   SCALAR_KEYS,
   SettingError,
 } from '../../config/settings.ts';
-import { isName, namesIn, parseTiers } from '../../config/tiers.ts';
+import { aliasLoop, isName, loopMessage, namesIn, parseTiers } from '../../config/tiers.ts';
+import { parseRetention, type Retention } from '../../config/values.ts';
 import { writtenOf } from '../../config/written.ts';
 import { messageOf } from '../../errors.ts';
 import { catalogOf, knownPrices } from '../../operations/known-prices.ts';

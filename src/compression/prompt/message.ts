@@ -1,3 +1,5 @@
+import { orElse } from '../../errors.ts';
+
 /** A chat message as parsed from JSON. gw reads a few of its fields and keeps the rest. */
 export type Message = Readonly<Record<string, unknown>>;
 
@@ -112,11 +114,7 @@ function startOf(text: string, length: number): string {
 }
 
 function pathOf(args: string): string | undefined {
-  try {
-    const parsed = JSON.parse(args) as Record<string, unknown> | null;
-    const key = FILE_KEYS.find((name) => typeof parsed?.[name] === 'string');
-    return key === undefined ? undefined : String(parsed?.[key]);
-  } catch {
-    return undefined;
-  }
+  const parsed: Record<string, unknown> | null = orElse(() => JSON.parse(args), null);
+  const key = FILE_KEYS.find((name) => typeof parsed?.[name] === 'string');
+  return key === undefined ? undefined : String(parsed?.[key]);
 }
