@@ -1,23 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { badRequest, GwError } from '../errors.ts';
+import { badRequest, GwError, notFound } from '../errors.ts';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { ClientGone } from '../gateway/intake/client-gone.ts';
 import { clientTrace } from '../gateway/intake/client-trace.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
-import { formatRequestId, type Random } from '../ids.ts';
+import { formatRequestId, parseRequestId } from '../ids.ts';
 import { isObject } from '../json/object.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
-import type { Registry } from '../providers/registry.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { createFeedbackStore } from '../store/requests/feedback.ts';
-import { requestResponse } from '../store/requests/request-log.ts';
-import type { AskTeamUsage } from '../store/team/usage.ts';
-import type { WebhookService } from '../webhooks/service.ts';
+import { getRequest, type LoggedRequest, requestResponse } from '../store/requests/request-log.ts';
 import { chatWire } from '../wire/apis/chat.ts';
 import { completionsWire } from '../wire/apis/completions.ts';
 import { embeddingsWire } from '../wire/apis/embeddings.ts';
@@ -26,36 +23,22 @@ import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
 import { mustBeAdmin } from './caller-rights.ts';
 import { answerCors, createGuard, type GuardOptions } from './guard.ts';
-import { gwRoutes } from './gw-api/gw-routes.ts';
-import { withoutIntegers } from './gw-api/without-integers.ts';
-import { createJsonHandlers } from './json-handlers.ts';
+import { gwRoutes, withoutIntegers } from './gw-api/gw-routes.ts';
+import type { SourceOptions } from './gw-api/sources-of.ts';
+import { createJsonHandlers, type JsonEndpoint, readJson } from './json-handlers.ts';
 import { modelRoutes } from './models-endpoint.ts';
-import { readJson } from './read-json.ts';
-import { ownRequest } from './request-endpoint.ts';
 import { errorBody, respondError, respondJson, respondUnreadable } from './respond.ts';
 import { createRouter, type Handler, type RouteTable } from './routes.ts';
 import { deliveryRoutes } from './webhooks-endpoint.ts';
 
-export interface ApiOptions {
+export interface ApiOptions extends SourceOptions {
   gateway: Gateway;
-  db: Db;
   lists: ModelLists;
-  webhooks: WebhookService;
   guard: GuardOptions;
-  /** A connection of its own for what is polled. */
-  pollDb: (projectId?: number) => Promise<Db>;
-  registry: () => Registry;
-  /** Asks the team's database. */
-  teamUsage: AskTeamUsage;
-  random: Random;
-  /** gw's state directory. */
-  home: string;
   /** Whether a request's span belongs to its client's. */
   joinsTraces: boolean;
   /** Picks up changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
-  /** Reloads them after a change by this process, which `refresh` does not notice. */
-  reload: () => Promise<void>;
   /** The body of `GET /health`, and what callers with a key see of it besides. */
   health: () => { open: object; closed: object };
   /** Why requests are refused until a restart; undefined normally. */
@@ -130,7 +113,6 @@ export function routesOf(options: ApiOptions): RouteTable {
   const { gateway, db, lists, webhooks, health } = options;
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
   const json = createJsonHandlers(gateway);
-  const feedback = feedbackEndpoint(db, gateway);
   return {
     'POST /v1/complete': completion(chatWire),
     'POST /v1/chat/completions': completion(chatWire),
@@ -152,9 +134,7 @@ export function routesOf(options: ApiOptions): RouteTable {
     'GET /v1/requests/{id}': json(async (caller, _exchange, { id = '' }) =>
       withoutIntegers(requestResponse(await ownRequest(caller, id, db))),
     ),
-    'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
-      feedback(caller, id, request),
-    ),
+    'POST /v1/requests/{id}/feedback': json(feedbackEndpoint(options)),
     'GET /metrics': metricsEndpoint(options),
     // Clients ask without a key whether somebody is there.
     'HEAD /': hello,
@@ -191,18 +171,25 @@ function refuseWebSocket({ headers: { upgrade } }: IncomingMessage): void {
 }
 
 /** `POST /v1/requests/{id}/feedback`: rates an answer, on its record. Throws GwError 400 and 404. */
-function feedbackEndpoint(
-  db: Db,
-  { ledger }: Pick<Gateway, 'ledger'>,
-): (caller: Caller, id: string, request: IncomingMessage) => Promise<Record<string, unknown>> {
+function feedbackEndpoint({ db, gateway }: Pick<ApiOptions, 'db' | 'gateway'>): JsonEndpoint {
   const store = createFeedbackStore(db);
-  return async (caller, id, message) => {
-    const score = parseScore(await readJson(message));
-    const request = await ownRequest(caller, id, db);
-    await ledger.write(() => store(request.id, score));
+  return async (caller, { request }, { id = '' }) => {
+    const score = parseScore(await readJson(request));
+    const rated = await ownRequest(caller, id, db);
+    await gateway.ledger.write(() => store(rated.id, score));
     // gw 0.2.0 learnt from ratings; its clients may read the field.
     return { object: 'feedback', request_id: id, score, learnt: false, because: 'no_learner' };
   };
+}
+
+/** A request that the caller may see. Throws GwError 404. */
+async function ownRequest(caller: Caller, id: string, db: Db): Promise<LoggedRequest> {
+  const requestId = parseRequestId(id);
+  const request = requestId === undefined ? undefined : await getRequest(db, requestId);
+  if (!request || (request.project !== caller.project && !caller.admin)) {
+    throw notFound(`no request "${id}". See: gw requests`, 'request_not_found', 'id');
+  }
+  return request;
 }
 
 /** The score in `{"score": 0.7}` or `{"good": true}`. */
@@ -223,14 +210,8 @@ function parseScore(body: unknown): number {
   );
 }
 
-interface Options {
-  gateway: Pick<Gateway, 'authenticator' | 'calendar' | 'clock' | 'ledger' | 'router'>;
-  /** A connection of its own for what is polled. */
-  pollDb: () => Promise<Db>;
-}
-
 /** `GET /metrics`. What it is made of is loaded, and begins to count, at the first scrape. */
-function metricsEndpoint({ gateway, pollDb }: Options): Handler {
+function metricsEndpoint({ gateway, pollDb }: Pick<ApiOptions, 'gateway' | 'pollDb'>): Handler {
   let metrics: Promise<Metrics> | undefined;
 
   async function create(): Promise<Metrics> {

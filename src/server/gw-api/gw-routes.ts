@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
+import { badRequest, type GwError } from '../../errors.ts';
 import { type Name, ROUTES, statusOf } from '../../operations/registry.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { mustBeAdmin, mustNameOwn } from '../caller-rights.ts';
-import type { ToHandler } from '../json-handlers.ts';
-import { readJson } from '../read-json.ts';
+import { readJson, type ToHandler } from '../json-handlers.ts';
 import { type PathParameters, queryOf, type RouteTable } from '../routes.ts';
 import type { SourceOptions } from './sources-of.ts';
-import { type Answered, withoutIntegers } from './without-integers.ts';
 
 type Answer = (route: string, call: Incoming) => Promise<unknown>;
 
@@ -44,7 +43,6 @@ async function load(options: SourceOptions): Promise<Answer> {
   const { EARLIER } = await import('../../operations/schemas/earlier.ts');
   const { runOf } = await import('../../operations/local.ts');
   const { createSources } = await import('./sources-of.ts');
-  const { parseInput } = await import('./parse-input.ts');
   const sourcesOf = createSources(options);
   return async (route, { caller, request, parameters }) => {
     const view = VIEWS[route];
@@ -75,4 +73,47 @@ function knownTo(query: z.ZodObject | undefined, given: Record<string, string>) 
   return Object.fromEntries(
     Object.entries(given).filter(([name, value]) => query?.shape[name] && isGiven(name, value)),
   );
+}
+
+/** Parses a query or body. Throws GwError 400 that names the parameter and its value. */
+function parseInput(schema: z.ZodObject, input: unknown, kind: 'parameter' | 'field'): unknown {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const { issues } = result.error;
+  // First, as a misspelt name is often the reason why another is missing.
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0];
+  throw issue ? explain(issue, schema, input, kind) : badRequest('the request is not valid');
+}
+
+function explain(issue: z.core.$ZodIssue, schema: z.ZodObject, input: unknown, kind: string): GwError {
+  const names = Object.keys(schema.shape).join(', ');
+  if (issue.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys;
+    const known = names === '' ? 'there are none here' : `use ${names}`;
+    return badRequest(`unknown ${kind} "${key}": ${known}`, key, `unknown_${kind}`);
+  }
+  const name = String(issue.path[0] ?? '');
+  if (name === '') return badRequest(`the request body must be a JSON object with ${names}`);
+  const value = (input as Record<string, unknown>)[name];
+  if (value === undefined) return badRequest(`${kind} "${name}" is missing`, name, `missing_${kind}`);
+  return badRequest(`"${name}" is ${JSON.stringify(value).slice(0, 100)}: ${issue.message}`, name);
+}
+
+interface Answered extends Record<string, unknown> {
+  data?: Record<string, unknown>[];
+  total?: Record<string, unknown>;
+}
+
+/** Fields that only commands read: amounts in nano-USD, and the former names of a budget's fields. */
+const INTEGERS = /_nano_usd$|^budget_id$|^remaining_usd$/;
+
+/** An answer as the earlier endpoints give it. */
+export function withoutIntegers({ data, total, ...answer }: Answered): object {
+  const strip = (fields: object) =>
+    Object.fromEntries(Object.entries(fields).filter(([name]) => !INTEGERS.test(name)));
+  return {
+    ...strip(answer),
+    ...(data && { data: data.map(strip) }),
+    ...(total && { total: strip(total) }),
+  };
 }
