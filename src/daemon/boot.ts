@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
-import { readTls, speaksTls, type TlsIdentity, type TlsSettings } from '../config/tls.ts';
+import { readTls, speaksTls } from '../config/tls.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { startTelemetry } from '../metrics/telemetry.ts';
@@ -18,9 +18,9 @@ import { inTransaction } from '../store/database/write.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { VERSION } from '../version.ts';
 import { addressPolicy } from '../webhooks/address-check.ts';
-import { createDispatcher, type Dispatcher } from '../webhooks/dispatcher.ts';
-import { createSend, type Send } from '../webhooks/send.ts';
-import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
+import { createDispatcher } from '../webhooks/dispatcher.ts';
+import { createSend } from '../webhooks/send.ts';
+import { createWebhookService } from '../webhooks/service.ts';
 import { buildGateway } from './build-gateway.ts';
 import { startJobs } from './jobs.ts';
 import { type BootOptions, type Core, openCore } from './open-core.ts';
@@ -60,8 +60,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const { host, port } = settings;
   // Holds the configured port until the listener's port is known: 0 means any free port.
   const address = { host, port };
-  const webhooks = buildWebhooks({ ...core, address });
-  const polled = createPolledConnection(core.paths.database);
+  const webhooks = buildWebhooks(core, address);
+  const polled = createPolledConnections(core.paths.database);
   const { openTeam } = options;
   const team = createTeamPart({ ...core, openTeam, onAnswer: gateway.queue.wakeAll, send: webhooks.send });
   const api = createApi({
@@ -144,18 +144,6 @@ function logFault({ log }: Core, error: unknown, url: string | undefined): void 
   log.error({ error: what, url: url?.split('?')[0] }, 'request failed');
 }
 
-function watchCertificate({ clock, log, warn }: Core, settings: Settings, listener: () => Listener) {
-  return createCertificateWatch({
-    settings,
-    now: () => clock.now(),
-    onRenewed(identity) {
-      listener().renew(identity);
-      log.info('the certificate was replaced');
-    },
-    warn,
-  });
-}
-
 /** Listens at the configured address. Requests wait until the daemon serves them. */
 export async function listenOn(settings: Settings, now: number): Promise<Listener> {
   const { host, port } = settings;
@@ -164,8 +152,8 @@ export async function listenOn(settings: Settings, now: number): Promise<Listene
 
 interface Parts extends Core {
   gateway: Gateway;
-  polled: PolledConnection;
-  dispatcher: Dispatcher;
+  polled: ReturnType<typeof createPolledConnections>;
+  dispatcher: ReturnType<typeof buildWebhooks>['dispatcher'];
   stopJobs: () => Promise<void>;
   saveState: () => void;
   /** Flushes to the collector. */
@@ -222,22 +210,16 @@ function healthOf({ instanceId, startedAt, paths }: Core, port: number) {
   };
 }
 
-interface BuildWebhooksOptions extends Core {
-  /** gw's listening address; read for each delivery. */
-  address: Readonly<{ host: string; port: number }>;
-}
-
-/** Creates the dispatcher, which delivers events, and the service behind the webhook endpoints. */
-function buildWebhooks(options: BuildWebhooksOptions): {
-  dispatcher: Dispatcher;
-  service: WebhookService;
-  send: Send;
-} {
-  const { db, ledger, clock, random, calendar, configuration, warn } = options;
+/**
+ * Creates the dispatcher, which delivers events, and the service behind the webhook endpoints. `address` is gw's
+ * listening address, read for each delivery.
+ */
+function buildWebhooks(core: Core, address: Readonly<{ host: string; port: number }>) {
+  const { db, ledger, clock, random, calendar, configuration, warn } = core;
   const { write } = ledger;
   const policy = () => {
     const allowedHosts = configuration.current().settings['server.allowed_hosts'].names;
-    return addressPolicy({ ...options.address, allowedHosts });
+    return addressPolicy({ ...address, allowedHosts });
   };
   const send = createSend({ policy, network: () => configuration.current().network, clock });
   const outbox = createOutbox(db, write);
@@ -247,19 +229,11 @@ function buildWebhooks(options: BuildWebhooksOptions): {
   return { dispatcher, service, send };
 }
 
-interface CertificateWatchOptions {
-  settings: TlsSettings;
-  now: () => number;
-  /** Called with the new certificate. */
-  onRenewed: (tls: TlsIdentity) => void;
-  warn: (message: string) => void;
-}
-
 /**
  * Returns a check for new certificate files. If the pair can't be used, for example because it is half replaced, the
  * previous one stays in force.
  */
-function createCertificateWatch({ settings, now, onRenewed, warn }: CertificateWatchOptions): () => void {
+function watchCertificate({ clock, log, warn }: Core, settings: Settings, listener: () => Listener) {
   const files = [settings['server.tls_cert'], settings['server.tls_key']].filter((file) => file !== '');
   const stamp = () =>
     files.map((file) => {
@@ -272,8 +246,10 @@ function createCertificateWatch({ settings, now, onRenewed, warn }: CertificateW
     if (current === last) return;
     last = current;
     try {
-      const tls = readTls(settings, now());
-      if (tls) onRenewed(tls);
+      const tls = readTls(settings, clock.now());
+      if (!tls) return;
+      listener().renew(tls);
+      log.info('the certificate was replaced');
     } catch (error) {
       warn(`the new certificate is not used: ${messageOf(error)}`);
     }
@@ -284,13 +260,7 @@ function createCertificateWatch({ settings, now, onRenewed, warn }: CertificateW
  * Read-only connections for polled data, opened on first use. SQLite reports only other connections' writes, so the
  * daemon's writing connection can't detect its own changes.
  */
-interface PolledConnection {
-  /** With a project id, a connection that sees only that project's rows. */
-  open(projectId?: number): Promise<Db>;
-  close(): Promise<void>;
-}
-
-function createPolledConnection(path: string): PolledConnection {
+function createPolledConnections(path: string) {
   const opened = new Map<number | undefined, Promise<Db>>();
 
   async function connect(projectId: number | undefined): Promise<Db> {
@@ -300,7 +270,8 @@ function createPolledConnection(path: string): PolledConnection {
   }
 
   return {
-    open(projectId) {
+    /** With a project id, a connection that sees only that project's rows. */
+    open(projectId?: number) {
       const connection = opened.get(projectId) ?? connect(projectId);
       opened.set(projectId, connection);
       return connection;

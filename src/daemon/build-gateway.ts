@@ -1,5 +1,5 @@
 import { createAttribution } from '../attribution/attribution.ts';
-import { type Compressor, createCompressor } from '../compression/compressor.ts';
+import { createCompressor } from '../compression/compressor.ts';
 import { createCachedPrompts } from '../gateway/context/cached-prompts.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { createApprovals } from '../gateway/state/access/approvals.ts';
@@ -42,12 +42,11 @@ import { createItemMemories } from '../translation/responses-over-chat/item-memo
 import type { Configuration } from './configuration.ts';
 import type { BootOptions, Core } from './open-core.ts';
 
-export interface BuildGatewayOptions extends Core {
+export interface BuildGatewayOptions
+  extends Core,
+    Pick<BootOptions, 'compressor' | 'pasteable' | 'subscriptions'> {
   lists: ModelLists;
   router: Router;
-  compressor: Compressor | undefined;
-  pasteable: BootOptions['pasteable'];
-  subscriptions: BootOptions['subscriptions'];
 }
 
 /** Usage with which prices of targets are compared. */

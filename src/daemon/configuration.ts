@@ -6,7 +6,6 @@ import { messageOf } from '../errors.ts';
 import type { BudgetScopes } from '../gateway/context/request-context.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
-import type { PriceOverride } from '../pricing/override.ts';
 import { readStoredPrices, type StoredPrices } from '../pricing/published/stored-prices.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
@@ -113,7 +112,7 @@ async function read(
     registry,
     network: networkOf(options, settings, previous),
     catalog: createCatalog({
-      overrides: await readOverrides(options.db),
+      overrides: await listPrices(options.db),
       published: storedPrices?.prices,
       now: options.now,
     }),
@@ -152,11 +151,4 @@ function networkOf(
   const { 'proxy.url': proxyUrl, 'tls.ca_file': caFile } = settings;
   const isSame = previous?.settings['proxy.url'] === proxyUrl && previous.settings['tls.ca_file'] === caFile;
   return isSame ? previous.network : createNetwork({ proxyUrl, caFile, env });
-}
-
-async function readOverrides(db: Db): Promise<PriceOverride[]> {
-  return (await listPrices(db)).map(({ provider, ...price }) => ({
-    ...price,
-    provider: provider === '' ? null : provider,
-  }));
 }

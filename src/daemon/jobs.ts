@@ -63,11 +63,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
 /** Returns a check for clock jumps that records them in the log and the database. */
 function watchClock({ db, clock, clockWas, ledger, log }: Core): () => Promise<void> {
   const jumps: ClockJump[] = [];
-  const check = createClockWatch({
-    clock,
-    clockWas,
-    onJump: (jump) => void jumps.push(jump),
-  });
+  const check = createClockWatch({ clock, clockWas, onJump: (jump) => void jumps.push(jump) });
   return async () => {
     check();
     for (let jump = jumps.shift(); jump; jump = jumps.shift()) {
@@ -78,14 +74,8 @@ function watchClock({ db, clock, clockWas, ledger, log }: Core): () => Promise<v
   };
 }
 
-function maintenanceSteps({
-  db,
-  clock,
-  ledger,
-  archive,
-  configuration,
-  keptBodies,
-}: Core): MaintenanceStep[] {
+function maintenanceSteps(core: Core): MaintenanceStep[] {
+  const { db, clock, ledger, archive, configuration, keptBodies } = core;
   const pruning = createPruning(db);
   const limitSize = createSizeLimit(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {

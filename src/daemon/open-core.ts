@@ -2,11 +2,10 @@ import type { Calendar } from '../calendar.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { readSecrets } from '../config/secrets.ts';
-import type { ScalarKey, Settings } from '../config/settings.ts';
+import type { ScalarKey } from '../config/settings.ts';
 import { orElse } from '../errors.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
-import type { Registry } from '../providers/registry.ts';
 import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
 import type { Subscriptions } from '../providers/subscriptions.ts';
 import { proxySecrets } from '../proxy-address.ts';
@@ -25,7 +24,7 @@ import { readMembership } from '../store/team/membership.ts';
 import type { TeamAuthority } from '../team/authority.ts';
 import { createDemands, type Demands } from '../team/demands.ts';
 import { createTeamClock, type TeamClock } from '../team/team-clock.ts';
-import { createConfiguration, type LiveConfiguration } from './configuration.ts';
+import { type Configuration, createConfiguration, type LiveConfiguration } from './configuration.ts';
 import type { Logger } from './log.ts';
 
 export interface BootOptions {
@@ -37,7 +36,7 @@ export interface BootOptions {
   secrets?: SecretStore;
   clock?: Clock;
   random?: Random;
-  compressor?: Compressor;
+  compressor?: Compressor | undefined;
   /** A listener that is already open at the configured address. */
   listener?: Listener | undefined;
   /** Rewrites the commands in a message to the name under which gw was started. */
@@ -156,16 +155,14 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   });
   void keptBodies.sweep();
   undo.push(keptBodies.settled);
-  const onClosed = (closed: object) => log.warn(closed, 'closed the holds of a daemon that died');
-  const onEnded = (run: string) => log.warn({ run }, 'ended a run that was killed');
-  const recoverAll = async () => {
-    await recover({ db, ledger, own, onClosed });
-    await endDeadRuns({ db, ledger, now: () => clock.now(), onEnded });
+  const recover = async () => {
+    await closeDeadHolds({ db, ledger, log }, own);
+    await endDeadRuns({ db, ledger, clock, log });
   };
-  await recoverAll();
+  await recover();
   await ledger.roll();
 
-  const store = { db, files, slot, ledger, team, archive, checkpoints, keptBodies, recover: recoverAll };
+  const store = { db, files, slot, ledger, team, archive, checkpoints, keptBodies, recover };
   return {
     instanceId,
     startedAt,
@@ -183,36 +180,25 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   };
 }
 
-interface EndDeadRunsOptions {
-  db: Db;
-  ledger: Pick<Ledger, 'write'>;
-  now: () => number;
-  /** Called for each ended run. */
-  onEnded: (runId: string) => void;
-}
-
 /** Revokes the keys and removes the budgets of runs whose `gw run` was killed. */
-async function endDeadRuns({ db, ledger, now, onEnded }: EndDeadRunsOptions): Promise<void> {
-  for (const runId of deadRuns(db)) {
-    await ledger.write(() => endRun(db, runId, now()));
-    onEnded(runId);
+async function endDeadRuns({ db, ledger, clock, log }: Pick<Core, 'db' | 'ledger' | 'clock' | 'log'>) {
+  for (const run of deadRuns(db)) {
+    await ledger.write(() => endRun(db, run, clock.now()));
+    log.warn({ run }, 'ended a run that was killed');
   }
 }
 
-interface RecoveryOptions {
-  db: Db;
-  ledger: Pick<Ledger, 'closeHolds'>;
-  /** This daemon, which recovery skips. */
-  own: { instanceId: string; lockPath: string };
-  /** Called for each dead daemon that had open holds. */
-  onClosed: (closed: { slot: number; holds: number }) => void;
-}
-
-/** Closes the holds of dead daemons, in full and flagged as estimated: their requests may have been billed. */
-async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<void> {
+/**
+ * Closes the holds of dead daemons, in full and flagged as estimated: their requests may have been billed. Skips this
+ * daemon, `own`.
+ */
+async function closeDeadHolds(
+  { db, ledger, log }: Pick<Core, 'db' | 'ledger' | 'log'>,
+  own: { instanceId: string; lockPath: string },
+): Promise<void> {
   const close = async (slot: number, instanceId?: string) => {
     const holds = await ledger.closeHolds(slot, instanceId);
-    if (holds > 0) onClosed({ slot, holds });
+    if (holds > 0) log.warn({ slot, holds }, 'closed the holds of a daemon that died');
   };
   for (const { slot, instanceId } of deadDaemons(db, own)) {
     await close(slot, instanceId);
@@ -224,18 +210,12 @@ async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<
 /** Shorter keys are placeholders for local servers, such as `ollama`: words that error messages may contain. */
 const MIN_KEY_LENGTH = 8;
 
-interface Sources {
-  db: Db;
-  paths: Pick<Paths, 'cliKeys'>;
-  env: Readonly<Record<string, string | undefined>>;
-}
-
 /**
  * Secrets that gw must never write: keys of providers and of gw's own CLI, passwords of proxies, secrets of webhooks.
  */
 function knownSecrets(
-  { registry, settings }: { registry: Registry; settings: Settings },
-  { db, paths, env }: Sources,
+  { registry, settings }: Pick<Configuration, 'registry' | 'settings'>,
+  { db, paths, env }: Pick<Core, 'db' | 'paths'> & Pick<BootOptions, 'env'>,
 ): string[] {
   const keys = [...registry.providers.values()].flatMap(({ authHeaders }) =>
     authHeaders.filter((_, i) => i % 2 === 1),

@@ -1,17 +1,9 @@
-import { createRouter, type Router } from '../gateway/state/router.ts';
+import { createRouter } from '../gateway/state/router.ts';
 import { createRouterStateStore } from '../store/router/router-state.ts';
 import type { Core } from './open-core.ts';
 
 /** A router whose state survives a restart. Saves targets' health on every change. */
-export interface PersistentRouter {
-  router: Router;
-  /** Saves the conversations if any has changed since the last save. */
-  saveConversations(): Promise<void>;
-  /** Saves everything, within the current transaction. */
-  saveState(): void;
-}
-
-export function createPersistentRouter({ db, ledger, clock, random }: Core): PersistentRouter {
+export function createPersistentRouter({ db, ledger, clock, random }: Core) {
   const store = createRouterStateStore(db);
   const router = createRouter({
     clock,
@@ -31,10 +23,12 @@ export function createPersistentRouter({ db, ledger, clock, random }: Core): Per
 
   return {
     router,
+    /** Saves the conversations if any has changed since the last save. */
     async saveConversations() {
       const save = pendingConversations();
       if (save) await ledger.write(save);
     },
+    /** Saves everything, within the current transaction. */
     saveState() {
       saveHealth();
       pendingConversations()?.();

@@ -46,7 +46,7 @@ const OPEN_EVERY_MS = 5_000;
 /** Starts the sync agent when this gateway joins a team, and stops it when it leaves. */
 export function createTeamPart(options: TeamPartOptions): TeamPart {
   const { db, clock, ledger, paths, log, configuration, openTeam = openPostgres } = options;
-  const usage = createTeamUsage({ ...options, openTeam });
+  const usage = createTeamUsage(options, openTeam);
   let leaving: Promise<void> | undefined;
   let agent: Promise<Member | undefined> | undefined;
   /** The agent's gateway id and whether it delivers events. */
@@ -229,29 +229,14 @@ async function openPostgres(url: string): Promise<TeamAuthority> {
 const COPIED =
   'this state directory is a copy: the gateway that it was copied from may spend its money. To make this one a gateway of its own: gw team join URL';
 
-/** Reports of the team's usage, over a separate connection: no sync waits for a report. */
-interface TeamUsageReports {
-  ask: AskTeamUsage;
-  close(): Promise<void>;
-}
-
-interface Answer {
-  endsAt: number;
-  answer: ReturnType<AskTeamUsage>;
-}
-
 /** How long answers and failures are cached. Dashboards poll, and each query reaches PostgreSQL. */
 const CACHE_MS = 15_000;
 const FAILURE_CACHE_MS = 3_000;
 
-function createTeamUsage({
-  db,
-  clock,
-  paths,
-  openTeam,
-}: Core & { openTeam: NonNullable<BootOptions['openTeam']> }): TeamUsageReports {
+/** Reports of the team's usage, over a separate connection: no sync waits for a report. */
+function createTeamUsage({ db, clock, paths }: Core, openTeam: typeof openPostgres) {
   let opened: { url: string; authority: Promise<TeamAuthority> } | undefined;
-  const answers = new Map<string, Answer>();
+  const answers = new Map<string, { endsAt: number; answer: ReturnType<AskTeamUsage> }>();
 
   async function close(): Promise<void> {
     const { authority } = opened ?? {};
@@ -271,7 +256,7 @@ function createTeamUsage({
   }
 
   return {
-    async ask(query) {
+    async ask(query: Parameters<AskTeamUsage>[0]) {
       if (!readMembership(db)) throw noTeam();
       const url = readSecrets(paths.credentials)[TEAM_URL] ?? '';
       const now = clock.monotonic();
@@ -280,7 +265,7 @@ function createTeamUsage({
       const cached = answers.get(key);
       if (cached) return cached.answer;
       const { askTeamUsage } = await import('../team/ask-usage.ts');
-      const made: Answer = {
+      const made = {
         endsAt: now + CACHE_MS,
         answer: authorityAt(url).then((authority) => askTeamUsage(authority, query)),
       };

@@ -1,5 +1,4 @@
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
-import type { PriceOverride } from '../pricing/override.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { PRESETS } from '../providers/presets.ts';
@@ -34,7 +33,7 @@ export function knownPrices(name: string, { catalog, configured }: Source): Know
 /** The catalog of the user's own prices, and those that `pricesFile` has or the packaged ones. */
 export function catalogOf(overrides: readonly StoredPrice[], pricesFile: string, now: () => number): Catalog {
   return createCatalog({
-    overrides: overrides.map(overrideOf),
+    overrides,
     published: readStoredPrices(pricesFile).stored?.prices,
     now,
   });
@@ -54,9 +53,4 @@ function candidates(model: string, configured: readonly string[]): string[] {
       ...configured.filter((name) => !PRESETS[name]?.local),
     ]),
   ];
-}
-
-/** A stored price as the catalog takes it. */
-export function overrideOf(price: StoredPrice): PriceOverride {
-  return { ...price, provider: price.provider || null };
 }

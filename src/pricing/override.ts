@@ -3,7 +3,7 @@ import { flatRate, type Rate } from './rate.ts';
 
 /** A price that the user set, in integer pico-USD per token. Replaces all of the library's prices for the model. */
 export interface PriceOverride {
-  /** Null applies to all providers without an override of their own for this model. */
+  /** Null or empty: all providers without an override of their own for this model. */
   provider: string | null;
   model: string;
   inputPicoUsd: number;
@@ -41,7 +41,7 @@ function cardOf(override: PriceOverride): PriceCard {
     audioOutput: rateOf(override.audioOutputPicoUsd),
     perRequestPicoUsd: BigInt(override.requestPicoUsd ?? 0),
   };
-  const source = `override ${provider === null ? model : `${provider}/${model}`}`;
+  const source = `override ${provider ? `${provider}/${model}` : model}`;
   return createPriceCard(source, completePrices(prices, model));
 }
 

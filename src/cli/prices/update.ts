@@ -4,7 +4,6 @@ import { addDays, type Calendar } from '../../calendar.ts';
 import { messageOf } from '../../errors.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
 import type { Network } from '../../network/network.ts';
-import { overrideOf } from '../../operations/known-prices.ts';
 import { usdPerMillion } from '../../operations/price-views.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
@@ -65,7 +64,7 @@ export async function updatePrices(context: Context, options: UpdateOptions): Pr
   const url = readSettings(context).settings['prices.url'] || PUBLISHED_URL;
   const { prices, sha256 } = await fetchPrices(url, await networkOf(context));
   const update = await withLocalGateway(context, async (reader, db) => {
-    const overrides = (await listPrices(db)).map(overrideOf);
+    const overrides = await listPrices(db);
     return { url, sha256, ...(await compare(context, prices, { reader, overrides, url })) };
   });
   const { changes, lowered } = update;
