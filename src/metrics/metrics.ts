@@ -22,22 +22,13 @@ export interface MetricsOptions {
   health: () => HealthSnapshot;
 }
 
-/** A page of metrics in the scraper's preferred format. */
-interface MetricsPage {
-  contentType: string;
-  body: string;
-}
-
-export interface Metrics {
-  /** `accept` is the scraper's header: OpenMetrics if it names that, else Prometheus's text format. */
-  page(accept: string | undefined): Promise<MetricsPage>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * The daemon's metrics, created at the first scrape. Counters start at 0 then: a gw that nobody scrapes counts nothing.
  * Labels exclude keys, sessions, paths and callers, and their budgets.
  */
-export function createMetrics(options: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions) {
   const registry = new Registry<RegistryContentType>();
   const projects = createProjectNames(options.db);
   const observe = createRequestMetrics(registry, projects.nameOf);
@@ -50,7 +41,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   addWebhooks(registry, options);
   let last: Promise<unknown> = Promise.resolve();
 
-  async function write(accept: string | undefined): Promise<MetricsPage> {
+  async function write(accept: string | undefined) {
     await projects.refresh();
     const isOpen = accept?.includes('application/openmetrics-text') === true;
     registry.setContentType(isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE);
@@ -58,7 +49,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 
   return {
-    page(accept) {
+    /** `accept` is the scraper's header: OpenMetrics if it names that, else Prometheus's text format. */
+    page(accept: string | undefined) {
       // Serialized, because the registry has one format at a time.
       const page = last.then(() => write(accept));
       last = page.catch(() => {});
@@ -117,14 +109,13 @@ function addProcess(registry: Registry<RegistryContentType>, clock: Clock): void
 
 function addBudgets(registry: Registry<RegistryContentType>, { db, calendar, clock }: MetricsOptions): void {
   const read = createStandingsReader(db);
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ['budget'], registers: [registry] });
+  const shared = { labelNames: ['budget' as const], registers: [registry] };
+  const gauge = (name: string, help: string) => new Gauge({ name, help, ...shared });
   // Registered first, because it is collected first and fills the other gauges.
   const spent = new Gauge({
     name: 'gw_budget_spent_usd',
     help: 'What the budget has spent in its running period.',
-    labelNames: ['budget'],
-    registers: [registry],
+    ...shared,
     collect() {
       for (const each of [cap, held, spent, granted, room, short]) each.reset();
       for (const standing of read({ calendar: calendar(), now: clock.now() })) {
@@ -231,51 +222,40 @@ function createRequestMetrics(
   projectName: (id: number) => string,
 ): (record: RequestRecord) => void {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string) =>
+    new Histogram({ name, help, labelNames: ['provider'], buckets: DURATIONS_S, registers });
   const served = ['provider', 'model'] as const;
-  const requests = new Counter({
-    name: 'gw_requests_total',
-    help: 'Requests by how they ended: ok, blocked (by a budget), client_gone, upstream_error, ...',
-    labelNames: [...served, 'outcome'],
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'gw_tokens_total',
-    help: 'Billed tokens. cached and cache_write are parts of input, reasoning is a part of output.',
-    labelNames: [...served, 'type'],
-    registers,
-  });
-  const cost = new Counter({
-    name: 'gw_cost_usd_total',
-    help: 'Cost of requests in US dollars.',
-    labelNames: [...served, 'project'],
-    registers,
-  });
-  const savedTokens = new Counter({
-    name: 'gw_optimizer_saved_tokens_total',
-    help: 'Input tokens that compression spared.',
-    labelNames: served,
-    registers,
-  });
-  const estimated = new Counter({
-    name: 'gw_estimated_requests_total',
-    help: 'Requests whose tokens gw counted itself, as the provider reported none.',
-    labelNames: served,
-    registers,
-  });
-  const durations = new Histogram({
-    name: 'gw_request_duration_seconds',
-    help: 'Time from the request to the end of its answer.',
-    labelNames: ['provider'],
-    buckets: DURATIONS_S,
-    registers,
-  });
-  const firstBytes = new Histogram({
-    name: 'gw_first_byte_seconds',
-    help: 'Time from the request to the first byte of its answer.',
-    labelNames: ['provider'],
-    buckets: DURATIONS_S,
-    registers,
-  });
+  const requests = counter(
+    'gw_requests_total',
+    'Requests by how they ended: ok, blocked (by a budget), client_gone, upstream_error, ...',
+    [...served, 'outcome'],
+  );
+  const tokens = counter(
+    'gw_tokens_total',
+    'Billed tokens. cached and cache_write are parts of input, reasoning is a part of output.',
+    [...served, 'type'],
+  );
+  const cost = counter('gw_cost_usd_total', 'Cost of requests in US dollars.', [...served, 'project']);
+  const savedTokens = counter(
+    'gw_optimizer_saved_tokens_total',
+    'Input tokens that compression spared.',
+    served,
+  );
+  const estimated = counter(
+    'gw_estimated_requests_total',
+    'Requests whose tokens gw counted itself, as the provider reported none.',
+    served,
+  );
+  const durations = histogram(
+    'gw_request_duration_seconds',
+    'Time from the request to the end of its answer.',
+  );
+  const firstBytes = histogram(
+    'gw_first_byte_seconds',
+    'Time from the request to the first byte of its answer.',
+  );
   const models = new Set<string>();
 
   function modelLabel({ provider, model }: RequestRecord): string {

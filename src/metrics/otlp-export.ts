@@ -97,12 +97,9 @@ export function createExport({ endpoint, instanceId, clock, log }: ExportOptions
   };
 }
 
-function createSpans(
-  provider: BasicTracerProvider,
-  clock: Pick<Clock, 'now'>,
-): (record: RequestRecord) => void {
+function createSpans(provider: BasicTracerProvider, clock: Pick<Clock, 'now'>) {
   const tracer = provider.getTracer('gw', VERSION);
-  return (record) => {
+  return (record: RequestRecord): void => {
     // The time in an id is ahead of the clock if the clock was set back.
     const startTime = Math.min(timeOfRequestId(record.id), clock.now() - record.durationMs);
     const name = `${operationOf(record)} ${record.askedModel}`;
@@ -158,21 +155,21 @@ function firstChunkOf({ flags, status, firstByteMs }: RequestRecord): number | u
 
 function createInstruments(provider: MeterProvider): (record: RequestRecord) => void {
   const meter = provider.getMeter('gw', VERSION);
-  const durations = meter.createHistogram('gen_ai.client.operation.duration', {
-    unit: 's',
-    description: 'Time from the request to the end of its answer.',
-    advice: { explicitBucketBoundaries: SECONDS },
-  });
-  const firstChunks = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
-    unit: 's',
-    description: 'Time from the request to the first chunk of its stream.',
-    advice: { explicitBucketBoundaries: SECONDS },
-  });
-  const tokens = meter.createHistogram('gen_ai.client.token.usage', {
-    unit: '{token}',
-    description: 'Billed tokens of a request.',
-    advice: { explicitBucketBoundaries: TOKENS },
-  });
+  const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]) =>
+    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries } });
+  const durations = histogram(
+    'gen_ai.client.operation.duration',
+    's',
+    'Time from the request to the end of its answer.',
+    SECONDS,
+  );
+  const firstChunks = histogram(
+    'gen_ai.client.operation.time_to_first_chunk',
+    's',
+    'Time from the request to the first chunk of its stream.',
+    SECONDS,
+  );
+  const tokens = histogram('gen_ai.client.token.usage', '{token}', 'Billed tokens of a request.', TOKENS);
   const cost = meter.createCounter('gw.cost.usd', {
     unit: '{USD}',
     description: 'Cost of requests in US dollars, without those that a subscription covers.',

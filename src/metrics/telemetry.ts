@@ -29,12 +29,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<() => P
     const { createExport } = await import('./otlp-export.ts');
     const { observe, shutdown } = createExport({ endpoint, instanceId, clock, log });
     ledger.onRecords((records) => records.forEach(observe));
-    return () =>
-      within(
-        FLUSH_MS,
-        clock,
-        shutdown().catch(() => {}),
-      );
+    return () => within(FLUSH_MS, clock, shutdown());
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND';
     const reason = isMissing ? `its SDK is not installed. See: ${MANUAL}` : messageOf(error);
@@ -43,13 +38,14 @@ export async function startTelemetry(options: TelemetryOptions): Promise<() => P
   }
 }
 
-/** Resolves when `work` does, at the latest after `ms`. */
+/** Resolves when `work` settles, at the latest after `ms`. */
 function within(ms: number, clock: Clock, work: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, resolve);
-    void work.then(() => {
+    const end = () => {
       cancel();
       resolve();
-    });
+    };
+    work.then(end, end);
   });
 }
