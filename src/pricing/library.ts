@@ -15,7 +15,7 @@ export type PublishedPrices = readonly Provider[];
  * Provider names in gw and in the library. All other providers are user-defined and have unknown prices: a proxy may
  * charge anything, whatever its models are called.
  */
-const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
+export const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
   ['azure', 'azure'],
   ['cerebras', 'cerebras'],
@@ -75,11 +75,6 @@ function findProviders(): Provider[] {
     for (const maker of provider.fallback_model_providers ?? []) ids.add(maker);
   }
   return providers;
-}
-
-/** Providers with prices in the library: gw's names and the library's. */
-export function libraryProviders(): ReadonlyMap<string, string> {
-  return LIBRARY_PROVIDERS;
 }
 
 export interface LibraryModel {

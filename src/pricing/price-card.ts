@@ -31,11 +31,7 @@ export type TokenKind = (typeof TOKEN_KINDS)[number];
 export type Prices = Readonly<Record<TokenKind, Rate>> & { readonly perRequestPicoUsd: bigint };
 
 /** Prices for holds: every token is held at the dearest price that may apply to it. */
-interface HoldPrices {
-  readonly input: Rate;
-  readonly output: Rate;
-  readonly perRequestPicoUsd: bigint;
-}
+type HoldPrices = Pick<Prices, 'input' | 'output' | 'perRequestPicoUsd'>;
 
 /**
  * A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. Requests are held at

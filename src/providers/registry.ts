@@ -9,21 +9,15 @@ export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> =
 };
 
 /** An upstream provider with its address and credentials. */
-export interface Provider {
+export interface Provider
+  extends Pick<Preset, 'wire' | 'outputLimit' | 'models' | 'reasoning' | 'keepsExtras'> {
   name: string;
   /** Scheme, host and port. */
   origin: string;
   /** Path of the base URL, without a trailing slash. */
   basePath: string;
-  wire: Preset['wire'];
   /** The proxy for this provider only. */
   ownProxy?: OwnProxy;
-  outputLimit: Preset['outputLimit'];
-  /** Model names that identify this provider. */
-  models?: RegExp;
-  /** Whether it takes back the reasoning of its answers. */
-  reasoning?: Preset['reasoning'];
-  keepsExtras?: boolean;
   local: boolean;
   /** Stops generating and billing when the client of a stream disconnects. */
   stopsOnHangUp: boolean;
@@ -44,21 +38,16 @@ export interface RegistryOptions {
   sandbox?: { url: string; secret: string };
 }
 
-/** A configured provider that is unusable, and why. */
-interface ProviderProblem {
-  name: string;
-  message: string;
-}
-
 export interface Registry {
   providers: ReadonlyMap<string, Provider>;
-  problems: ProviderProblem[];
+  /** Configured providers that are unusable, and why. */
+  problems: { name: string; message: string }[];
 }
 
 /** Builds all providers: configured ones, those with a key in the environment, and the sandbox. */
 export function buildRegistry({ configured, credentials, env, sandbox }: RegistryOptions): Registry {
   const providers = new Map<string, Provider>();
-  const problems: ProviderProblem[] = [];
+  const problems: Registry['problems'] = [];
   for (const [name, settings] of Object.entries(configured)) {
     const result = build(name, settings, credentials[name], env);
     if (typeof result === 'string') problems.push({ name, message: result });
@@ -153,7 +142,7 @@ function authHeaders(preset: Preset, wire: Preset['wire'], key: string): string[
   return ['authorization', `Bearer ${key}`];
 }
 
-function sandboxProvider({ url, secret }: { url: string; secret: string }): Provider {
+function sandboxProvider({ url, secret }: NonNullable<RegistryOptions['sandbox']>): Provider {
   const { origin, pathname } = new URL(url);
   return {
     name: 'sandbox',
@@ -168,4 +157,15 @@ function sandboxProvider({ url, secret }: { url: string; secret: string }): Prov
     keySource: 'none',
     source: 'built-in',
   };
+}
+
+const OWN_ORIGINS: ReadonlyMap<string, string> = new Map(
+  Object.entries(PRESETS).flatMap(([name, { baseUrl }]) =>
+    baseUrl === undefined ? [] : [[name, new URL(baseUrl).origin]],
+  ),
+);
+
+/** Whether a provider's requests go to its official host, not to a relay configured under its name. */
+export function isOwnHost({ name, origin }: Provider): boolean {
+  return OWN_ORIGINS.get(name) === origin;
 }

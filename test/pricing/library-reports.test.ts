@@ -3,7 +3,7 @@ import { calcPrice } from '@pydantic/genai-prices';
 import { expect, test } from 'vitest';
 import { createCatalog } from '../../src/pricing/catalog.ts';
 import { costOf } from '../../src/pricing/cost.ts';
-import { libraryProviders } from '../../src/pricing/library.ts';
+import { LIBRARY_PROVIDERS } from '../../src/pricing/library.ts';
 import { readReport, usageRules } from '../../src/pricing/usage-payload.ts';
 
 interface Reported {
@@ -40,7 +40,7 @@ test.each(REPORTS.map((report, i) => [`${i} ${report.provider} ${report.model}`,
     }).toEqual(tokens);
     expect(report?.conflicts).toEqual([]);
     const card = catalog.find(provider, model);
-    const providerId = libraryProviders().get(provider) ?? '';
+    const providerId = LIBRARY_PROVIDERS.get(provider) ?? '';
     const priced = calcPrice(
       {
         input_tokens: tokens.input,

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
-import { readToolCalls } from '../../pricing/tool-usage.ts';
-import { readReport } from '../../pricing/usage-payload.ts';
+import { readReport, readToolCalls } from '../../pricing/usage-payload.ts';
 import { field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogPlaces } from './logged-call.ts';
 

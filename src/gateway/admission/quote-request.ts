@@ -9,9 +9,8 @@ import {
 } from '../../pricing/price-card.ts';
 import { ANY_PRICE, type CacheWrites, longerWrites, type PriceProfile } from '../../pricing/price-profile.ts';
 import { regionalCard } from '../../pricing/service-factors.ts';
-import { isOwnHost } from '../../providers/own-host.ts';
 import { PRESETS } from '../../providers/presets.ts';
-import type { Provider } from '../../providers/registry.ts';
+import { isOwnHost, type Provider } from '../../providers/registry.ts';
 import { audioIn } from '../../wire/request/audio-words.ts';
 import { TEXT_ONLY } from '../../wire/request/non-text-input.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';

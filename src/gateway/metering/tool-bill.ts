@@ -1,6 +1,11 @@
 import { amountOf, type Bound, bookBound, type NanoUsd } from '../../money.ts';
 import { costOf } from '../../pricing/cost.ts';
-import { readImageUsage, readToolCalls, readToolRuns, reportsToolCalls } from '../../pricing/tool-usage.ts';
+import {
+  readImageUsage,
+  readToolCalls,
+  readToolRuns,
+  reportsToolCalls,
+} from '../../pricing/usage-payload.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';

@@ -1,5 +1,5 @@
 import type { Catalog } from '../catalog.ts';
-import { libraryModelNames, libraryProviders, type PublishedPrices, setPrices } from '../library.ts';
+import { LIBRARY_PROVIDERS, libraryModelNames, type PublishedPrices, setPrices } from '../library.ts';
 import { type PriceCard, type Prices, TOKEN_KINDS } from '../price-card.ts';
 import { type Rate, rateAt } from '../rate.ts';
 
@@ -19,7 +19,7 @@ export type ModelNames = readonly (readonly [provider: string, model: string])[]
 /** The names in price data; undefined selects the packaged data. */
 export function namesIn(prices: PublishedPrices | undefined): ModelNames {
   setPrices(prices);
-  return [...libraryProviders().keys()].flatMap((provider) =>
+  return [...LIBRARY_PROVIDERS.keys()].flatMap((provider) =>
     libraryModelNames(provider).map((model) => [provider, model] as const),
   );
 }
@@ -33,16 +33,10 @@ export function comparePrices(
   // One catalog after the other, because the library holds one data set at a time.
   const cardsBefore = unique.map(([provider, model]) => before.find(provider, model, atMs));
   return unique.flatMap(([provider, model], i) => {
-    const change = changeOf(cardsBefore[i], after.find(provider, model, atMs));
-    return change.kind === 'same' ? [] : [{ provider, model, ...change }];
+    const cards = { before: cardsBefore[i], after: after.find(provider, model, atMs) };
+    const kind = kindOf(cards.before, cards.after);
+    return kind === 'same' ? [] : [{ provider, model, ...cards, kind }];
   });
-}
-
-function changeOf(
-  before: PriceCard | undefined,
-  after: PriceCard | undefined,
-): Pick<PriceChange, 'before' | 'after' | 'kind'> {
-  return { before, after, kind: kindOf(before, after) };
 }
 
 function kindOf(before: PriceCard | undefined, after: PriceCard | undefined): PriceChange['kind'] {

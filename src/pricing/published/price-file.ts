@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { messageOf } from '../../errors.ts';
 import {
   findInLibrary,
-  libraryProviders,
+  LIBRARY_PROVIDERS,
   type PublishedPrices,
   packagedPrices,
   setPrices,
@@ -112,7 +112,7 @@ function place(value: unknown, path: readonly PropertyKey[]): string {
 }
 
 function reachedProviders(all: PublishedPrices): PublishedPrices {
-  const ids = new Set(libraryProviders().values());
+  const ids = new Set(LIBRARY_PROVIDERS.values());
   const byId = new Map(all.map((each) => [each.id, each]));
   if (byId.size < all.length) throw new PriceFileError('it has a provider twice');
   const reached = [];
@@ -173,7 +173,7 @@ function refuseUnreadable(providers: PublishedPrices): void {
   const now = Date.now();
   try {
     setPrices(providers);
-    for (const [ours, theirs] of libraryProviders()) {
+    for (const [ours, theirs] of LIBRARY_PROVIDERS) {
       for (const { id, prices: all } of providers.find((each) => each.id === theirs)?.models ?? []) {
         const starts = (Array.isArray(all) ? all : []).flatMap(({ constraint: when }) =>
           when?.type === 'start_date' ? [Date.parse(when.start_date)] : [],

@@ -20,19 +20,14 @@ export interface StoredPrices extends PricesOrigin {
 }
 
 /**
- * The stored prices. Undefined if there are none, if they are older than the packaged ones, or if the file is damaged
- * (`problem`). The packaged prices apply then.
+ * Reads the file that `gw prices update` wrote: a line with the origin and the checksum of the rest. `stored` is
+ * `previous` if the file has not changed, and undefined if there is no file, if it is older than the packaged prices, or
+ * if it is damaged (`problem`). The packaged prices apply then.
  */
-export interface StoredPricesRead {
-  stored?: StoredPrices;
-  problem?: string;
-}
-
-/**
- * Reads the file that `gw prices update` wrote: a line with the origin and the checksum of the rest. Returns `previous`
- * if the file has not changed.
- */
-export function readStoredPrices(file: string, previous?: StoredPrices): StoredPricesRead {
+export function readStoredPrices(
+  file: string,
+  previous?: StoredPrices,
+): { stored?: StoredPrices; problem?: string } {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

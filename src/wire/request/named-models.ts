@@ -1,7 +1,7 @@
 import { plainName } from '../../json/plain-name.ts';
 import { JsonSyntaxError, type Member, skipValue } from '../../json/scan.ts';
 import { stringAt, walkArray, walkObject } from '../../json/walk.ts';
-import { makerOf } from '../../providers/makers.ts';
+import { makerOf } from '../../providers/presets.ts';
 import type { FormField } from './form.ts';
 
 /** All models that may answer a request. */

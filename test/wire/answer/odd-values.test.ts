@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
 import { upstreamMessageId } from '../../../src/gateway/answer/opening.ts';
 import { readReportedCost } from '../../../src/pricing/reported-cost.ts';
-import { readImageUsage, readToolCalls, readToolRuns } from '../../../src/pricing/tool-usage.ts';
-import { readReport } from '../../../src/pricing/usage-payload.ts';
+import {
+  readImageUsage,
+  readReport,
+  readToolCalls,
+  readToolRuns,
+} from '../../../src/pricing/usage-payload.ts';
 import { answerHead } from '../../../src/wire/answer/served-model.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';
