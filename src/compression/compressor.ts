@@ -58,10 +58,10 @@ interface Waiting {
 }
 
 export function createCompressor(options: CompressorOptions = {}): Compressor {
-  const { clock = systemClock, startWorker = startOptimizer, warn = () => {} } = options;
+  const { clock = systemClock, warn = () => {} } = options;
   const calls = createWorkerCalls<CompressRequest, CompressedRequest>({
     name: 'optimizer',
-    startWorker,
+    startWorker: options.startWorker ?? (() => startBuiltWorker('compression-worker')),
     idleMs: IDLE_MS,
     clock,
   });
@@ -139,12 +139,8 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     },
     warmUp() {
       if (calls.answers > 0 || queue.isBusy()) return;
-      const request: CompressRequest = {
-        bytes: Buffer.from(warmUpConversation()),
-        form: 'chat',
-        level: 'safe',
-      };
-      inThread(request, 'warm-up', START_MS).catch((error) =>
+      const bytes = Buffer.from(warmUpConversation());
+      inThread({ bytes, form: 'chat', level: 'safe' }, 'warm-up', START_MS).catch((error) =>
         warn(`the optimizer did not start: ${messageOf(error)}`),
       );
     },
@@ -181,20 +177,13 @@ function createQueue(work: (call: Waiting) => Promise<void>) {
 const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, length);
 
-function startOptimizer(): Worker {
-  return startBuiltWorker('compression-worker');
-}
-
-/** What the last prompt of each conversation was compressed to: a client that repeats one need not wait for the thread. */
-interface LastAnswers {
-  find(key: string, prompt: Buffer): CompressedRequest | undefined;
-  keep(key: string, prompt: Buffer, answer: CompressedRequest): void;
-}
-
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Keeps 8 MB of prompts, those that were used last. */
-function createLastAnswers(): LastAnswers {
+/**
+ * The last prompt of each conversation and its compressed form: a client that repeats one need not wait for the thread.
+ * Keeps the 8 MB of prompts that were used last.
+ */
+function createLastAnswers() {
   const kept = new Map<string, { prompt: Buffer; answer: CompressedRequest }>();
   let size = 0;
 
@@ -214,7 +203,7 @@ function createLastAnswers(): LastAnswers {
   }
 
   return {
-    find(key, prompt) {
+    find(key: string, prompt: Buffer): CompressedRequest | undefined {
       const last = kept.get(key);
       const isSame =
         last?.prompt.length === prompt.length && sharedLength(last.prompt, prompt) === prompt.length;
@@ -244,13 +233,11 @@ function warmUpConversation(): string {
       'log',
       lines(160, (i) => `2026-01-01T00:00:${10 + (i % 50)}Z INFO worker-${i % 7} took job ${i * 37}`),
     ),
-    ...result(
-      'file',
-      lines(160, (i) => `${i}\texport const value${i} = compute(${i % 9}); // line ${i}`),
-    ),
-    ...result(
-      'file',
-      lines(160, (i) => `${i}\texport const value${i} = compute(${i % 8}); // line ${i}`),
+    ...[9, 8].flatMap((kinds) =>
+      result(
+        'file',
+        lines(160, (i) => `${i}\texport const value${i} = compute(${i % kinds}); // line ${i}`),
+      ),
     ),
   ]);
 }

@@ -4,29 +4,27 @@ import { isObject } from '../json/object.ts';
 import { skipSpace, skipValue } from '../json/scan.ts';
 import type { CompressRequest } from './compress-request.ts';
 
-/** How a conversation's earlier turns were sent. Undefined until it makes a difference. */
-type Decision = 'compressed' | 'original' | undefined;
-
-/** What was decided for conversations, so that a provider finds each prompt's beginning as it has cached it. */
-export interface Decisions {
-  get(key: string): Decision;
-  set(key: string, decision: Exclude<Decision, undefined>): void;
-}
+/** How a conversation's earlier turns were sent. */
+type Decision = 'compressed' | 'original';
 
 /** At 100 bytes each, a few megabytes. */
 const MAX_KEPT = 20_000;
 
-/** Forgets the conversations that were used least recently. */
-export function createDecisions(): Decisions {
-  const kept = new Map<string, Exclude<Decision, undefined>>();
-  const set: Decisions['set'] = (key, decision) => {
+/**
+ * The decision for each conversation, so that a provider finds each prompt's beginning as it has cached it. Forgets the
+ * conversations that were used least recently.
+ */
+export function createDecisions() {
+  const kept = new Map<string, Decision>();
+  const set = (key: string, decision: Decision): void => {
     kept.delete(key);
     kept.set(key, decision);
     if (kept.size <= MAX_KEPT) return;
     for (const oldest of kept.keys()) return void kept.delete(oldest);
   };
   return {
-    get(key) {
+    /** Undefined until the decision makes a difference. */
+    get(key: string): Decision | undefined {
       const decision = kept.get(key);
       if (decision !== undefined) set(key, decision);
       return decision;

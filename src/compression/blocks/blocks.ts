@@ -82,7 +82,11 @@ interface Opener {
 }
 
 /** The block that a line opens: a fence, or a tag with a closing tag further down. */
-function openerAt(lines: readonly string[], at: number, close: Closers): Opener | undefined {
+function openerAt(
+  lines: readonly string[],
+  at: number,
+  close: ReturnType<typeof closers>,
+): Opener | undefined {
   const line = lines[at] ?? '';
   const fence = FENCE.exec(line);
   if (fence) {
@@ -105,16 +109,11 @@ function fenced(text: string, language: string, path: string | undefined): Block
   return { kind: 'code', text, language, fenced: true, ...(path ? { path } : {}) };
 }
 
-interface Closers {
-  fence: (from: number, mark: string) => number;
-  tag: (from: number, name: string) => number | undefined;
-}
-
 /** Looks up closing lines without scanning the rest of the text once per opener. */
-function closers(lines: readonly string[]): Closers {
+function closers(lines: readonly string[]) {
   let tags: Map<string, number[]> | undefined;
   return {
-    fence(from, mark) {
+    fence(from: number, mark: string): number {
       // Fences can be nested: one with a language opens, one without closes.
       let depth = 1;
       for (let at = from + 1; at < lines.length; at++) {
@@ -125,7 +124,7 @@ function closers(lines: readonly string[]): Closers {
       }
       return lines.length;
     },
-    tag(from, name) {
+    tag(from: number, name: string): number | undefined {
       tags ??= closingTags(lines);
       const list = tags.get(name);
       // Openers are looked up in order, so closing tags above this one are never needed again.
@@ -241,7 +240,8 @@ function endOfJson(lines: readonly string[], from: number, end: number): number 
   return at;
 }
 
-function lengthOf(lines: readonly string[], from: number, end: number): number {
+/** Characters of the lines from `from` up to `end`, with their newlines. */
+export function lengthOf(lines: readonly string[], from: number, end: number): number {
   let length = 0;
   for (let at = from; at < end; at++) length += (lines[at]?.length ?? 0) + 1;
   return length;

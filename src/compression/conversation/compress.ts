@@ -20,10 +20,6 @@ import type { Level } from '../transforms/scope.ts';
 export type { Message } from '../prompt/message.ts';
 export type { Level } from '../transforms/scope.ts';
 
-export interface CompressOptions {
-  level: Level;
-}
-
 /** What compression did to one message. Token counts are estimates. */
 export interface MessageReport {
   transforms: string[];
@@ -63,24 +59,19 @@ export interface Past {
 
 /** The state before the first message. */
 export function newPast(history = new History()): Past {
-  return {
-    tokens: 0,
-    question: undefined,
-    calls: new Map(),
-    history,
-  };
+  return { tokens: 0, question: undefined, calls: new Map(), history };
 }
 
 /**
  * Compresses chat messages. The output for message i depends on messages 0..i only, so the compressed prefix of a
  * growing conversation keeps its bytes. Never throws: in doubt the original is sent.
  */
-export function compress(messages: readonly Message[], options: CompressOptions): Compressed {
+export function compress(messages: readonly Message[], { level }: { level: Level }): Compressed {
   const past = newPast();
   const out: Compressed = { messages: [], report: [] };
   for (const message of messages) {
     const report: MessageReport = { transforms: [], tokensBefore: 0, tokensAfter: 0 };
-    out.messages.push(compressOne(message, past, options.level, report));
+    out.messages.push(compressOne(message, past, level, report));
     out.report.push(report);
   }
   return out;

@@ -120,12 +120,7 @@ class RecordWriter {
   }
 }
 
-interface Head {
-  columns: Map<Shape, Column[]>;
-  prefixes: Prefixes;
-  /** The list was written as JSON lines: one item a line, without brackets. */
-  lines: boolean;
-}
+type Head = Pick<Plan, 'columns' | 'prefixes'> & Required<Pick<EncodeOptions, 'lines'>>;
 
 /** A key that can be written without quotes. */
 const BARE_KEY = /^"[A-Za-z_$@][A-Za-z0-9_ .$@/-]*"$/;

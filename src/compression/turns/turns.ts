@@ -118,17 +118,7 @@ const isResponseText = (type: unknown) => TEXTS.includes(type);
 
 /** Reads an input item of a response: https://platform.openai.com/docs/api-reference/responses/create */
 function responsesTurns(item: unknown): Turn[] {
-  const {
-    type = 'message',
-    id,
-    role,
-    content,
-    call_id,
-    name,
-    arguments: args,
-    input,
-    output,
-  } = objectOf(item);
+  const { type = 'message', role, content, output, ...call } = objectOf(item);
   switch (type) {
     case 'message': {
       // Calls follow as later items, so an assistant message may stand beside calls: it stays as it is.
@@ -136,24 +126,18 @@ function responsesTurns(item: unknown): Turn[] {
       return [turnOf(content, ['content'], { isText: isResponseText, about })];
     }
     case 'function_call':
-    case 'custom_tool_call':
-      return [
-        {
-          message: { role: 'assistant', content: null, tool_calls: [callOf(call_id, name, args ?? input)] },
-          places: [],
-        },
-      ];
+    case 'custom_tool_call': {
+      const tool_calls = [callOf(call.call_id, call.name, call.arguments ?? call.input)];
+      return [{ message: { role: 'assistant', content: null, tool_calls }, places: [] }];
+    }
     case 'function_call_output':
-    case 'custom_tool_call_output':
-      return [
-        turnOf(output, ['output'], {
-          isText: isResponseText,
-          about: { role: 'tool', tool_call_id: call_id },
-        }),
-      ];
+    case 'custom_tool_call_output': {
+      const about = { role: 'tool', tool_call_id: call.call_id };
+      return [turnOf(output, ['output'], { isText: isResponseText, about })];
+    }
     case 'local_shell_call_output':
     case 'shell_call_output':
-      return [shellTurn(output, ['output'], call_id ?? id)];
+      return [shellTurn(output, ['output'], call.call_id ?? call.id)];
     default:
       return [];
   }

@@ -1,3 +1,5 @@
+import { lengthOf } from '../../blocks/blocks.ts';
+
 /** A shorter run is not worth its mark. */
 const MIN_LINES = 2;
 const MIN_LENGTH = 80;
@@ -41,7 +43,7 @@ function cycleLength(lines: readonly string[], before: number, at: number): numb
   let length = 0;
   while (at + length < lines.length && lines[at + length] === lines[before + length]) length++;
   length -= length % period;
-  return length >= MIN_LINES && lengthOf(lines, at, length) >= MIN_LENGTH ? length : 0;
+  return length >= MIN_LINES && lengthOf(lines, at, at + length) >= MIN_LENGTH ? length : 0;
 }
 
 /** How many lines after `at` equal those after `before`, without overlap. */
@@ -53,11 +55,5 @@ function runLength(lines: readonly string[], before: number, at: number): number
     lines[before + run + 1] === lines[at + run + 1]
   )
     run++;
-  return run >= MIN_LINES && lengthOf(lines, at + 1, run) >= MIN_LENGTH ? run : 0;
-}
-
-function lengthOf(lines: readonly string[], from: number, count: number): number {
-  let length = 0;
-  for (let i = from; i < from + count; i++) length += (lines[i]?.length ?? 0) + 1;
-  return length;
+  return run >= MIN_LINES && lengthOf(lines, at + 1, at + 1 + run) >= MIN_LENGTH ? run : 0;
 }
