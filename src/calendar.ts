@@ -57,8 +57,7 @@ export function isDate(text: string): boolean {
 export function datesOfMonth(month: string): { from: string; to: string } | undefined {
   const from = `${month}-01`;
   if (!isDate(from)) return undefined;
-  const afterIt = addDays(from, 31).slice(0, 7);
-  return { from, to: addDays(`${afterIt}-01`, -1) };
+  return { from, to: addDays(firstOfNextMonth(from), -1) };
 }
 
 /** The date `days` days after `date`, both YYYY-MM-DD. */
@@ -134,33 +133,32 @@ export function createCalendar(timezone: string): Calendar {
     return earlier ?? reached;
   }
 
-  // The most recent spans. Nearly all requests of a day need the same ones.
-  let lastDay: Span = { start: 0, end: 0 };
-  let lastWeek: Span = { start: 0, end: 0 };
-  let lastMonth: Span = { start: 0, end: 0 };
+  /** Spans that start at `first(date)`. Keeps the most recent: nearly all requests of a day need the same one. */
+  function spans(first: (date: string) => string, next: (date: string) => string) {
+    let last: Span = { start: 0, end: 0 };
+    return (timeMs: number): Span => {
+      if (timeMs >= last.start && timeMs < last.end) return last;
+      last = enclosing(timeMs, first(local(timeMs).date), startOfDate, next);
+      return last;
+    };
+  }
+
   return {
     timezone,
     startOfDate,
     dateOf: (timeMs) => local(timeMs).date,
     timeOfDay: (timeMs) => local(timeMs).time,
-    day(timeMs) {
-      if (timeMs >= lastDay.start && timeMs < lastDay.end) return lastDay;
-      lastDay = enclosing(timeMs, local(timeMs).date, startOfDate, (date) => addDays(date, 1));
-      return lastDay;
-    },
-    week(timeMs) {
-      if (timeMs >= lastWeek.start && timeMs < lastWeek.end) return lastWeek;
-      const monday = mondayOf(local(timeMs).date);
-      lastWeek = enclosing(timeMs, monday, startOfDate, (date) => addDays(date, 7));
-      return lastWeek;
-    },
-    month(timeMs) {
-      if (timeMs >= lastMonth.start && timeMs < lastMonth.end) return lastMonth;
-      const first = `${local(timeMs).date.slice(0, 7)}-01`;
-      lastMonth = enclosing(timeMs, first, startOfDate, (date) => `${addDays(date, 31).slice(0, 7)}-01`);
-      return lastMonth;
-    },
+    day: spans(
+      (date) => date,
+      (date) => addDays(date, 1),
+    ),
+    week: spans(mondayOf, (date) => addDays(date, 7)),
+    month: spans((date) => `${date.slice(0, 7)}-01`, firstOfNextMonth),
   };
+}
+
+function firstOfNextMonth(first: string): string {
+  return `${addDays(first, 31).slice(0, 7)}-01`;
 }
 
 function mondayOf(date: string): string {

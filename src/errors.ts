@@ -16,7 +16,7 @@ export interface GwErrorOptions {
   type: ErrorType;
   code: string;
   /** Path of the invalid request field, such as `service.optimize`. */
-  param?: string;
+  param?: string | undefined;
   /** Additional fields of the error object. */
   fields?: Record<string, ErrorField>;
   headers?: Record<string, string>;
@@ -50,22 +50,12 @@ export class GwError extends Error {
 
 /** A 400 for a request field with a bad value. */
 export function badRequest(message: string, param?: string, code = 'invalid_value'): GwError {
-  return new GwError(message, {
-    status: 400,
-    type: 'invalid_request_error',
-    code,
-    ...(param === undefined ? {} : { param }),
-  });
+  return new GwError(message, { status: 400, type: 'invalid_request_error', code, param });
 }
 
 /** A 404 for something that doesn't exist. */
 export function notFound(message: string, code: string, param?: string): GwError {
-  return new GwError(message, {
-    status: 404,
-    type: 'not_found_error',
-    code,
-    ...(param === undefined ? {} : { param }),
-  });
+  return new GwError(message, { status: 404, type: 'not_found_error', code, param });
 }
 
 /** A 403 for a project or budget that the key has no access to. */

@@ -4,47 +4,34 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { GwError } from './errors.ts';
 import { reasonOf } from './write-fault.ts';
 
-/** The paths of gw's state. Everything under `home` is readable by its owner only (0700, files 0600). */
-export interface Paths {
-  home: string;
-  database: string;
-  config: string;
-  /** Provider keys that the user stored. */
-  credentials: string;
-  /** The CLI's own key of each project, created on demand by `gw env` and `gw run`. */
-  cliKeys: string;
-  /** URL and key of `gw login`. */
-  login: string;
-  /** Agent settings that `gw connect` wrote, and the values they replaced. */
-  connections: string;
-  /** Prices downloaded by `gw prices update`. */
-  prices: string;
-  /** Folder of kept request bodies (`requests.keep_bodies`). */
-  bodies: string;
-  /** Locked exclusively by the running daemon. */
-  lock: string;
-  /** The running daemon's pid and address. May be stale: only `lock` proves that a daemon runs. */
-  daemonInfo: string;
-  log: string;
-}
-
 type Environment = Record<string, string | undefined>;
 
+/** The paths of gw's state. Everything under `home` is readable by its owner only (0700, files 0600). */
+export type Paths = ReturnType<typeof resolvePaths>;
+
 /** The paths for an environment: `$GW_HOME`, or the platform's data directory. `$GW_DATABASE` moves the database. */
-export function resolvePaths(env: Environment, platform: NodeJS.Platform = process.platform): Paths {
+export function resolvePaths(env: Environment, platform: NodeJS.Platform = process.platform) {
   const home = resolve(env.GW_HOME || defaultHome(env, platform));
   const database = env.GW_DATABASE;
   return {
     home,
     database: database ? (isAbsolute(database) ? database : resolve(database)) : join(home, 'gw.db'),
     config: join(home, 'config.json'),
+    /** Provider keys that the user stored. */
     credentials: join(home, 'credentials.json'),
+    /** The CLI's own key of each project, created on demand by `gw env` and `gw run`. */
     cliKeys: join(home, 'cli-keys.json'),
+    /** URL and key of `gw login`. */
     login: join(home, 'login.json'),
+    /** Agent settings that `gw connect` wrote, and the values they replaced. */
     connections: join(home, 'connections.json'),
+    /** Prices downloaded by `gw prices update`. */
     prices: join(home, 'prices.json'),
+    /** Folder of kept request bodies (`requests.keep_bodies`). */
     bodies: join(home, 'bodies'),
+    /** Locked exclusively by the running daemon. */
     lock: join(home, 'daemon.lock'),
+    /** The running daemon's pid and address. May be stale: only `lock` proves that a daemon runs. */
     daemonInfo: join(home, 'daemon.json'),
     log: join(home, 'gw.log'),
   };

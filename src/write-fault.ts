@@ -10,10 +10,6 @@ export interface Reason {
 }
 
 const FULL: Reason = { why: 'its disk is full', mend: 'Free some space, and try again' };
-const READ_ONLY: Reason = {
-  why: 'its disk is mounted read-only',
-  mend: 'Mount it for writing, and try again',
-};
 
 /** Runs `write`. Throws GwError `storage_unavailable` with the path, the reason and the fix. */
 export function writing<T>(path: string, write: () => T): T {
@@ -50,7 +46,7 @@ export function reasonOf(path: string, error: unknown, action: 'write' | 'read' 
     case 'EFBIG':
       return { why: 'it would be larger than a file may be here', mend: 'See: ulimit -f' };
     case 'EROFS':
-      return READ_ONLY;
+      return { why: 'its disk is mounted read-only', mend: 'Mount it for writing, and try again' };
     case 'EACCES':
     case 'EPERM':
       return action === 'read'

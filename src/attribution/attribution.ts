@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net';
-import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../clock.ts';
 import type { Origin } from '../origin.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
@@ -38,7 +37,7 @@ interface Query {
 export function createAttribution({ enabled, clock, ...options }: AttributionOptions): Attribution {
   const calls = createWorkerCalls<Connection[], (Origin | undefined)[]>({
     name: 'search for callers',
-    startWorker: startAttributionWorker,
+    startWorker: () => startBuiltWorker('attribution-worker'),
     clock,
   });
   const find = options.find ?? ((connections: Connection[]) => calls.call(connections));
@@ -71,12 +70,11 @@ export function createAttribution({ enabled, clock, ...options }: AttributionOpt
     return origin;
   }
 
-  function wait(ms: number): () => void {
-    return clock.after(ms, () => {
+  const wait = (ms: number) =>
+    clock.after(ms, () => {
       cancelPause = undefined;
       next();
     });
-  }
 
   /** Starts a search for all queries so far. Only one search runs at a time. */
   function next(): void {
@@ -114,8 +112,4 @@ export function createAttribution({ enabled, clock, ...options }: AttributionOpt
     },
     close: () => calls.close(),
   };
-}
-
-function startAttributionWorker(): Worker {
-  return startBuiltWorker('attribution-worker');
 }

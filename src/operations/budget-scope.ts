@@ -67,13 +67,8 @@ export interface BudgetChange extends BudgetName {
 }
 
 /** A change as the API takes it. */
-export function budgetBody({
-  project,
-  capNanoUsd,
-  windowMs,
-  scope,
-  ...terms
-}: BudgetChange): Input<typeof setBudget> {
+export function budgetBody(change: BudgetChange): Input<typeof setBudget> {
+  const { project, capNanoUsd, windowMs, scope, ...terms } = change;
   return {
     project_id: project,
     period: terms.period,

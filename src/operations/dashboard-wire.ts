@@ -4,13 +4,8 @@ import type { DashboardReading } from './reader.ts';
 import type { DashboardView } from './schemas/dashboard.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
-export function encodeDashboard({
-  budgets,
-  asks,
-  requests,
-  series,
-  ...rest
-}: DashboardReading): DashboardView {
+export function encodeDashboard(reading: DashboardReading): DashboardView {
+  const { budgets, asks, requests, series, ...rest } = reading;
   const encoded = {
     ...rest,
     series: series.map((cost) => cost ?? null),
@@ -21,13 +16,9 @@ export function encodeDashboard({
 }
 
 /** The reading of an answer. */
-export function decodeDashboard({
-  budgets,
-  asks = [],
-  misses = [],
-  ...view
-}: DashboardView): DashboardReading {
-  const { requests, series, ...rest } = renameFields({ ...view, misses }, camelCase) as Decoded;
+export function decodeDashboard(view: DashboardView): DashboardReading {
+  const { budgets, asks = [], misses = [], ...others } = view;
+  const { requests, series, ...rest } = renameFields({ ...others, misses }, camelCase) as Decoded;
   return {
     ...rest,
     series: series.map((cost) => cost ?? undefined),

@@ -1,7 +1,6 @@
 import type { Polling } from './reader.ts';
 import { type AnyRun, type Name, OPERATIONS, type Operations, type Reader } from './registry.ts';
-import { projectToRead } from './scope.ts';
-import type { Sources } from './sources.ts';
+import { projectToRead, type Sources } from './sources.ts';
 
 /** This machine's database. Modules are loaded by the first operation that needs them, for the sake of short commands. */
 export function localReader(sources: Sources): Reader {

@@ -7,12 +7,6 @@ import type { AskView } from './schemas/asks.ts';
 import type { BudgetView } from './schemas/budgets.ts';
 import type { RequestConditions, RequestView, requestPage } from './schemas/requests.ts';
 
-interface DashboardQuery {
-  window: Window;
-  filter: FeedFilter;
-  now: number;
-}
-
 /** What the dashboard shows: budgets have the shape of the other reports. */
 export type DashboardReading = Omit<DashboardData, 'budgets'> & { budgets: BudgetView[]; asks: AskView[] };
 
@@ -21,7 +15,7 @@ export interface DashboardFeed {
   /** Whether something may have changed since the last call. */
   changed(): boolean;
   /** Undefined if nothing has changed since the last reading with this window and filter. */
-  read(query: DashboardQuery): Promise<DashboardReading | undefined>;
+  read(query: { window: Window; filter: FeedFilter; now: number }): Promise<DashboardReading | undefined>;
 }
 
 /** Returns what is new at each call. */

@@ -17,7 +17,7 @@ const BODIES = { run: () => import('./run/bodies.ts'), describe: () => import('.
 const CALLS = { run: () => import('./run/calls.ts'), describe: () => import('./schemas/calls.ts') };
 const STATUS = { run: () => import('./run/status.ts'), describe: () => import('./schemas/status.ts') };
 const POLLS = { run: () => import('./run/polls.ts'), describe: () => import('./schemas/dashboard.ts') };
-const OPENAPI = { run: () => import('./run/openapi.ts'), describe: () => import('./schemas/openapi.ts') };
+const OPENAPI = { run: () => import('./run/openapi.ts'), describe: () => import('./schemas/status.ts') };
 const TEAM = { run: () => import('./run/team.ts'), describe: () => import('./schemas/team.ts') };
 
 /**
@@ -117,6 +117,26 @@ export const ROUTES: ReadonlyMap<string, Name> = new Map(
 );
 
 export const GW_ROUTES = [...ROUTES.keys()].filter((route) => route.includes(' /v1/gw/'));
+
+/** Endpoints of gw that have been under other paths since before `/v1/gw`. */
+export const EARLIER_ROUTES = [
+  'GET /v1/usage',
+  'GET /v1/requests/{id}',
+  'POST /v1/requests/{id}/feedback',
+  'GET /v1/budgets',
+  'PUT /v1/budgets',
+  'DELETE /v1/budgets/{project}/{period}',
+  'POST /v1/webhooks',
+  'GET /v1/webhooks',
+  'GET /v1/webhooks/{id}',
+  'PATCH /v1/webhooks/{id}',
+  'DELETE /v1/webhooks/{id}',
+  'POST /v1/webhooks/{id}/test',
+  'POST /v1/webhooks/{id}/rotate',
+  'GET /v1/webhooks/{id}/deliveries',
+  'GET /v1/deliveries',
+  'POST /v1/deliveries/{id}/replay',
+] as const;
 
 /** The status of a success. */
 export function statusOf(route: string): number {

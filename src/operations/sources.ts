@@ -1,13 +1,21 @@
 import type { Calendar } from '../calendar.ts';
 import type { Settings } from '../config/settings.ts';
+import { mustBeOwn, type ProjectAccess } from '../own-project.ts';
 import type { Catalog } from '../pricing/catalog.ts';
 import type { Registry } from '../providers/registry.ts';
+import { findProject } from '../store/accounts/projects.ts';
 import type { Db } from '../store/database/open.ts';
 import type { Standing } from '../store/ledger/standing.ts';
 import type { AskTeamUsage } from '../store/team/usage.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import type { Polls } from './reader.ts';
-import type { Scope } from './scope.ts';
+
+/** Whose records a reader shows: those of one project, or all. */
+export interface Scope extends ProjectAccess {
+  projectId: number;
+  /** The key that asks, through the HTTP API. */
+  keyId?: number;
+}
 
 /** What operations read and change on this machine. */
 export interface Sources {
@@ -37,4 +45,14 @@ export interface Sources {
   polls?: Polls;
   /** Runs a change in its turn, and applies it in this process. */
   change: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/**
+ * The id of the project to read; undefined stands for all. Without a name, that is what the scope covers. Throws GwError
+ * 403 for a project outside of the scope, existing or not, and 404 for an unknown one.
+ */
+export function projectToRead(db: Db, scope: Scope, name: string | undefined): number | undefined {
+  if (name === undefined) return scope.admin ? undefined : scope.projectId;
+  mustBeOwn(scope, name, 'project_id');
+  return findProject(db, name);
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { EARLIER_ROUTES } from '../../src/operations/earlier-routes.ts';
-import { GW_ROUTES } from '../../src/operations/registry.ts';
+import { EARLIER_ROUTES, GW_ROUTES } from '../../src/operations/registry.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, startGateway } from '../support/gateway.ts';
 

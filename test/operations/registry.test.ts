@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { EARLIER_ROUTES } from '../../src/operations/earlier-routes.ts';
 import { runOf } from '../../src/operations/local.ts';
-import { describedBy, type Name, OPERATIONS, ROUTES } from '../../src/operations/registry.ts';
+import { describedBy, EARLIER_ROUTES, type Name, OPERATIONS, ROUTES } from '../../src/operations/registry.ts';
 import { EARLIER } from '../../src/operations/schemas/earlier.ts';
 
 const NAMES = Object.keys(OPERATIONS) as Name[];

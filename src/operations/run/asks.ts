@@ -5,8 +5,7 @@ import * as store from '../../store/budgets/asks.ts';
 import { nanoUsdOf } from '../budget-scope.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/asks.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 
 interface Id {
   id: string;
@@ -36,16 +35,8 @@ export function denyAsk({ db, change, now }: Sources, { id }: Id): Promise<descr
   return change(async () => viewAsk(await store.denyAsk(db, id, now())));
 }
 
-export function viewAsk({
-  requestId,
-  projectName,
-  budget,
-  model,
-  agent,
-  needed,
-  state,
-  ...ask
-}: store.Ask): described.AskView {
+export function viewAsk(ask: store.Ask): described.AskView {
+  const { requestId, projectName, budget, model, agent, needed, state } = ask;
   return {
     object: 'ask',
     id: formatAskId(requestId),

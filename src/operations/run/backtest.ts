@@ -12,8 +12,7 @@ import { spanOf } from '../../store/ledger/terms.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/backtest.ts';
 import type { BacktestView, BudgetSuggestionView } from '../schemas/backtest.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { usageSpan } from '../usage-span.ts';
 
 type Source = Pick<Sources, 'db' | 'scope' | 'calendar'> & { project: string };

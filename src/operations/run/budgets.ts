@@ -8,8 +8,7 @@ import { PERIODS } from '../../store/ledger/terms.ts';
 import { nanoUsdOf, scopeFromJson, scopeFromQuery } from '../budget-scope.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/budgets.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { mapInSlices } from './standings.ts';
 
 export async function budgets(

@@ -4,8 +4,7 @@ import { listCacheMisses } from '../../store/reports/cache-misses.ts';
 import { missResponse } from '../../store/requests/detail-columns.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/cache.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { parseTime } from '../times.ts';
 
 /** What the providers' caches could have served and didn't, the newest first. */

@@ -2,8 +2,7 @@ import { formatRequestId } from '../../ids.ts';
 import { listCalls } from '../../store/requests/recorded-calls.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/calls.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { cursorId } from './conditions.ts';
 
 /** The calls of an agent that came through gw, oldest first; those of unknown programs if `agent` is empty. */

@@ -4,8 +4,7 @@ import { listKeys } from '../../store/accounts/keys.ts';
 import type { Db } from '../../store/database/open.ts';
 import { USAGE_SOURCES, type UsageConditions, type UsageQuery } from '../../store/reports/query.ts';
 import type { RequestConditions } from '../schemas/requests.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { parseStatus, STATUS_NAMES, type StatusFilter } from '../status-filter.ts';
 
 /** The conditions as the store takes them. Throws GwError 400, 403 and 404. */

@@ -6,8 +6,7 @@ import { findProject } from '../../store/accounts/projects.ts';
 import { isoTime } from '../../store/ledger/standing.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/keys.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { parseTime } from '../times.ts';
 
 export async function keys(

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { VERSION } from '../../version.ts';
-import { EARLIER_ROUTES } from '../earlier-routes.ts';
 import type { Description } from '../operation.ts';
-import { descriptions, GW_ROUTES, statusOf } from '../registry.ts';
+import { descriptions, EARLIER_ROUTES, GW_ROUTES, statusOf } from '../registry.ts';
 import { EARLIER } from '../schemas/earlier.ts';
 
 type Json = Record<string, unknown>;

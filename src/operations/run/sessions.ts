@@ -5,8 +5,7 @@ import { byColumnName } from '../../store/database/columns.ts';
 import { listSessions, type Session } from '../../store/reports/sessions.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/usage.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { parseTime } from '../times.ts';
 
 type Query = Input<typeof described.sessions>;

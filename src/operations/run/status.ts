@@ -6,8 +6,7 @@ import { savedSince } from '../../store/optimizer/outcome.ts';
 import { usageReport } from '../../store/reports/usage-report.ts';
 import { viewHealth } from '../provider-views.ts';
 import type { DistrustedBoundView, StatusView } from '../schemas/status.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { budgets } from './budgets.ts';
 
 const WEEK_MS = 7 * 86_400_000;

@@ -9,8 +9,7 @@ import type { Input } from '../operation.ts';
 import type * as described from '../schemas/team.ts';
 import type { TeamView } from '../schemas/team.ts';
 import type { TeamUsageView } from '../schemas/usage.ts';
-import { projectToRead } from '../scope.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { usageSpan } from '../usage-span.ts';
 import { viewBudget } from './budgets.ts';
 

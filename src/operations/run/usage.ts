@@ -20,14 +20,9 @@ export async function usage(
   const report = await usageReport(db, calendar, { ...asked, groupBy });
   const project = query.project_id ?? (scope.admin ? null : scope.project);
   const { from, to } = asked;
+  const response = usageResponse(report, { from, to, groupBy, project, timezone: calendar.timezone });
   // The schema's test validates the fields.
-  return usageResponse(report, {
-    from,
-    to,
-    groupBy,
-    project,
-    timezone: calendar.timezone,
-  }) as unknown as described.UsageView;
+  return response as unknown as described.UsageView;
 }
 
 /** Spend on each day of the span, by the report row's key. */

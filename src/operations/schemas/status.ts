@@ -92,3 +92,8 @@ export const distrustedBounds = describe({
   summary: "the bounds of holds that are off because a provider's report exceeded them",
   response: listOf(DistrustedBound),
 });
+
+export const openapi = describe({
+  summary: 'this document',
+  response: z.record(z.string(), z.unknown()),
+});
