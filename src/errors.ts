@@ -63,6 +63,11 @@ export function budgetForbidden(message: string, param: string): GwError {
   return new GwError(message, { status: 403, type: 'permission_error', code: 'budget_forbidden', param });
 }
 
+/** A 503 for something on this machine that gw can't use until it is mended. */
+export function unavailable(message: string, code: string, cause?: unknown): GwError {
+  return new GwError(message, { status: 503, type: 'api_error', code, cause });
+}
+
 /** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

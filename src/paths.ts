@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { GwError } from './errors.ts';
+import { unavailable } from './errors.ts';
 import { reasonOf } from './write-fault.ts';
 
 type Environment = Record<string, string | undefined>;
@@ -49,10 +49,8 @@ export function makeHome({ home }: Pick<Paths, 'home'>): void {
   try {
     makeDirectory(home);
   } catch (error) {
-    throw new GwError(
-      `cannot make gw's directory ${home}: ${reasonOf(home, error).why}. To use another: export GW_HOME=DIRECTORY`,
-      { status: 503, type: 'api_error', code: 'storage_unavailable', cause: error },
-    );
+    const message = `cannot make gw's directory ${home}: ${reasonOf(home, error).why}`;
+    throw unavailable(`${message}. To use another: export GW_HOME=DIRECTORY`, 'storage_unavailable', error);
   }
 }
 

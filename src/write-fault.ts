@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { GwError, messageOf, orElse } from './errors.ts';
+import { type GwError, messageOf, orElse, unavailable } from './errors.ts';
 import { shellQuoted } from './shell-quoted.ts';
 
 /** Why a file access failed, and how to fix it. */
@@ -23,12 +23,8 @@ export function writing<T>(path: string, write: () => T): T {
 /** The error to throw when writing `path` failed. */
 export function writeFault(path: string, cause: unknown): GwError {
   const { why, mend } = reasonOf(path, cause);
-  return new GwError(`cannot write ${path}: ${why}${mend === undefined ? '' : `. ${mend}`}`, {
-    status: 503,
-    type: 'api_error',
-    code: 'storage_unavailable',
-    cause,
-  });
+  const remedy = mend === undefined ? '' : `. ${mend}`;
+  return unavailable(`cannot write ${path}: ${why}${remedy}`, 'storage_unavailable', cause);
 }
 
 /** Why writing or reading `path` failed, from the error codes of errno(3) and SQLite. */

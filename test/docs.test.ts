@@ -105,12 +105,14 @@ describe('docs/troubleshooting.md', () => {
   });
 
   test('has the statuses of the source', () => {
-    const pairs = sourceFiles().flatMap((text) =>
-      [...text.matchAll(/\bstatus: (\d{3}),[^{}]*?\bcode: '(\w+)'/g)].map(([, status = '', code = '']) => ({
-        code,
-        status,
-      })),
-    );
+    const pairs = sourceFiles().flatMap((text) => [
+      ...[...text.matchAll(/\bstatus: (\d{3}),[^{}]*?\bcode: '(\w+)'/g)].map(
+        ([, status = '', code = '']) => ({ code, status }),
+      ),
+      ...callsOf(text, 'unavailable').flatMap(([, value = '']) =>
+        [...value.matchAll(/'(\w+)'/g)].map(([, code = '']) => ({ code, status: '503' })),
+      ),
+    ]);
     expect(pairs.length).toBeGreaterThan(40);
     const wrong = pairs.filter(({ code, status }) => {
       const shown = statuses.get(code) ?? status;
@@ -135,6 +137,7 @@ function errorCodes(): string[] {
     const inCalls = [
       ...callsOf(text, 'badRequest').flatMap((call) => call[2] ?? []),
       ...callsOf(text, 'notFound').flatMap((call) => call[1] ?? []),
+      ...callsOf(text, 'unavailable').flatMap((call) => call[1] ?? []),
     ];
     for (const value of [...given, ...inCalls])
       for (const [, code = ''] of value.matchAll(/(?<!=== )'([a-z]+(?:_[a-z]+)*)'/g)) codes.add(code);

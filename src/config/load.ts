@@ -53,7 +53,7 @@ export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): Loade
     ...Object.fromEntries(MAP_KEYS.map((map) => [map, mapOf(map, text)])),
     providers: providersOf(text),
   } as Settings;
-  const unknown = unknownKeys(stored);
+  const unknown = unknownIn(stored);
   for (const path of unknown) text.report(path, misplaced(path));
   const retired = RETIRED_KEYS.filter((key) => atPath(stored, key) !== undefined);
   return { settings, origins, problems, retired, unknown };
@@ -176,11 +176,7 @@ const GROUPS = new Set(
 );
 
 /** Paths in the file that are no settings, such as a key in the wrong object. */
-function unknownKeys(stored: Record<string, unknown>): string[][] {
-  return unknownIn(stored, []);
-}
-
-function unknownIn(object: Record<string, unknown>, path: string[]): string[][] {
+function unknownIn(object: Record<string, unknown>, path: string[] = []): string[][] {
   return Object.entries(object).flatMap(([key, value]) => {
     const inner = [...path, key];
     // A key that contains a dot is not a nested path.
@@ -200,7 +196,7 @@ function unknownInProvider([name, settings]: [string, unknown]): string[][] {
     .map((field) => ['providers', name, field]);
 }
 
-/** Message for a path from `unknownKeys`. Omits the value, which may be a key. */
+/** Message for a path from `unknownIn`. Omits the value, which may be a key. */
 function misplaced(path: readonly string[]): string {
   const name = path.join('.');
   if (path[0] === 'providers' && path.length === 3)

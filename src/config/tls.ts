@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { GwError, messageOf } from '../errors.ts';
+import { type GwError, messageOf, unavailable } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import type { Settings } from './settings.ts';
 
@@ -79,10 +79,6 @@ function parseKey(key: string, file: string): KeyObject {
 }
 
 function unusable(why: string, cause?: unknown): GwError {
-  return new GwError(`${why}. Both are needed for https: gw start --tls-cert FILE --tls-key FILE`, {
-    status: 503,
-    type: 'api_error',
-    code: 'tls_unusable',
-    cause,
-  });
+  const message = `${why}. Both are needed for https: gw start --tls-cert FILE --tls-key FILE`;
+  return unavailable(message, 'tls_unusable', cause);
 }

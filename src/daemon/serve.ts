@@ -7,7 +7,7 @@ import { readSecrets } from '../config/secrets.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
 import { exposureOf, readTls, speaksTls } from '../config/tls.ts';
 import { isAlive, readDaemonInfo, writeDaemonInfo } from '../daemon-info.ts';
-import { GwError, messageOf } from '../errors.ts';
+import { type GwError, messageOf, unavailable } from '../errors.ts';
 import { makeHome, type Paths } from '../paths.ts';
 import { MAX_CALL_MS } from '../pricing/price-dates.ts';
 import { createSecretStore } from '../redact.ts';
@@ -129,11 +129,7 @@ async function takeLock(paths: Paths, replaces: number | undefined): Promise<Fil
     await sleep(LOCK_PAUSE_MS);
     if (replaces !== undefined && isAlive(replaces)) i = 0;
   }
-  throw new GwError(`a gw daemon is already running in ${paths.home}. See: gw status`, {
-    status: 503,
-    type: 'api_error',
-    code: 'already_running',
-  });
+  throw unavailable(`a gw daemon is already running in ${paths.home}. See: gw status`, 'already_running');
 }
 
 /** Makes a daemon drain without a time limit. Kills versions before 0.2.0. */
@@ -181,11 +177,8 @@ function firstSignal(): Promise<NodeJS.Signals> {
 function portError(error: unknown, port: number): GwError | undefined {
   const code = (error as NodeJS.ErrnoException).code;
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return undefined;
-  const reason = code === 'EADDRINUSE' ? 'is in use' : 'needs privileges that you do not have';
-  return new GwError(`port ${port} ${reason}. Try: gw start --port ${port + 1}`, {
-    status: 503,
-    type: 'api_error',
-    code: code === 'EADDRINUSE' ? 'port_in_use' : 'port_forbidden',
-    cause: error,
-  });
+  const isUsed = code === 'EADDRINUSE';
+  const reason = isUsed ? 'is in use' : 'needs privileges that you do not have';
+  const message = `port ${port} ${reason}. Try: gw start --port ${port + 1}`;
+  return unavailable(message, isUsed ? 'port_in_use' : 'port_forbidden', error);
 }

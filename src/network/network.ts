@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import { GwError, messageOf, orElse } from '../errors.ts';
+import { messageOf, orElse, unavailable } from '../errors.ts';
 import { openConnections, type PoolOptions } from './connections.ts';
 import { type Environment, type OwnProxy, type ProxySettings, type WayOut, wayOut } from './way-out.ts';
 
@@ -16,11 +16,7 @@ export interface Network {
   /** The route to a URL. Throws like `wayOut`. */
   wayTo(url: URL, own?: OwnProxy): WayOut;
   /** Connections to a URL's origin. Idle ones don't keep the process alive. Throws like `wayTo`. */
-  open(url: URL, options?: OpenOptions): Dispatcher;
-}
-
-interface OpenOptions extends PoolOptions {
-  own?: OwnProxy | undefined;
+  open(url: URL, options?: PoolOptions & { own?: OwnProxy | undefined }): Dispatcher;
 }
 
 export function createNetwork({ caFile, ...proxies }: NetworkOptions): Network {
@@ -40,9 +36,10 @@ function trustedBy(caFile: string, env: Environment): SecureContext {
   try {
     return createSecureContext({ ca: [...defaultAuthorities(env), readFileSync(caFile, 'utf8')] });
   } catch (error) {
-    throw new GwError(
+    throw unavailable(
       `the authorities of tls.ca_file can't be used: ${messageOf(error)}. To do without: gw config unset tls.ca_file`,
-      { status: 503, type: 'api_error', code: 'tls_unusable', cause: error },
+      'tls_unusable',
+      error,
     );
   }
 }

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { GwError } from '../errors.ts';
+import { unavailable } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
 
@@ -57,11 +57,8 @@ function throughProxy(address: string, source: string): WayOut {
   if (address === NO_PROXY_AT_ALL) return DIRECT;
   const proxy = parseProxyAddress(address);
   if (proxy) return { proxy, source };
-  throw new GwError(`${source} is "${withoutPassword(address)}", which is ${NO_PROXY_ADDRESS}`, {
-    status: 503,
-    type: 'api_error',
-    code: 'proxy_unusable',
-  });
+  const message = `${source} is "${withoutPassword(address)}", which is ${NO_PROXY_ADDRESS}`;
+  throw unavailable(message, 'proxy_unusable');
 }
 
 const noProxyOf = (env: Environment): string => env.no_proxy || env.NO_PROXY || '';

@@ -109,15 +109,10 @@ function answerTo(request: ChatRequest, { clock, random }: Settings): Answer {
   return { request, choices: reply(request, model), timeMs: clock.now(), random };
 }
 
-/** An answer as one body and as a stream. */
-interface AnswerForms {
-  whole(): object;
-  chunks(): Iterable<object>;
-}
-
+/** `forms` are the answer as one body and as a stream. */
 async function deliver(
   answers: readonly Answer[],
-  forms: AnswerForms,
+  forms: { whole(): object; chunks(): Iterable<object> },
   response: ServerResponse,
   { clock, wordDelayMs }: Settings,
 ): Promise<void> {

@@ -18,11 +18,8 @@ export interface GuardOptions {
  * Refuses requests that a web page could send through a browser: those with a foreign `Host` (DNS rebinding) or a
  * foreign `Origin`. Compares host names only, not ports.
  */
-export function createGuard({
-  boundTo,
-  allowedHosts,
-  allowedOrigins,
-}: GuardOptions): (request: IncomingMessage) => void {
+export function createGuard(options: GuardOptions): (request: IncomingMessage) => void {
+  const { boundTo, allowedHosts, allowedOrigins } = options;
   const accepted = new Set<string>();
   const ownNames = [boundTo, hostname().toLowerCase()];
   let allowed = allowedHosts();

@@ -17,10 +17,8 @@ export type JsonEndpoint = (
 /** Turns an endpoint into a handler that authenticates the caller and responds with JSON. */
 export type ToHandler = (endpoint: JsonEndpoint, status?: number) => Handler;
 
-export function createJsonHandlers({
-  authenticator,
-  ledger,
-}: Pick<Gateway, 'authenticator' | 'ledger'>): ToHandler {
+export function createJsonHandlers(gateway: Pick<Gateway, 'authenticator' | 'ledger'>): ToHandler {
+  const { authenticator, ledger } = gateway;
   return (endpoint, status = 200) =>
     async (exchange, parameters) => {
       const { request, response, id } = exchange;
