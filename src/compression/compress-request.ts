@@ -37,7 +37,7 @@ export interface Saving {
   tokensBehind: number;
 }
 
-/** What is kept of conversations between their requests. */
+/** State of conversations between their requests. */
 export interface CompressionCaches {
   turns: TurnCache;
   conversations: ConversationCache;

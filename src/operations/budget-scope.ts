@@ -41,7 +41,7 @@ export function scopeToQuery(scope: Scope | undefined): ScopeQuery {
   return { [scope.kind === 'each' ? 'per' : scope.kind]: scope.value };
 }
 
-/** What identifies a listed budget. */
+/** The name of a listed budget. */
 export function budgetNameOf({ project_id, period, repo, scope }: BudgetView): BudgetName {
   const of = scope === null ? undefined : scopeFromJson(scope);
   return { project: project_id, period, ...(repo === null ? {} : { repo }), ...(of ? { scope: of } : {}) };
@@ -52,7 +52,7 @@ export interface BudgetName {
   period: BudgetPeriod;
   /** Root of a git repository; undefined for the budget of the whole project. */
   repo?: string | undefined;
-  /** What it is for, besides a repository. */
+  /** A scope other than a repository. */
   scope?: Scope | undefined;
 }
 
@@ -66,7 +66,7 @@ export interface BudgetChange extends BudgetName {
   onLimit?: OnLimit | undefined;
 }
 
-/** A change as the API takes it. */
+/** The body of the API's request for a change. */
 export function budgetBody(change: BudgetChange): Input<typeof setBudget> {
   const { project, capNanoUsd, windowMs, scope, ...terms } = change;
   return {

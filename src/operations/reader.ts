@@ -7,10 +7,10 @@ import type { AskView } from './schemas/asks.ts';
 import type { BudgetView } from './schemas/budgets.ts';
 import type { RequestConditions, RequestView, requestPage } from './schemas/requests.ts';
 
-/** What the dashboard shows: budgets have the shape of the other reports. */
+/** The dashboard's data. Budgets have the shape of the other reports. */
 export type DashboardReading = Omit<DashboardData, 'budgets'> & { budgets: BudgetView[]; asks: AskView[] };
 
-/** What the dashboard polls. */
+/** The dashboard's source, which it polls. */
 export interface DashboardFeed {
   /** Whether something may have changed since the last call. */
   changed(): boolean;
@@ -23,7 +23,7 @@ export interface Follower<T> {
   next(): Promise<T[]>;
 }
 
-/** What a carrier does besides single operations. */
+/** A carrier's methods besides the operations. */
 export interface Polling {
   /** The days and months of the reports. */
   calendar(): Promise<Calendar>;
@@ -34,7 +34,7 @@ export interface Polling {
   dashboard(): Promise<DashboardFeed>;
 }
 
-/** What the daemon keeps of clients that poll. */
+/** The daemon's state for clients that poll. */
 export interface Polls {
   tails: Map<string, Tail>;
   /** By project, or 0 for all. With the calendar's time zone, as a changed one begins anew. */

@@ -10,19 +10,19 @@ import type { AskTeamUsage } from '../store/team/usage.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import type { Polls } from './reader.ts';
 
-/** Whose records a reader shows: those of one project, or all. */
+/** The records that a reader shows: those of one project, or all. */
 export interface Scope extends ProjectAccess {
   projectId: number;
   /** The key that asks, through the HTTP API. */
   keyId?: number;
 }
 
-/** What operations read and change on this machine. */
+/** The data and services of this machine that operations use. */
 export interface Sources {
   db: Db;
   /**
-   * A connection of its own for what is polled: SQLite tells a connection only of the writes of others. With a project,
-   * it shows the rows of that project alone.
+   * Opens a separate connection for polling: SQLite reports only other connections' writes. With a project id, the
+   * connection sees only that project's rows.
    */
   pollDb: (projectId?: number) => Promise<Db>;
   scope: Scope;
@@ -33,11 +33,11 @@ export interface Sources {
   home: string;
   /** The folder of kept bodies. */
   bodies: string;
-  /** The providers that gw has, or would have if it were started. */
+  /** gw's providers; if it isn't running, those that it would start with. */
   registry: () => Registry | Promise<Registry>;
   catalog: () => Promise<Catalog>;
   standings: (projectIds: number[]) => Promise<Standing[]>;
-  /** To change one or send to it, the addresses that webhooks may use are those of a running daemon. */
+  /** `changing`, also for sending: excludes gw's own address, on the port of the daemon if one runs. */
   webhooks: (how: 'reading' | 'changing') => Promise<WebhookService>;
   /** Asks the team's database. Throws GwError. */
   teamUsage: AskTeamUsage;

@@ -114,7 +114,7 @@ function connect(server: Server, { onRequest, onUnreadable }: Handlers): void {
   });
 }
 
-/** Handlers that keep requests, unread, until they are passed on. `GET /health` is told that gw is starting. */
+/** Handlers that keep requests, unread, until they are passed on. Answers `GET /health` with 503 `starting`. */
 function createWaiting(): Handlers & { pass(onRequest: Handlers['onRequest']): void } {
   const requests = new Map<ServerResponse, IncomingMessage>();
   return {

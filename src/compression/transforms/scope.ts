@@ -2,7 +2,7 @@ import type { Question } from '../prompt/question.ts';
 
 export type Level = 'off' | 'safe' | 'balanced';
 
-/** What a transform may depend on besides the text. Nothing that comes after the text in the conversation. */
+/** A transform's input besides the text. Includes nothing that comes after the text in the conversation. */
 export interface Scope {
   level: Level;
   question: Question | undefined;

@@ -25,7 +25,7 @@ interface Cap {
   to: string;
 }
 
-/** What a cap would have done to a project's past requests. */
+/** The effect of a cap on a project's past requests. */
 export async function backtest(
   sources: Sources,
   {
@@ -41,7 +41,7 @@ export async function backtest(
 
 const MOST_CLIENTS = 20;
 
-/** What a cap would have done to a project's requests of some days, and of the start of the first day's period. */
+/** The effect of a cap on the requests of some days, and on those since the start of the first day's period. */
 async function readBacktest(source: Source, query: Cap): Promise<BacktestView> {
   const { calendar } = source;
   const { capNanoUsd, period, from, to } = query;

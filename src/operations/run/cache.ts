@@ -7,7 +7,7 @@ import type * as described from '../schemas/cache.ts';
 import { projectToRead, type Sources } from '../sources.ts';
 import { parseTime } from '../times.ts';
 
-/** What the providers' caches could have served and didn't, the newest first. */
+/** Input that the providers' caches could have served and didn't, newest first. */
 export async function cache(
   { db, scope }: Sources,
   { project_id, session, since, limit = 200 }: Input<typeof described.cache>,

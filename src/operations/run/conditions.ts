@@ -34,7 +34,7 @@ export function statusOf(text: string | undefined): StatusFilter {
   );
 }
 
-/** Whose usage to report, as the store takes it. Throws GwError 400. */
+/** The store's source of usage; undefined for gw's own requests. Throws GwError 400. */
 export function usageSourceOf(text: string | undefined, status: string | undefined): UsageQuery['source'] {
   const source = USAGE_SOURCES.find((each) => each === (text || 'gw'));
   if (!source) throw badRequest(`source "${text}" is none of: ${USAGE_SOURCES.join(', ')}`, 'source');
@@ -43,7 +43,7 @@ export function usageSourceOf(text: string | undefined, status: string | undefin
   throw badRequest(`imported usage has no status: use source ${source} without "status"`, 'source');
 }
 
-/** The request that a page begins beside. Throws GwError 400. */
+/** The request id in a cursor; its page excludes that request. Throws GwError 400. */
 export function cursorId(text: string | undefined, whence: string): RequestId | undefined {
   const id = text === undefined ? undefined : parseRequestId(text);
   if (text !== undefined && id === undefined)

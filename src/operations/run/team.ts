@@ -13,7 +13,7 @@ import { projectToRead, type Sources } from '../sources.ts';
 import { usageSpan } from '../usage-span.ts';
 import { viewBudget } from './budgets.ts';
 
-/** The team by what this gateway has heard of it. Asks nobody. */
+/** The team as of the last sync. Doesn't query its database. */
 export async function team({ db, scope, standings, now }: Sources): Promise<TeamView> {
   const projectId = projectToRead(db, scope, undefined);
   const membership = readMembership(db);

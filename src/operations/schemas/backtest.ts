@@ -24,7 +24,7 @@ const sums = {
   saved_nano_usd: nanoUsd,
 };
 
-/** What a cap would have done to past requests. */
+/** The effect of a cap on past requests. */
 const BacktestReport = z.object({
   object: z.literal('backtest'),
   project_id: z.string(),

@@ -26,7 +26,7 @@ const Whoami = z.object({
 
 const timeMs = z.number().int().describe('UTC milliseconds');
 
-/** What the dashboard shows of a window. */
+/** The dashboard's data for a window. */
 const Dashboard = z.object({
   now: timeMs,
   window: z.enum(['hour', 'day', 'month']),

@@ -27,7 +27,7 @@ export const health = {
   failovers: z.array(z.object({ to: z.string(), requests: count })),
 };
 
-/** What `gw status` shows besides the daemon itself. */
+/** The data of `gw status`, without the daemon's own state. */
 const Status = z.object({
   timezone: z.string(),
   today: z.object({

@@ -16,7 +16,7 @@ export interface SourceOptions extends Pick<Sources, 'db' | 'pollDb' | 'teamUsag
   reload: () => Promise<void>;
 }
 
-/** What a key may read and change in the running daemon. */
+/** Sources of operations in the running daemon, limited by a caller's rights. */
 export function createSources(options: SourceOptions) {
   const { gateway, db, pollDb, webhooks, registry, reload, teamUsage, home } = options;
   const { ledger, settings } = gateway;
