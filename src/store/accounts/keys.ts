@@ -55,10 +55,8 @@ export function insertKey(db: Db, options: NewKey): { id: number; key: string } 
   } = options;
   const key = newApiKey(options.random ?? systemRandom);
   const { lastInsertRowid } = db
-    .prepare(
-      `INSERT INTO keys (project_id, hash, hint, label, admin, created_at, expires_at, models, rpm)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
+    .prepare(`INSERT INTO keys (project_id, hash, hint, label, admin, created_at, expires_at, models, rpm)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     .run(
       projectId,
       hashKey(key),
@@ -158,9 +156,8 @@ function liveKey(db: Db, id: number): Key {
 
 /** A change here would be undone by the next word of the team. */
 function refuseTeamKey(db: Db, id: number): void {
-  const select = db.prepare<[number], number | null>(
-    'SELECT team_key_id FROM keys WHERE id = ? AND revoked_at IS NULL',
-  );
+  const select = db.prepare<[number], number | null>(`SELECT team_key_id FROM keys WHERE id = ?
+    AND revoked_at IS NULL`);
   const teamKeyId = select.pluck().get(id);
   if (!teamKeyId) return;
   throw new GwError(
@@ -191,12 +188,10 @@ export interface KeyUsage {
 /** The usage of all keys that have any, by their ids. */
 export function readKeyUsage(db: Db): ReadonlyMap<number, KeyUsage> {
   const rows = db
-    .prepare<[], KeyUsage & { id: number }>(
-      `SELECT u.key_id AS id, sum(u.cost_nano_usd) AS spentNanoUsd,
-       coalesce((SELECT at FROM journal j WHERE j.key_id = u.key_id ORDER BY id DESC LIMIT 1),
-         (SELECT at FROM requests r WHERE r.key_id = u.key_id ORDER BY id DESC LIMIT 1), max(u.bucket)) AS lastUsedAt
-       FROM usage u WHERE u.source = 0 AND u.key_id > 0 GROUP BY u.key_id`,
-    )
+    .prepare<[], KeyUsage & { id: number }>(`SELECT u.key_id AS id, sum(u.cost_nano_usd) AS spentNanoUsd,
+      coalesce((SELECT at FROM journal j WHERE j.key_id = u.key_id ORDER BY id DESC LIMIT 1),
+        (SELECT at FROM requests r WHERE r.key_id = u.key_id ORDER BY id DESC LIMIT 1), max(u.bucket)) AS lastUsedAt
+      FROM usage u WHERE u.source = 0 AND u.key_id > 0 GROUP BY u.key_id`)
     .all();
   return new Map(rows.map(({ id, ...usage }) => [id, usage]));
 }

@@ -48,9 +48,7 @@ export function readObjectClaims(db: Db): ReadonlyMap<string, number> {
  */
 export function claimObjects(db: Db): void {
   if (hasSeveralProjects(db)) return;
-  db.prepare(
-    `INSERT INTO object_claims (provider, project_id)
-     SELECT DISTINCT n.name, u.project_id FROM usage u JOIN names n ON n.id = u.provider_id
-     WHERE u.source = 0 AND n.name <> '' ON CONFLICT DO NOTHING`,
-  ).run();
+  db.prepare(`INSERT INTO object_claims (provider, project_id)
+    SELECT DISTINCT n.name, u.project_id FROM usage u JOIN names n ON n.id = u.provider_id
+    WHERE u.source = 0 AND n.name <> '' ON CONFLICT DO NOTHING`).run();
 }

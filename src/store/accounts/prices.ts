@@ -23,10 +23,9 @@ export async function setPrice(db: Db, price: StoredPrice, now: number): Promise
   const { provider, model, ...rates } = price;
   changeConfiguration(db, () =>
     db
-      .prepare<[string, string, string, number]>(
-        `INSERT INTO price_overrides (provider, model, rates, updated_at) VALUES (?, ?, ?, ?)
-         ON CONFLICT (provider, model) DO UPDATE SET rates = excluded.rates, updated_at = excluded.updated_at`,
-      )
+      .prepare<[string, string, string, number]>(`
+        INSERT INTO price_overrides (provider, model, rates, updated_at) VALUES (?, ?, ?, ?)
+        ON CONFLICT (provider, model) DO UPDATE SET rates = excluded.rates, updated_at = excluded.updated_at`)
       .run(provider, model, JSON.stringify(rates), now),
   );
 }
@@ -42,9 +41,8 @@ export async function removePrice(db: Db, provider: string, model: string): Prom
 /** The prices that were set, by provider and model. */
 export async function listPrices(db: Db): Promise<StoredPrice[]> {
   return db
-    .prepare<[], { provider: string; model: string; rates: string }>(
-      'SELECT provider, model, rates FROM price_overrides ORDER BY provider, model',
-    )
+    .prepare<[], { provider: string; model: string; rates: string }>(`SELECT provider, model, rates
+      FROM price_overrides ORDER BY provider, model`)
     .all()
     .map(({ provider, model, rates }) => ({ provider, model, ...(JSON.parse(rates) as Rates) }));
 }

@@ -31,11 +31,10 @@ export async function createProject(
   return changeConfiguration(db, () => {
     claimObjects(db);
     const project = db
-      .prepare<[string, Plan, number], Project>(
-        `INSERT INTO projects (name, plan, created_at) VALUES (?, ?, ?)
-         ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, paused_at = NULL, removed_at = NULL
-         WHERE removed_at IS NOT NULL RETURNING ${COLUMNS}`,
-      )
+      .prepare<[string, Plan, number], Project>(`
+        INSERT INTO projects (name, plan, created_at) VALUES (?, ?, ?)
+        ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, paused_at = NULL, removed_at = NULL
+        WHERE removed_at IS NOT NULL RETURNING ${COLUMNS}`)
       .get(name, plan, now);
     if (project) return project;
     throw new GwError(`project ${name} exists already. See: gw projects list`, {

@@ -87,17 +87,13 @@ const TAKEN = `${ENDED} AND id <= @last`;
 export function createArchive(db: Db): Archive {
   type Parameters = Record<string, number>;
   const selectLast = db
-    .prepare<[Parameters], number | null>(
-      `SELECT max(id) FROM (SELECT id FROM journal WHERE ${ENDED} ORDER BY id LIMIT ${ROWS})`,
-    )
+    .prepare<[Parameters], number | null>(`SELECT max(id) FROM (SELECT id FROM journal WHERE ${ENDED}
+      ORDER BY id LIMIT ${ROWS})`)
     .pluck();
-  const insert = db.prepare<[Parameters]>(
-    `INSERT INTO requests (${COLUMNS}) SELECT ${COLUMNS} FROM journal WHERE ${TAKEN} ORDER BY id`,
-  );
-  const insertDetails = db.prepare<[Parameters]>(
-    `INSERT INTO request_details (id, ${DETAILS}) SELECT id, ${DETAILS} FROM journal
-     WHERE ${TAKEN} AND coalesce(${DETAILS}) IS NOT NULL ORDER BY id`,
-  );
+  const insert = db.prepare<[Parameters]>(`INSERT INTO requests (${COLUMNS}) SELECT ${COLUMNS} FROM journal
+    WHERE ${TAKEN} ORDER BY id`);
+  const insertDetails = db.prepare<[Parameters]>(`INSERT INTO request_details (id, ${DETAILS})
+    SELECT id, ${DETAILS} FROM journal WHERE ${TAKEN} AND coalesce(${DETAILS}) IS NOT NULL ORDER BY id`);
   const remove = db.prepare<[Parameters]>(`DELETE FROM journal WHERE ${TAKEN}`);
   const sums = createUsageSums(db);
   const rollups = createRollups(db, { sums, where: TAKEN });

@@ -25,9 +25,8 @@ export function deleteRecords(db: Db, { projectId, session, before }: RecordsToD
     // Their figures are in the rollups once they are archived, which waits for no search for a caller here.
     while (archive.takeOver(before + SEARCH_MS));
     const sessions = db
-      .prepare<[number], { id: number; name: string }>(
-        'SELECT id, external_id AS name FROM sessions WHERE project_id = ?',
-      )
+      .prepare<[number], { id: number; name: string }>(`SELECT id, external_id AS name FROM sessions
+        WHERE project_id = ?`)
       .all(projectId)
       .filter(({ id, name }) => (session === undefined ? name !== deletedName(id) : name === session));
     if (session !== undefined && sessions.length === 0)
@@ -35,9 +34,8 @@ export function deleteRecords(db: Db, { projectId, session, before }: RecordsToD
     const ofSession =
       session === undefined ? '' : `AND session_id IN (SELECT value FROM json_each(@sessions))`;
     const ids = db
-      .prepare<object, number>(
-        `SELECT id FROM requests WHERE project_id = @projectId AND at < @until ${ofSession} LIMIT ${ROWS}`,
-      )
+      .prepare<object, number>(`SELECT id FROM requests WHERE project_id = @projectId
+        AND at < @until ${ofSession} LIMIT ${ROWS}`)
       .pluck()
       .all({
         projectId,
@@ -64,8 +62,7 @@ const deletedName = (id: number) => `deleted-${id}`;
 
 /** Ids must not be used again, even after the clock was set back (`lastRequestId`). */
 function keepLastId(db: Db): void {
-  db.prepare(
-    `INSERT INTO meta (key, value) SELECT 'last_request_id', max(id) FROM requests WHERE true HAVING max(id) IS NOT NULL
-     ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
-  ).run();
+  db.prepare(`
+    INSERT INTO meta (key, value) SELECT 'last_request_id', max(id) FROM requests WHERE true HAVING max(id) IS NOT NULL
+    ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`).run();
 }

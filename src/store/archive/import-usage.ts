@@ -55,9 +55,8 @@ export async function importUsage(
 /** Those of the calls that are not imported yet. */
 export function notImported(db: Db, calls: readonly ImportedCall[]): ImportedCall[] {
   const select = db
-    .prepare<[string, string], number>(
-      'SELECT 1 FROM imported_calls WHERE agent_id = (SELECT id FROM names WHERE name = ?) AND call = ?',
-    )
+    .prepare<[string, string], number>(`SELECT 1 FROM imported_calls WHERE agent_id = (SELECT id FROM names
+      WHERE name = ?) AND call = ?`)
     .pluck();
   return calls.filter(({ agent, key }) => select.get(agent, key) === undefined);
 }
@@ -71,9 +70,8 @@ interface UsageRow {
 function addBatch(db: Db, calls: readonly ImportedCall[], projectId: number): ImportedCall[] {
   const names = createNames(db);
   const sessionOf = createSessionIds(db, projectId);
-  const markImported = db.prepare<[number, string]>(
-    'INSERT INTO imported_calls (agent_id, call) VALUES (?, ?) ON CONFLICT DO NOTHING',
-  );
+  const markImported = db.prepare<[number, string]>(`INSERT INTO imported_calls (agent_id, call) VALUES (?, ?)
+    ON CONFLICT DO NOTHING`);
   const rows = new Map<string, UsageRow>();
   const added = calls.filter((call) => {
     const agent_id = names.idOf(call.agent);
@@ -128,14 +126,12 @@ function countersOf({ usage, costNanoUsd }: ImportedCall): Partial<Record<Counte
 /** Finds sessions, and adds those that gw has not seen: without times, they are in no list. */
 function createSessionIds(db: Db, projectId: number) {
   const select = db
-    .prepare<[string, number, number], number>(
-      'SELECT id FROM sessions WHERE external_id = ? AND project_id = ? AND agent_id = ?',
-    )
+    .prepare<[string, number, number], number>(`SELECT id FROM sessions WHERE external_id = ?
+      AND project_id = ? AND agent_id = ?`)
     .pluck();
-  const insert = db.prepare<[string, ...number[]]>(
-    `INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
-     VALUES (?, ?, ?, ?, ?, 0, 0)`,
-  );
+  const insert = db.prepare<[string, ...number[]]>(`
+    INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
+    VALUES (?, ?, ?, ?, ?, 0, 0)`);
   const ids = new Map<string, number>();
   return (session: string, names: [agentId: number, agentVersionId: number, repoId: number]): number => {
     if (session === '') return 0;
@@ -160,10 +156,9 @@ const HOUR_MS = 3_600_000;
 export function readForgottenUsage(db: Db): (session: string, at: number) => boolean {
   const until = oldestRecordAt(db) ?? Number.MAX_SAFE_INTEGER;
   const found = db
-    .prepare<[number, number], { session: string; bucket: number }>(
-      `SELECT DISTINCT s.external_id AS session, h.bucket FROM hourly_usage h JOIN sessions s ON s.id = h.session_id
-       WHERE h.source = ? AND h.bucket < ?`,
-    )
+    .prepare<[number, number], { session: string; bucket: number }>(`
+      SELECT DISTINCT s.external_id AS session, h.bucket FROM hourly_usage h JOIN sessions s ON s.id = h.session_id
+      WHERE h.source = ? AND h.bucket < ?`)
     .all(SOURCES.gw, until);
   const hours = new Set(found.map(({ session, bucket }) => `${session} ${bucket}`));
   // A call is logged when it ends, and recorded under the time of its start.

@@ -70,13 +70,10 @@ export function createUsageRows(db: Db) {
       `SELECT id FROM usage_dims WHERE ${DIMS.map((name) => `${name} = ?`).join(' AND ')}`,
     )
     .pluck();
-  const insertDims = db.prepare<number[]>(
-    `INSERT INTO usage_dims (${DIMS.join(', ')}) VALUES (${DIMS.map(() => '?').join(', ')})`,
-  );
-  const upsert = db.prepare<number[]>(
-    `INSERT INTO usage_hours (bucket, dims_id, ${COUNTERS.join(', ')})
-     VALUES (?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
-  );
+  const insertDims = db.prepare<number[]>(`INSERT INTO usage_dims (${DIMS.join(', ')})
+    VALUES (${DIMS.map(() => '?').join(', ')})`);
+  const upsert = db.prepare<number[]>(`INSERT INTO usage_hours (bucket, dims_id, ${COUNTERS.join(', ')})
+    VALUES (?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`);
   return {
     /** Adds counters to the bucket of a time. */
     add(timeMs: number, dims: readonly number[], counts: readonly number[]) {
@@ -88,16 +85,13 @@ export function createUsageRows(db: Db) {
 
 /** Adds journal rows to the rollups, within a write transaction. */
 export function createRollups(db: Db, { sums: usageSums, where }: { sums: UsageSums; where: string }) {
-  const select = db.prepare<[Record<string, number>], Group>(
-    `SELECT min(at) AS at, ${DIMS.join(', ')}, ${sums(FIGURES)} FROM journal WHERE ${where}
-     GROUP BY at / ${QUARTER_MS}, ${DIMS.join(', ')}`,
-  );
+  const select = db.prepare<[Record<string, number>], Group>(`
+    SELECT min(at) AS at, ${DIMS.join(', ')}, ${sums(FIGURES)} FROM journal WHERE ${where}
+    GROUP BY at / ${QUARTER_MS}, ${DIMS.join(', ')}`);
   const rows = createUsageRows(db);
   // A member of a team sends its figures there.
-  const markForTeam = db.prepare<[number]>(
-    `INSERT INTO team_usage_dirty (bucket) SELECT ? FROM team_membership WHERE TRUE
-     ON CONFLICT DO UPDATE SET version = version + 1`,
-  );
+  const markForTeam = db.prepare<[number]>(`INSERT INTO team_usage_dirty (bucket) SELECT ?
+    FROM team_membership WHERE TRUE ON CONFLICT DO UPDATE SET version = version + 1`);
   const updateSessions = db.prepare<[Record<string, number>]>(
     `UPDATE sessions SET
      ${SESSION_FIGURES.map(columnName).map((name) => `${name} = sessions.${name} + j.${name}`)},

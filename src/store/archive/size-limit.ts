@@ -47,9 +47,8 @@ function createRefusals(db: Db): () => boolean {
     `SELECT id FROM (SELECT id FROM requests WHERE outcome = ${outcome} AND outcome <> ${OUTCOMES.ok}
      AND cost_nano_usd = 0 AND hold_nano_usd = 0 AND ${NOT_NEWEST} ORDER BY id LIMIT ${ROWS})`;
   const select = db
-    .prepare<[], number>(
-      `${oldest(OUTCOMES.blocked)} UNION ALL ${oldest(OUTCOMES.refused)} ORDER BY id LIMIT ${ROWS}`,
-    )
+    .prepare<[], number>(`${oldest(OUTCOMES.blocked)} UNION ALL ${oldest(OUTCOMES.refused)} ORDER BY id
+      LIMIT ${ROWS}`)
     .pluck();
   const remove = createDelete(db);
   return () => remove(select.all());
@@ -58,15 +57,12 @@ function createRefusals(db: Db): () => boolean {
 /** Goes through all records, oldest first, a few a step, and begins again when all have been looked at. */
 function createFreeRecords(db: Db): () => boolean {
   const end = db
-    .prepare<[number], number | null>(
-      `SELECT max(id) FROM (SELECT id FROM requests WHERE id > ? ORDER BY id LIMIT ${SEARCHED})`,
-    )
+    .prepare<[number], number | null>(`SELECT max(id) FROM (SELECT id FROM requests WHERE id > ? ORDER BY id
+      LIMIT ${SEARCHED})`)
     .pluck();
   const select = db
-    .prepare<[number, number], number>(
-      `SELECT id FROM requests WHERE id > ? AND id <= ? AND cost_nano_usd = 0 AND (flags & ${COSTS_UNKNOWN}) = 0
-       AND ${NOT_NEWEST} ORDER BY id LIMIT ${ROWS}`,
-    )
+    .prepare<[number, number], number>(`SELECT id FROM requests WHERE id > ? AND id <= ? AND cost_nano_usd = 0
+      AND (flags & ${COSTS_UNKNOWN}) = 0 AND ${NOT_NEWEST} ORDER BY id LIMIT ${ROWS}`)
     .pluck();
   const remove = createDelete(db);
   let after = 0;
@@ -84,15 +80,13 @@ function createFreeRecords(db: Db): () => boolean {
 }
 
 function createEvents(db: Db): () => boolean {
-  const deliveries = db.prepare(
-    `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE finished_at IS NOT NULL ORDER BY id LIMIT ${ROWS})`,
-  );
-  const events = db.prepare(
-    `DELETE FROM events WHERE sequence IN (SELECT sequence FROM events ORDER BY sequence LIMIT ${ROWS})
-     AND sequence < (SELECT min(needed) FROM (
-       SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
-       UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
-       UNION ALL SELECT max(sequence) FROM events))`,
-  );
+  const deliveries = db.prepare(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
+    WHERE finished_at IS NOT NULL ORDER BY id LIMIT ${ROWS})`);
+  const events = db.prepare(`
+    DELETE FROM events WHERE sequence IN (SELECT sequence FROM events ORDER BY sequence LIMIT ${ROWS})
+    AND sequence < (SELECT min(needed) FROM (
+      SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
+      UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
+      UNION ALL SELECT max(sequence) FROM events))`);
   return () => deliveries.run().changes + events.run().changes > 0;
 }

@@ -62,10 +62,9 @@ export async function* pastRequests(
     AND (outcome = ${OUTCOMES.blocked} OR held_us IS NOT NULL OR hold_nano_usd > 0 OR cost_nano_usd > 0)`;
   // SQLite would sort each page in a table of its own.
   const select = db
-    .prepare<[Record<string, number>], Row>(
-      `SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
-       UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})`,
-    )
+    .prepare<[Record<string, number>], Row>(`
+      SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
+      UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})`)
     .raw();
   for (let after = requestIdAt(since) - 1; ; ) {
     const rows = select.all({ projectId, after, since: Math.ceil(since), until: Math.ceil(until) });

@@ -50,10 +50,9 @@ const SELECT = `SELECT a.request_id AS requestId, a.project_id AS projectId, p.n
 /** The questions that requests wait with, the oldest first; `projectId`: of one project. */
 export function listAsks(db: Db, { projectId, now }: { projectId?: number | undefined; now: number }): Ask[] {
   const rows = db
-    .prepare<[{ now: number; projectId: number | null }], Row>(
-      `${SELECT} WHERE a.state = 'open' AND a.expires_at > @now AND (@projectId IS NULL OR a.project_id = @projectId)
-       ORDER BY a.created_at, a.request_id`,
-    )
+    .prepare<[{ now: number; projectId: number | null }], Row>(`
+      ${SELECT} WHERE a.state = 'open' AND a.expires_at > @now AND (@projectId IS NULL OR a.project_id = @projectId)
+      ORDER BY a.created_at, a.request_id`)
     .all({ now, projectId: projectId ?? null });
   if (rows.length === 0) return [];
   const live = liveSlots(db);

@@ -226,11 +226,10 @@ function insert(
   const start = settings.period === 'rolling' ? now : startOf(settings, project, { calendar, now });
   const { alert, alerts } = alertColumns(settings) ?? { alert: DEFAULT_ALERT_PERCENT, alerts: '' };
   const result = db
-    .prepare(
-      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-       current_start, created_at, repo, scope_kind, scope_value, key_id, on_limit)
-       VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`,
-    )
+    .prepare(`
+      INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
+      current_start, created_at, repo, scope_kind, scope_value, key_id, on_limit)
+      VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`)
     .run(
       project.id,
       settings.period,
@@ -264,11 +263,10 @@ function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope:
   const { changes: endedRaises } = db
     .prepare('DELETE FROM budget_raises WHERE budget_id = ?')
     .run(existing.id);
-  db.prepare(
-    `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, on_limit = ?, cap_version = ?,
-     parent_id = 0, scope_value = iif(parent_id = 0, scope_value, ?), key_id = iif(scope_kind = 'run', key_id, ?)
-     WHERE id = ?`,
-  ).run(
+  db.prepare(`
+    UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, on_limit = ?, cap_version = ?,
+    parent_id = 0, scope_value = iif(parent_id = 0, scope_value, ?), key_id = iif(scope_kind = 'run', key_id, ?)
+    WHERE id = ?`).run(
     settings.capNanoUsd,
     alert,
     alerts,
@@ -349,11 +347,10 @@ function findBudget(
   { kind, value, keyId }: ScopeColumns,
 ): StoredBudget | undefined {
   return db
-    .prepare<[Record<string, string | number>], StoredBudget>(
-      `SELECT ${COLUMNS} FROM budgets WHERE project_id = @projectId AND period = @period AND repo = @repo
-       AND scope_kind = @kind AND removed_at IS NULL
-       AND (scope_value = @value OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, key_id <> @keyId, id LIMIT 1`,
-    )
+    .prepare<[Record<string, string | number>], StoredBudget>(`
+      SELECT ${COLUMNS} FROM budgets WHERE project_id = @projectId AND period = @period AND repo = @repo
+      AND scope_kind = @kind AND removed_at IS NULL
+      AND (scope_value = @value OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, key_id <> @keyId, id LIMIT 1`)
     .get({ projectId: project.id, period, repo, kind, value, keyId });
 }
 
@@ -367,11 +364,10 @@ function scopeColumns(db: Db, project: Project, scope: Scope | undefined): Scope
   if (scope === undefined) return { kind: '', value: '', keyId: 0 };
   if (scope.kind !== 'key') return { kind: scope.kind, value: scope.value, keyId: 0 };
   const keys = db
-    .prepare<[Record<string, string | number>], { id: number; label: string | null; others: number }>(
-      `SELECT id, label, (SELECT count(*) FROM keys o WHERE o.project_id = k.project_id AND o.label = k.label
-         AND o.id <> k.id AND o.revoked_at IS NULL) AS others FROM keys k WHERE project_id = @projectId AND (label = @value OR CAST(id AS TEXT) = @value)
-       ORDER BY label IS @value, revoked_at IS NULL, id`,
-    )
+    .prepare<[Record<string, string | number>], { id: number; label: string | null; others: number }>(`
+      SELECT id, label, (SELECT count(*) FROM keys o WHERE o.project_id = k.project_id AND o.label = k.label
+        AND o.id <> k.id AND o.revoked_at IS NULL) AS others FROM keys k WHERE project_id = @projectId AND (label = @value OR CAST(id AS TEXT) = @value)
+      ORDER BY label IS @value, revoked_at IS NULL, id`)
     .all({ projectId: project.id, value: scope.value });
   const key = keys.at(-1);
   if (!key)

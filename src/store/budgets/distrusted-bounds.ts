@@ -11,9 +11,8 @@ const DISTRUST_MS = 30 * 86_400_000;
 /** The bounds that are off at a time, the latest first. */
 export function readDistrustedBounds(db: Db, now: number): DistrustedBound[] {
   return db
-    .prepare<[number], DistrustedBound>(
-      `SELECT provider, model, bound, at, request_id AS requestId FROM distrusted_bounds WHERE at > ? ORDER BY at DESC`,
-    )
+    .prepare<[number], DistrustedBound>(`SELECT provider, model, bound, at, request_id AS requestId
+      FROM distrusted_bounds WHERE at > ? ORDER BY at DESC`)
     .all(now - DISTRUST_MS);
 }
 

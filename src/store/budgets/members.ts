@@ -32,10 +32,9 @@ export function addMembers(
   if (!each) throw new Error(`budget ${id} vanished`);
   const insertMember = prepareInsertMember(db);
   const own = db
-    .prepare<[number, string, string], string>(
-      `SELECT iif(scope_kind = 'key', CAST(key_id AS TEXT), scope_value) FROM budgets
-       WHERE project_id = ? AND period = ? AND scope_kind = ? AND removed_at IS NULL AND parent_id = 0`,
-    )
+    .prepare<[number, string, string], string>(`
+      SELECT iif(scope_kind = 'key', CAST(key_id AS TEXT), scope_value) FROM budgets
+      WHERE project_id = ? AND period = ? AND scope_kind = ? AND removed_at IS NULL AND parent_id = 0`)
     .pluck();
   const hasOwn = new Set(own.all(projectId, period, kind));
   const spent = spentSince(db, counted, period, kind);
@@ -63,11 +62,10 @@ export function makeMember(
 
 /** Gives members the terms and raises of their cap for each. Each ends its raises by itself. */
 function inheritTerms(db: Db, parentId: number, members: number[]): void {
-  const inherit = db.prepare<[{ id: number; parentId: number }]>(
-    `UPDATE budgets SET (cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit) =
-       (SELECT cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit FROM budgets WHERE id = @parentId),
-     cap_version = cap_version + 1 WHERE id = @id`,
-  );
+  const inherit = db.prepare<[{ id: number; parentId: number }]>(`
+    UPDATE budgets SET (cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit) =
+      (SELECT cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit FROM budgets WHERE id = @parentId),
+    cap_version = cap_version + 1 WHERE id = @id`);
   const endRaises = db.prepare<[number]>('DELETE FROM budget_raises WHERE budget_id = ?');
   const copyRaises = prepareCopyRaises(db);
   for (const id of members) {
@@ -84,10 +82,9 @@ export function changeMembers(
   { id, projectId }: { id: number; projectId: number },
 ): void {
   const members = db
-    .prepare<[number], { id: number; cap: number; version: number }>(
-      `SELECT id, cap_nano_usd AS cap, cap_version AS version FROM budgets
-       WHERE parent_id = ? AND parent_id <> 0 AND removed_at IS NULL`,
-    )
+    .prepare<[number], { id: number; cap: number; version: number }>(`
+      SELECT id, cap_nano_usd AS cap, cap_version AS version FROM budgets
+      WHERE parent_id = ? AND parent_id <> 0 AND removed_at IS NULL`)
     .all(id);
   inheritTerms(
     db,
@@ -99,10 +96,8 @@ export function changeMembers(
 
 /** Removes all members of a cap for each, or that of one value. Call it within a write transaction. */
 export function removeMembers(db: Db, id: number, now: number, value: string | null = null): void {
-  db.prepare(
-    `UPDATE budgets SET removed_at = @now WHERE parent_id = @id AND parent_id <> 0 AND removed_at IS NULL
-     AND (@value IS NULL OR scope_value = @value)`,
-  ).run({ id, now, value });
+  db.prepare(`UPDATE budgets SET removed_at = @now WHERE parent_id = @id AND parent_id <> 0
+    AND removed_at IS NULL AND (@value IS NULL OR scope_value = @value)`).run({ id, now, value });
 }
 
 const HOUR_MS = 3_600_000;
@@ -152,10 +147,9 @@ export function spentSince(
   const spent = new Map<string, NanoUsd>();
   const sum = (source: string, column: string, from: number, until = Number.MAX_SAFE_INTEGER) => {
     const rows = db
-      .prepare<[Parameters], { value: string; cost: NanoUsd }>(
-        `SELECT ${each ? VALUES[each] : "''"} AS value, sum(cost_nano_usd) AS cost FROM ${source}
-         WHERE source = ${SOURCES.gw} AND ${column} >= @from AND ${column} < @until AND ${where} GROUP BY 1`,
-      )
+      .prepare<[Parameters], { value: string; cost: NanoUsd }>(`
+        SELECT ${each ? VALUES[each] : "''"} AS value, sum(cost_nano_usd) AS cost FROM ${source}
+        WHERE source = ${SOURCES.gw} AND ${column} >= @from AND ${column} < @until AND ${where} GROUP BY 1`)
       .all({ ...parameters, from, until });
     for (const { value, cost } of rows) spent.set(value, (spent.get(value) ?? 0) + cost);
     return spent;
@@ -176,9 +170,8 @@ export function spentSince(
 function runningValues(db: Db, counted: CountedRequests, each: EachKind): string[] {
   const { where, parameters } = conditionsOf(counted);
   return db
-    .prepare<[Parameters], string>(
-      `SELECT DISTINCT ${VALUES[each]} FROM journal WHERE state = 0 AND ${IS_BILLED} AND at >= @from AND ${where}`,
-    )
+    .prepare<[Parameters], string>(`SELECT DISTINCT ${VALUES[each]} FROM journal WHERE state = 0
+      AND ${IS_BILLED} AND at >= @from AND ${where}`)
     .pluck()
     .all({ ...parameters, from: counted.since });
 }
@@ -187,10 +180,9 @@ function runningValues(db: Db, counted: CountedRequests, each: EachKind): string
 export function chargeOpenHolds(db: Db, counted: CountedRequests, [budgetId, start]: Charge): NanoUsd {
   const { where, parameters } = conditionsOf(counted);
   const amounts = db
-    .prepare<[Parameters], number>(
-      `UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
-       WHERE state = 0 AND ${IS_BILLED} AND at >= @from AND ${where} RETURNING hold_nano_usd`,
-    )
+    .prepare<[Parameters], number>(`
+      UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
+      WHERE state = 0 AND ${IS_BILLED} AND at >= @from AND ${where} RETURNING hold_nano_usd`)
     .pluck()
     .all({ ...parameters, budgetId, start, from: counted.since });
   return amounts.reduce((sum, amount) => sum + amount, 0);

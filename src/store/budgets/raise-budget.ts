@@ -68,9 +68,8 @@ export function raiseInPlace(
       'UPDATE budgets SET cap_nano_usd = cap_nano_usd + ?, cap_version = cap_version + 1 WHERE id = ?',
     ).run(amountNanoUsd, id);
     if (forMs !== undefined)
-      db.prepare(
-        'INSERT INTO budget_raises (budget_id, amount_nano_usd, until, created_at) VALUES (?, ?, ?, ?)',
-      ).run(id, amountNanoUsd, now + forMs, now);
+      db.prepare(`INSERT INTO budget_raises (budget_id, amount_nano_usd, until, created_at)
+        VALUES (?, ?, ?, ?)`).run(id, amountNanoUsd, now + forMs, now);
     const after = openBalances(db, calendar, now);
     if (scopeKind === 'each') changeMembers(db, after, { id, projectId });
     else after.announce(projectId, id, { version, cap });

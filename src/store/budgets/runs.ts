@@ -33,10 +33,9 @@ export async function openRun(db: Db, run: NewRun): Promise<Run> {
   for (const cap of caps) checkTerms({ ...cap, period: periodOf(cap) });
   return changeConfiguration(db, () => {
     const { id: keyId, key } = insertKey(db, { ...run, label: id });
-    const insertBudget = db.prepare(
-      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start,
-       created_at, scope_kind, scope_value, key_id) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 'run', ?, ?)`,
-    );
+    const insertBudget = db.prepare(`
+      INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start,
+      created_at, scope_kind, scope_value, key_id) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 'run', ?, ?)`);
     for (const cap of caps) {
       const { windowMs = null, capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT } = cap;
       insertBudget.run(projectId, periodOf(cap), windowMs, capNanoUsd, alertPercent, now, now, id, keyId);
@@ -51,12 +50,10 @@ const periodOf = ({ windowMs }: RunCap) => (windowMs === undefined ? 'lifetime' 
 /** Ends a run: its key is revoked and its budgets are removed. What its requests hold settles as usual. */
 export function endRun(db: Db, id: string, now: number): void {
   changeConfiguration(db, () => {
-    db.prepare(
-      'UPDATE keys SET revoked_at = ? WHERE id = (SELECT key_id FROM runs WHERE id = ?) AND revoked_at IS NULL',
-    ).run(now, id);
-    db.prepare(
-      `UPDATE budgets SET removed_at = ? WHERE scope_kind = 'run' AND scope_value = ? AND removed_at IS NULL`,
-    ).run(now, id);
+    db.prepare(`UPDATE keys SET revoked_at = ? WHERE id = (SELECT key_id FROM runs WHERE id = ?)
+      AND revoked_at IS NULL`).run(now, id);
+    db.prepare(`UPDATE budgets SET removed_at = ? WHERE scope_kind = 'run' AND scope_value = ?
+      AND removed_at IS NULL`).run(now, id);
     db.prepare('DELETE FROM runs WHERE id = ?').run(id);
   });
 }
@@ -88,13 +85,12 @@ const FIGURES = `outcome, 1 + folded AS requests, input_tokens, cached_input_tok
 
 export function readRunUsage(db: Db, { keyId, since }: { keyId: number; since: number }): RunUsage {
   const usage = db
-    .prepare<[{ since: number; keyId: number; blocked: number }], Omit<RunUsage, 'running'>>(
-      `SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(iif(outcome = @blocked, requests, 0)), 0) AS refused,
-       coalesce(sum(input_tokens), 0) AS inputTokens, coalesce(sum(cached_input_tokens), 0) AS cachedInputTokens,
-       coalesce(sum(output_tokens), 0) AS outputTokens, coalesce(sum(cost_nano_usd), 0) AS costNanoUsd
-       FROM (SELECT ${FIGURES} FROM requests WHERE id >= @since AND key_id = @keyId
-       UNION ALL SELECT ${FIGURES} FROM journal WHERE state > 0 AND id >= @since AND key_id = @keyId)`,
-    )
+    .prepare<[{ since: number; keyId: number; blocked: number }], Omit<RunUsage, 'running'>>(`
+      SELECT coalesce(sum(requests), 0) AS requests, coalesce(sum(iif(outcome = @blocked, requests, 0)), 0) AS refused,
+      coalesce(sum(input_tokens), 0) AS inputTokens, coalesce(sum(cached_input_tokens), 0) AS cachedInputTokens,
+      coalesce(sum(output_tokens), 0) AS outputTokens, coalesce(sum(cost_nano_usd), 0) AS costNanoUsd
+      FROM (SELECT ${FIGURES} FROM requests WHERE id >= @since AND key_id = @keyId
+      UNION ALL SELECT ${FIGURES} FROM journal WHERE state > 0 AND id >= @since AND key_id = @keyId)`)
     .get({ since, keyId, blocked: OUTCOMES.blocked });
   const running = db
     .prepare<[number], number>('SELECT count(*) FROM journal WHERE state = 0 AND key_id = ?')

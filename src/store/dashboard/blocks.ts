@@ -43,17 +43,15 @@ const MAX_CACHED = 2_000;
 /** Reads the requests blocked since a time. Events are only appended, so each call reads the new ones alone. */
 export function createBlocksReader(db: Db): (since: number) => Blocks {
   const newest = db.prepare<[], number>('SELECT coalesce(max(sequence), 0) FROM events').pluck();
-  const select = db.prepare<[number, number], EventRow>(
-    `SELECT sequence, created_at AS createdAt, data ->> '$.budget_id' AS budget,
-     data ->> '$.request_id' AS requestId, data ->> '$.model' AS model
-     FROM events WHERE sequence > ? AND created_at >= ? AND type = 'request.blocked' ORDER BY sequence`,
-  );
+  const select = db.prepare<[number, number], EventRow>(`
+    SELECT sequence, created_at AS createdAt, data ->> '$.budget_id' AS budget,
+    data ->> '$.request_id' AS requestId, data ->> '$.model' AS model
+    FROM events WHERE sequence > ? AND created_at >= ? AND type = 'request.blocked' ORDER BY sequence`);
   // Refusals that share a record share its event.
-  const folded = db.prepare<[number, number], Folded>(
-    `SELECT detail ->> '$.budget' AS budget, sum(folded) AS more, max(at + folded_ms) AS lastAt FROM request_log
-     WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.blocked} AND folded > 0
-     GROUP BY 1`,
-  );
+  const folded = db.prepare<[number, number], Folded>(`
+    SELECT detail ->> '$.budget' AS budget, sum(folded) AS more, max(at + folded_ms) AS lastAt FROM request_log
+    WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.blocked} AND folded > 0
+    GROUP BY 1`);
   let lastSince = -1;
   let last = 0;
   const budgets = new Map<string, BudgetBlocks>();

@@ -69,23 +69,21 @@ export function createFeedReader(db: Db): (filter: FeedFilter) => FeedRow[] {
 }
 
 function prepare(db: Db, kind: FeedKind) {
-  return db.prepare<{ text: string }, Row>(
-    `SELECT r.id, r.at AS timeMs, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
-     r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
-     r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
-     FROM (SELECT * FROM request_log WHERE id >= ${newestFrom(MAX_SEARCHED)}
-       AND ${CONDITIONS[kind]} AND ${NAMED} ORDER BY id DESC LIMIT ${LIMIT}) r
-     JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
-     JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`,
-  );
+  return db.prepare<{ text: string }, Row>(`
+    SELECT r.id, r.at AS timeMs, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
+    r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
+    r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
+    FROM (SELECT * FROM request_log WHERE id >= ${newestFrom(MAX_SEARCHED)}
+      AND ${CONDITIONS[kind]} AND ${NAMED} ORDER BY id DESC LIMIT ${LIMIT}) r
+    JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
+    JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`);
 }
 
 /** Reads the 95th percentile of the durations of the newest requests since a time; null without any. */
 export function createLatencyReader(db: Db): (since: number) => number | null {
   const select = db
-    .prepare<[number, number], number>(
-      `SELECT duration_ms FROM request_log WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`,
-    )
+    .prepare<[number, number], number>(`SELECT duration_ms FROM request_log WHERE id >= ? AND at >= ?
+      AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`)
     .pluck();
   return (since) => {
     const durations = select.all(requestIdAt(since), since).sort((a, b) => a - b);

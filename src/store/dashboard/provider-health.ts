@@ -41,14 +41,13 @@ const REQUEST_FAULTS: readonly number[] = [400, 404, 405, 413, 415, 422];
 
 /** Reads the health of all providers that were called within the last hour, or that are blocked. */
 export function createProviderHealthReader(db: Db): (now: number, projectId?: number) => ProviderHealth[] {
-  const select = db.prepare<{ first: number; from: number; project: number }, Row>(
-    `SELECT r.at AS timeMs, v.name AS provider, r.status, r.outcome, r.first_byte_ms AS firstByteMs,
-     json_extract(r.detail, '$.error') AS error, json_extract(r.detail, '$.attempts') AS attempts
-     FROM (SELECT * FROM request_log WHERE id >= @first AND at >= @from AND id >= ${newestFrom(MAX_READ)}
-       AND source = ${SOURCES.gw} AND provider_id <> 0
-       AND (@project = 0 OR project_id = @project) ORDER BY id DESC LIMIT ${MAX_READ}) r
-     JOIN names v ON v.id = r.provider_id ORDER BY r.id DESC`,
-  );
+  const select = db.prepare<{ first: number; from: number; project: number }, Row>(`
+    SELECT r.at AS timeMs, v.name AS provider, r.status, r.outcome, r.first_byte_ms AS firstByteMs,
+    json_extract(r.detail, '$.error') AS error, json_extract(r.detail, '$.attempts') AS attempts
+    FROM (SELECT * FROM request_log WHERE id >= @first AND at >= @from AND id >= ${newestFrom(MAX_READ)}
+      AND source = ${SOURCES.gw} AND provider_id <> 0
+      AND (@project = 0 OR project_id = @project) ORDER BY id DESC LIMIT ${MAX_READ}) r
+    JOIN names v ON v.id = r.provider_id ORDER BY r.id DESC`);
   const selectState = db.prepare<[], { savedAt: number; snapshot: string }>(
     'SELECT saved_at AS savedAt, snapshot FROM route_health WHERE id = 1',
   );

@@ -32,10 +32,9 @@ function createAccountReader(db: Db): () => { projects: ProjectState[]; keys: Li
   const selectProjects = db.prepare<[], { id: number; name: string; paused: number }>(
     'SELECT id, name, paused_at IS NOT NULL AS paused FROM projects WHERE removed_at IS NULL ORDER BY name',
   );
-  const selectKeys = db.prepare<[], Omit<LiveKey, 'admin'> & { admin: number }>(
-    `SELECT k.id, p.name AS project, k.hint, k.label, k.admin FROM keys k JOIN projects p ON p.id = k.project_id
-     WHERE k.revoked_at IS NULL AND p.removed_at IS NULL ORDER BY k.id`,
-  );
+  const selectKeys = db.prepare<[], Omit<LiveKey, 'admin'> & { admin: number }>(`
+    SELECT k.id, p.name AS project, k.hint, k.label, k.admin FROM keys k JOIN projects p ON p.id = k.project_id
+    WHERE k.revoked_at IS NULL AND p.removed_at IS NULL ORDER BY k.id`);
   return () => ({
     projects: selectProjects.all().map((project) => ({ ...project, paused: project.paused === 1 })),
     keys: selectKeys.all().map((key) => ({ ...key, admin: key.admin === 1 })),
@@ -180,12 +179,11 @@ const MAX_SEARCHED = 20_000;
 
 /** Reads the misses of the newest requests since a time, the dearest cause first. */
 function createMissesReader(db: Db): (since: number) => CauseMisses[] {
-  const select = db.prepare<[number, number], Omit<CauseMisses, 'cause'> & { cause: number }>(
-    `SELECT miss_cause AS cause, count(*) AS requests, sum(missed_tokens) AS missedTokens,
-     sum(missed_nano_usd) AS missedNanoUsd FROM request_log
-     WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND missed_tokens > 0 AND source = ${SOURCES.gw}
-     GROUP BY miss_cause ORDER BY missedNanoUsd DESC, missedTokens DESC`,
-  );
+  const select = db.prepare<[number, number], Omit<CauseMisses, 'cause'> & { cause: number }>(`
+    SELECT miss_cause AS cause, count(*) AS requests, sum(missed_tokens) AS missedTokens,
+    sum(missed_nano_usd) AS missedNanoUsd FROM request_log
+    WHERE id >= ? AND at >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND missed_tokens > 0 AND source = ${SOURCES.gw}
+    GROUP BY miss_cause ORDER BY missedNanoUsd DESC, missedTokens DESC`);
   return (since) =>
     select
       .all(requestIdAt(since), since)
@@ -240,19 +238,17 @@ function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
     `SELECT bucket AS start, ${TOTALS.map((name) => `sum(${columnName(name)}) AS ${name}`).join(', ')}
      FROM usage WHERE ${IS_FROM_GW} AND bucket >= ? AND bucket < ? GROUP BY bucket`,
   );
-  const selectModels = db.prepare<[number, number], ModelSpend>(
-    `SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
-     FROM usage u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
-     WHERE ${IS_FROM_GW} AND u.bucket >= ? AND u.bucket < ? GROUP BY u.provider_id, u.model_id HAVING requests > 0
-     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP}`,
-  );
-  const selectCallers = db.prepare<[number, number], CallerSpend>(
-    `SELECT c.name AS process, r.name AS repo, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
-     FROM usage u JOIN names c ON c.id = u.process_id JOIN names r ON r.id = u.repo_id
-     WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= ? AND u.bucket < ?
-     GROUP BY u.process_id, u.repo_id
-     ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`,
-  );
+  const selectModels = db.prepare<[number, number], ModelSpend>(`
+    SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
+    FROM usage u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
+    WHERE ${IS_FROM_GW} AND u.bucket >= ? AND u.bucket < ? GROUP BY u.provider_id, u.model_id HAVING requests > 0
+    ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP}`);
+  const selectCallers = db.prepare<[number, number], CallerSpend>(`
+    SELECT c.name AS process, r.name AS repo, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
+    FROM usage u JOIN names c ON c.id = u.process_id JOIN names r ON r.id = u.repo_id
+    WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= ? AND u.bucket < ?
+    GROUP BY u.process_id, u.repo_id
+    ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`);
   return ({ start, end }) => {
     const buckets = selectBuckets.all(start, end);
     return {
@@ -280,10 +276,8 @@ function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
   const select = db.prepare<
     Record<'start' | 'first' | 'from' | 'to', number>,
     { minute: number; cost: number }
-  >(
-    `SELECT (at - CAST(@start AS INTEGER)) / ${MINUTE_MS} AS minute, sum(${BILLED_NANO_USD}) AS cost
-     FROM request_log WHERE id >= @first AND at >= @from AND at < @to GROUP BY 1`,
-  );
+  >(`SELECT (at - CAST(@start AS INTEGER)) / ${MINUTE_MS} AS minute, sum(${BILLED_NANO_USD}) AS cost
+    FROM request_log WHERE id >= @first AND at >= @from AND at < @to GROUP BY 1`);
   let cached: NanoUsd[] = [];
   let cachedStart = 0;
   let completeAt = 0;

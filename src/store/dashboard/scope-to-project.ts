@@ -23,7 +23,6 @@ const TABLES: Readonly<Record<string, string>> = {
  */
 export function scopeToProject(db: Db, projectId: number): void {
   for (const [table, column] of Object.entries(TABLES))
-    db.exec(
-      `CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table} WHERE ${column} = ${Math.trunc(projectId)}`,
-    );
+    db.exec(`CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table}
+      WHERE ${column} = ${Math.trunc(projectId)}`);
 }

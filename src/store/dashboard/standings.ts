@@ -21,20 +21,17 @@ interface Sums {
 
 /** Reads how a budget stands by its terms. A cap for each has nothing of its own. */
 function createStandingReader(db: Db): (terms: BudgetTerms, calendar: Calendar, now: number) => Standing {
-  const selectPeriod = db.prepare<[number, number], Sums>(
-    `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods
-     WHERE budget_id = ? AND start = ?`,
-  );
-  const selectWindow = db.prepare<{ id: number; from: number }, Sums>(
-    `SELECT coalesce(sum(iif(start > @from, posted_nano_usd, 0)), 0) AS posted,
-     coalesce(sum(pending_nano_usd), 0) AS pending,
-     min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
-     WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`,
-  );
+  const selectPeriod = db.prepare<[number, number], Sums>(`
+    SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods
+    WHERE budget_id = ? AND start = ?`);
+  const selectWindow = db.prepare<{ id: number; from: number }, Sums>(`
+    SELECT coalesce(sum(iif(start > @from, posted_nano_usd, 0)), 0) AS posted,
+    coalesce(sum(pending_nano_usd), 0) AS pending,
+    min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
+    WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`);
   const selectLimit = db
-    .prepare<[number, number], number>(
-      'SELECT limit_nano_usd FROM team_limits WHERE budget_id = ? AND start = ?',
-    )
+    .prepare<[number, number], number>(`SELECT limit_nano_usd FROM team_limits WHERE budget_id = ?
+      AND start = ?`)
     .pluck();
   const team = createTeamTerms(db);
   const nothing: Sums = { posted: 0, pending: 0, oldest: null };
@@ -67,9 +64,8 @@ function createStandingReader(db: Db): (terms: BudgetTerms, calendar: Calendar, 
  * its reset event is left to the daemon.
  */
 export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
-  const selectTerms = db.prepare<[], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.removed_at IS NULL AND b.parent_id = 0 AND p.removed_at IS NULL ORDER BY p.name, b.id`,
-  );
+  const selectTerms = db.prepare<[], BudgetTerms>(`${SELECT_TERMS} WHERE b.removed_at IS NULL
+    AND b.parent_id = 0 AND p.removed_at IS NULL ORDER BY p.name, b.id`);
   const standing = createStandingReader(db);
   const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
   const fullest = prepareFullest(db);
@@ -102,9 +98,8 @@ export function readStandingsFor(
   const own = db
     .prepare<{ projectId: number }, BudgetTerms>(`${SELECT_TERMS} WHERE ${IN_PROJECT}`)
     .all({ projectId });
-  const selectMember = db.prepare<[number, string], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,
-  );
+  const selectMember = db.prepare<[number, string], BudgetTerms>(`${SELECT_TERMS} WHERE b.parent_id = ?
+    AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`);
   const counting = own.filter((terms) => countsRequest(terms, request));
   for (const each of own.filter(({ scopeKind }) => scopeKind === 'each')) {
     const { scopeValue: kind, period } = each;

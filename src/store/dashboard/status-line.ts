@@ -35,18 +35,16 @@ export function openToRead(path: string): Db | undefined {
 export function readStatusFigures(db: Db, { sessionId, calendar, now }: StatusQuery): StatusFigures {
   const { start, end } = calendar.day(now);
   const today = db
-    .prepare<[number, number], NanoUsd>(
-      `SELECT coalesce(sum(cost_nano_usd), 0) FROM usage WHERE source = ${SOURCES.gw} AND bucket >= ? AND bucket < ?`,
-    )
+    .prepare<[number, number], NanoUsd>(`SELECT coalesce(sum(cost_nano_usd), 0) FROM usage
+      WHERE source = ${SOURCES.gw} AND bucket >= ? AND bucket < ?`)
     .pluck()
     .get(start, end);
   const sessions = db
-    .prepare<[string], SessionRow>(
-      `SELECT s.id, s.project_id AS projectId, a.name AS agent, r.name AS repo, s.cost_nano_usd + coalesce(
-         (SELECT sum(cost_nano_usd) FROM journal WHERE state > 0 AND session_id = s.id), 0) AS cost
-       FROM sessions s JOIN names a ON a.id = s.agent_id JOIN names r ON r.id = s.repo_id
-       WHERE s.external_id = ? ORDER BY s.last_at DESC`,
-    )
+    .prepare<[string], SessionRow>(`
+      SELECT s.id, s.project_id AS projectId, a.name AS agent, r.name AS repo, s.cost_nano_usd + coalesce(
+        (SELECT sum(cost_nano_usd) FROM journal WHERE state > 0 AND session_id = s.id), 0) AS cost
+      FROM sessions s JOIN names a ON a.id = s.agent_id JOIN names r ON r.id = s.repo_id
+      WHERE s.external_id = ? ORDER BY s.last_at DESC`)
     .all(sessionId);
   const [last] = sessions;
   const request = {
@@ -74,11 +72,9 @@ interface SessionRow {
 
 function lastKey(db: Db, sessionId: number): number | undefined {
   return db
-    .prepare<[{ id: number }], number>(
-      `SELECT key_id FROM (SELECT id, key_id FROM journal WHERE session_id = @id
-       UNION ALL SELECT * FROM (SELECT id, key_id FROM requests WHERE session_id = @id AND session_id <> 0
-       ORDER BY id DESC LIMIT 1)) ORDER BY id DESC LIMIT 1`,
-    )
+    .prepare<[{ id: number }], number>(`SELECT key_id FROM (SELECT id, key_id FROM journal
+      WHERE session_id = @id UNION ALL SELECT * FROM (SELECT id, key_id FROM requests WHERE session_id = @id
+      AND session_id <> 0 ORDER BY id DESC LIMIT 1)) ORDER BY id DESC LIMIT 1`)
     .pluck()
     .get({ id: sessionId });
 }

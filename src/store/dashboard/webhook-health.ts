@@ -32,25 +32,19 @@ type Attempt = Pick<WebhookHealth, 'attemptedAt' | 'status' | 'error'>;
 
 /** Reads the webhooks of all projects, oldest first. */
 export function createWebhookReader(db: Db): () => WebhookHealth[] {
-  const selectEndpoints = db.prepare<[], EndpointRow>(
-    `SELECT e.id, p.name AS project, p.plan, e.url, e.format, e.disabled_at AS disabledAt,
-     e.disabled_reason AS disabledReason FROM webhook_endpoints e JOIN projects p ON p.id = e.project_id
-     WHERE p.removed_at IS NULL ORDER BY e.id`,
-  );
+  const selectEndpoints = db.prepare<[], EndpointRow>(`
+    SELECT e.id, p.name AS project, p.plan, e.url, e.format, e.disabled_at AS disabledAt,
+    e.disabled_reason AS disabledReason FROM webhook_endpoints e JOIN projects p ON p.id = e.project_id
+    WHERE p.removed_at IS NULL ORDER BY e.id`);
   const countFailed = db
-    .prepare<[number], number>(
-      `SELECT count(*) FROM (SELECT state, replayed_at FROM deliveries WHERE endpoint_id = ? ORDER BY id DESC LIMIT 1000)
-       WHERE state = 'failed' AND replayed_at IS NULL`,
-    )
+    .prepare<[number], number>(`SELECT count(*) FROM (SELECT state, replayed_at FROM deliveries
+      WHERE endpoint_id = ? ORDER BY id DESC LIMIT 1000) WHERE state = 'failed' AND replayed_at IS NULL`)
     .pluck();
-  const selectOpen = db.prepare<[number], Pick<WebhookHealth, 'open' | 'dueAt' | 'attempts'>>(
-    `SELECT count(*) AS open, min(due_at) AS dueAt, coalesce(max(attempts), 0) AS attempts FROM deliveries
-     WHERE endpoint_id = ? AND finished_at IS NULL`,
-  );
-  const selectAttempt = db.prepare<[number], Attempt>(
-    `SELECT attempted_at AS attemptedAt, status, error FROM deliveries
-     WHERE endpoint_id = ? AND attempted_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
-  );
+  const selectOpen = db.prepare<[number], Pick<WebhookHealth, 'open' | 'dueAt' | 'attempts'>>(`
+    SELECT count(*) AS open, min(due_at) AS dueAt, coalesce(max(attempts), 0) AS attempts FROM deliveries
+    WHERE endpoint_id = ? AND finished_at IS NULL`);
+  const selectAttempt = db.prepare<[number], Attempt>(`SELECT attempted_at AS attemptedAt, status, error
+    FROM deliveries WHERE endpoint_id = ? AND attempted_at IS NOT NULL ORDER BY id DESC LIMIT 1`);
   return () =>
     selectEndpoints.all().map(({ plan, url, disabledAt, disabledReason, ...endpoint }) => ({
       ...endpoint,

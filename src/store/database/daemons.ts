@@ -44,9 +44,8 @@ export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { start
 /** The registered daemon with an instance id. */
 export function findDaemonRow(db: Db, instanceId: string): (DaemonRow & { startedAt: number }) | undefined {
   return db
-    .prepare<[string], DaemonRow & { startedAt: number }>(
-      `SELECT ${COLUMNS}, started_at AS startedAt FROM daemons WHERE instance_id = ?`,
-    )
+    .prepare<[string], DaemonRow & { startedAt: number }>(`SELECT ${COLUMNS}, started_at AS startedAt
+      FROM daemons WHERE instance_id = ?`)
     .get(instanceId);
 }
 
@@ -74,18 +73,16 @@ export function createStoredIds(
 
 /** When the newest request came in by the clock of its time; 0 without any. */
 export function lastRecordAt(db: Db): number {
-  const select = db.prepare<[number, number], number>(
-    'SELECT at FROM journal WHERE id = ? UNION ALL SELECT at FROM requests WHERE id = ?',
-  );
+  const select = db.prepare<[number, number], number>(`SELECT at FROM journal WHERE id = ? UNION ALL SELECT at
+    FROM requests WHERE id = ?`);
   const id = lastRequestId(db);
   return select.pluck().get(id, id) ?? 0;
 }
 
 /** When the oldest kept record came in; undefined without any. */
 export function oldestRecordAt(db: Db): number | undefined {
-  const select = db.prepare<[], number>(
-    'SELECT at FROM request_log WHERE id = (SELECT min(id) FROM request_log)',
-  );
+  const select = db.prepare<[], number>(`SELECT at FROM request_log WHERE id = (SELECT min(id)
+    FROM request_log)`);
   return select.pluck().get();
 }
 
@@ -123,9 +120,8 @@ export function liveDaemons(path: string, ownLock: string): DaemonRow[] {
 /** Slots that have open holds and no registered daemon. */
 export function orphanedSlots(db: Db): number[] {
   return db
-    .prepare<[], { slot: number }>(
-      'SELECT DISTINCT slot FROM open_holds WHERE slot NOT IN (SELECT slot FROM daemons)',
-    )
+    .prepare<[], { slot: number }>(`SELECT DISTINCT slot FROM open_holds WHERE slot NOT IN (SELECT slot
+      FROM daemons)`)
     .all()
     .map((row) => row.slot);
 }

@@ -56,10 +56,9 @@ export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T)
   try {
     return use({
       tables: db
-        .prepare<[], { name: string; bytes: number }>(
-          `SELECT s.tbl_name AS name, sum(d.pgsize) AS bytes FROM dbstat d JOIN sqlite_schema s ON s.name = d.name
-           WHERE d.aggregate = TRUE GROUP BY s.tbl_name ORDER BY bytes DESC`,
-        )
+        .prepare<[], { name: string; bytes: number }>(`
+          SELECT s.tbl_name AS name, sum(d.pgsize) AS bytes FROM dbstat d JOIN sqlite_schema s ON s.name = d.name
+          WHERE d.aggregate = TRUE GROUP BY s.tbl_name ORDER BY bytes DESC`)
         .all(),
       freeBytes: pragma(db, 'freelist_count') * pragma(db, 'page_size'),
       walBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,

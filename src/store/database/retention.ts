@@ -31,31 +31,23 @@ export function confirmedTime(db: Db, time: number): number {
 
 export function createPruning(db: Db) {
   // Requests are in the order of their times, whatever their ids are of.
-  const requests = db.prepare<[number]>(
-    `DELETE FROM requests WHERE id IN (
-       SELECT id FROM (SELECT id, at FROM requests ORDER BY id LIMIT ${ROWS}) WHERE at < ?)
-     AND id < (SELECT max(id) FROM requests)`,
-  );
-  const details = db.prepare(
-    `DELETE FROM request_details WHERE id IN (SELECT id FROM request_details ORDER BY id LIMIT ${2 * ROWS})
-     AND id < (SELECT min(id) FROM requests)`,
-  );
-  const deliveries = db.prepare<[number]>(
-    `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE finished_at < ? LIMIT ${ROWS})`,
-  );
-  const events = db.prepare<[number]>(
-    `DELETE FROM events WHERE sequence IN (SELECT sequence FROM events ORDER BY sequence LIMIT ${ROWS})
-     AND created_at < ? AND sequence < (SELECT min(needed) FROM (
-       SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
-       UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
-       UNION ALL SELECT max(sequence) FROM events))`,
-  );
-  const minutes = db.prepare<{ before: number }>(
-    `DELETE FROM budget_periods WHERE (budget_id, start) IN (
-       SELECT p.budget_id, p.start FROM budgets b CROSS JOIN budget_periods p ON p.budget_id = b.id
-       AND p.start <= iif(b.removed_at IS NULL, min(@before, coalesce(b.window_from, 0)), @before)
-       WHERE b.period = 'rolling' AND p.pending_nano_usd = 0 LIMIT ${ROWS})`,
-  );
+  const requests = db.prepare<[number]>(`DELETE FROM requests WHERE id IN (
+      SELECT id FROM (SELECT id, at FROM requests ORDER BY id LIMIT ${ROWS}) WHERE at < ?)
+    AND id < (SELECT max(id) FROM requests)`);
+  const details = db.prepare(`DELETE FROM request_details WHERE id IN (SELECT id FROM request_details
+    ORDER BY id LIMIT ${2 * ROWS}) AND id < (SELECT min(id) FROM requests)`);
+  const deliveries = db.prepare<[number]>(`DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries
+    WHERE finished_at < ? LIMIT ${ROWS})`);
+  const events = db.prepare<[number]>(`
+    DELETE FROM events WHERE sequence IN (SELECT sequence FROM events ORDER BY sequence LIMIT ${ROWS})
+    AND created_at < ? AND sequence < (SELECT min(needed) FROM (
+      SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
+      UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
+      UNION ALL SELECT max(sequence) FROM events))`);
+  const minutes = db.prepare<{ before: number }>(`DELETE FROM budget_periods WHERE (budget_id, start) IN (
+    SELECT p.budget_id, p.start FROM budgets b CROSS JOIN budget_periods p ON p.budget_id = b.id
+    AND p.start <= iif(b.removed_at IS NULL, min(@before, coalesce(b.window_from, 0)), @before)
+    WHERE b.period = 'rolling' AND p.pending_nano_usd = 0 LIMIT ${ROWS})`);
   const isFull = ({ changes }: { changes: number }) => changes === ROWS;
   const beforeEvents = (now: number, keepMs: number) => now - Math.max(keepMs, EVENTS_MS);
   return {

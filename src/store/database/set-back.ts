@@ -68,18 +68,15 @@ export function bringRecordsBack(db: Db, time: number): void {
   bringUsageBack(db, now);
   const aheadMs = timeOfRequestId(lastRequestId(db)) - now;
   if (aheadMs > 0)
-    db.prepare(
-      `INSERT INTO meta (key, value) VALUES ('ids_ahead_ms', ?)
-       ON CONFLICT DO UPDATE SET value = max(value, excluded.value)`,
-    ).run(aheadMs);
+    db.prepare(`INSERT INTO meta (key, value) VALUES ('ids_ahead_ms', ?)
+      ON CONFLICT DO UPDATE SET value = max(value, excluded.value)`).run(aheadMs);
 }
 
 /** Adds the figures of later hours to the running one. Sums that include any of these are made again. */
 function bringUsageBack(db: Db, now: number): void {
   const counters = db
-    .prepare<[], string>(
-      "SELECT name FROM pragma_table_info('usage_hours') WHERE name NOT IN ('bucket', 'dims_id')",
-    )
+    .prepare<[], string>(`SELECT name FROM pragma_table_info('usage_hours')
+      WHERE name NOT IN ('bucket', 'dims_id')`)
     .pluck()
     .all();
   const times = { now, bucket: bucketOf(now) };
@@ -93,10 +90,11 @@ function bringUsageBack(db: Db, now: number): void {
     .run(times);
   // The team may have heard of them.
   if (changes > 0)
-    db.prepare(
-      `INSERT INTO team_usage_dirty (bucket) SELECT DISTINCT h.bucket FROM usage_hours h, team_membership
-       WHERE h.bucket > @now OR h.bucket = @bucket ON CONFLICT DO UPDATE SET version = version + 1`,
-    ).run(times);
+    db.prepare(`
+      INSERT INTO team_usage_dirty (bucket) SELECT DISTINCT h.bucket FROM usage_hours h, team_membership
+      WHERE h.bucket > @now OR h.bucket = @bucket ON CONFLICT DO UPDATE SET version = version + 1`).run(
+      times,
+    );
   db.prepare('DELETE FROM usage_hours WHERE bucket > ?').run(now);
   const day = now - (now % DAY_MS);
   const isSummed = db.prepare("SELECT 1 FROM meta WHERE key = 'usage_summed_until' AND value > ?");

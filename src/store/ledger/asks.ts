@@ -171,20 +171,17 @@ const KEPT_MS = 86_400_000;
 
 export function createAskRows(db: Db, slot: number) {
   const prune = db.prepare<[number]>("DELETE FROM asks WHERE state <> 'open' AND expires_at < ?");
-  const insert = db.prepare<[Record<string, string | number>]>(
-    `INSERT INTO asks (request_id, project_id, budget_id, key_id, slot, model, agent, least_nano_usd, needed_nano_usd,
-     state, created_at, expires_at)
-     VALUES (@requestId, @projectId, @budgetId, @keyId, @slot, @model, @agent, @least, @needed, 'open', @now, @expiresAt)
-     ON CONFLICT DO UPDATE SET budget_id = @budgetId, least_nano_usd = @least, needed_nano_usd = @needed, state = 'open'`,
-  );
-  const select = db.prepare<[number], AskAnswer>(
-    `SELECT a.state, a.budget_id AS budgetId, a.allowed_nano_usd AS allowed,
-     p.paused_at IS NOT NULL OR p.removed_at IS NOT NULL OR k.revoked_at IS NOT NULL AS isShut FROM asks a
-     JOIN projects p ON p.id = a.project_id LEFT JOIN keys k ON k.id = a.key_id WHERE a.request_id = ?`,
-  );
-  const close = db.prepare<[string, number]>(
-    "UPDATE asks SET state = ? WHERE request_id = ? AND state = 'open'",
-  );
+  const insert = db.prepare<[Record<string, string | number>]>(`
+    INSERT INTO asks (request_id, project_id, budget_id, key_id, slot, model, agent, least_nano_usd, needed_nano_usd,
+    state, created_at, expires_at)
+    VALUES (@requestId, @projectId, @budgetId, @keyId, @slot, @model, @agent, @least, @needed, 'open', @now, @expiresAt)
+    ON CONFLICT DO UPDATE SET budget_id = @budgetId, least_nano_usd = @least, needed_nano_usd = @needed, state = 'open'`);
+  const select = db.prepare<[number], AskAnswer>(`
+    SELECT a.state, a.budget_id AS budgetId, a.allowed_nano_usd AS allowed,
+    p.paused_at IS NOT NULL OR p.removed_at IS NOT NULL OR k.revoked_at IS NOT NULL AS isShut FROM asks a
+    JOIN projects p ON p.id = a.project_id LEFT JOIN keys k ON k.id = a.key_id WHERE a.request_id = ?`);
+  const close = db.prepare<[string, number]>(`UPDATE asks SET state = ? WHERE request_id = ?
+    AND state = 'open'`);
   const closeAll = db.prepare<[number]>("UPDATE asks SET state = 'ended' WHERE slot = ? AND state = 'open'");
   return {
     /** Opens an ask, or opens it again. Asks that ended a day ago are deleted. */

@@ -57,36 +57,31 @@ export function prepareFullest(db: Db): (parent: BudgetTerms, from: number) => n
     WHERE b.parent_id = @id AND b.parent_id <> 0 AND b.removed_at IS NULL`;
   type Parameters = { id: number; from: number };
   const inPeriod = db
-    .prepare<[Parameters], number>(
-      `SELECT b.id FROM ${members} AND s.start = b.current_start AND b.current_start >= @from
-       ORDER BY s.posted_nano_usd + s.pending_nano_usd DESC, b.id LIMIT 1`,
-    )
+    .prepare<[Parameters], number>(`SELECT b.id FROM ${members} AND s.start = b.current_start
+      AND b.current_start >= @from ORDER BY s.posted_nano_usd + s.pending_nano_usd DESC, b.id LIMIT 1`)
     .pluck();
   const inWindow = db
-    .prepare<[Parameters], number>(
-      `SELECT b.id FROM ${members} AND (s.start > @from OR s.pending_nano_usd > 0) GROUP BY b.id
-       ORDER BY sum(iif(s.start > @from, s.posted_nano_usd, 0) + s.pending_nano_usd) DESC, b.id LIMIT 1`,
-    )
+    .prepare<[Parameters], number>(`
+      SELECT b.id FROM ${members} AND (s.start > @from OR s.pending_nano_usd > 0) GROUP BY b.id
+      ORDER BY sum(iif(s.start > @from, s.posted_nano_usd, 0) + s.pending_nano_usd) DESC, b.id LIMIT 1`)
     .pluck();
   return ({ id, period }, from) => (period === 'rolling' ? inWindow : inPeriod).get({ id, from });
 }
 
 /** Prepares the copy of the raises of a cap for each to a member. */
 export function prepareCopyRaises(db: Db) {
-  return db.prepare<[{ id: number; parentId: number }]>(
-    `INSERT INTO budget_raises (budget_id, amount_nano_usd, until, created_at)
-     SELECT @id, amount_nano_usd, until, created_at FROM budget_raises WHERE budget_id = @parentId`,
-  );
+  return db.prepare<[{ id: number; parentId: number }]>(`
+    INSERT INTO budget_raises (budget_id, amount_nano_usd, until, created_at)
+    SELECT @id, amount_nano_usd, until, created_at FROM budget_raises WHERE budget_id = @parentId`);
 }
 
 /** Prepares the insertion of a member: with the terms and raises of its parent, and nothing spent. */
 export function prepareInsertMember(db: Db) {
-  const insert = db.prepare<[Record<string, number | string>]>(
-    `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-     current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit)
-     SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
-     @value, @keyId, id, on_limit FROM budgets WHERE id = @parentId`,
-  );
+  const insert = db.prepare<[Record<string, number | string>]>(`
+    INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
+    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit)
+    SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
+    @value, @keyId, id, on_limit FROM budgets WHERE id = @parentId`);
   const copyRaises = prepareCopyRaises(db);
   return (
     { id, period, scopeValue, currentStart, raisedUntil }: BudgetTerms,
@@ -102,37 +97,31 @@ export function prepareInsertMember(db: Db) {
 }
 
 export function createBalanceRows(db: Db) {
-  const selectProject = db.prepare<{ projectId: number }, BudgetTerms>(
-    `${SELECT_TERMS} WHERE ${IN_PROJECT}
-     ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`,
-  );
+  const selectProject = db.prepare<{ projectId: number }, BudgetTerms>(`${SELECT_TERMS} WHERE ${IN_PROJECT}
+    ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`);
   const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
-  const selectMember = db.prepare<[number, string], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,
-  );
+  const selectMember = db.prepare<[number, string], BudgetTerms>(`${SELECT_TERMS} WHERE b.parent_id = ?
+    AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`);
   const insertMember = prepareInsertMember(db);
   /** The member of a cap for each that has spent and holds most in the running period, or since `from`. */
   const fullest = prepareFullest(db);
   const selectProjects = db
     .prepare<[], number>('SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0')
     .pluck();
-  const selectBalance = db.prepare<[number, number], BalanceRow>(
-    `SELECT start, posted_nano_usd AS posted, pending_nano_usd AS pending, threshold_version AS thresholdVersion,
-     exceeded_version AS exceededVersion, threshold_percent AS thresholdPercent FROM budget_periods WHERE budget_id = ? AND start = ?`,
-  );
-  const upsert = db.prepare(
-    `INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, threshold_version, exceeded_version,
-     threshold_percent, rolling)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET posted_nano_usd = excluded.posted_nano_usd,
-     pending_nano_usd = excluded.pending_nano_usd, threshold_version = excluded.threshold_version,
-     exceeded_version = excluded.exceeded_version, threshold_percent = excluded.threshold_percent`,
-  );
+  const selectBalance = db.prepare<[number, number], BalanceRow>(`
+    SELECT start, posted_nano_usd AS posted, pending_nano_usd AS pending, threshold_version AS thresholdVersion,
+    exceeded_version AS exceededVersion, threshold_percent AS thresholdPercent FROM budget_periods WHERE budget_id = ? AND start = ?`);
+  const upsert = db.prepare(`
+    INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, threshold_version, exceeded_version,
+    threshold_percent, rolling)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET posted_nano_usd = excluded.posted_nano_usd,
+    pending_nano_usd = excluded.pending_nano_usd, threshold_version = excluded.threshold_version,
+    exceeded_version = excluded.exceeded_version, threshold_percent = excluded.threshold_percent`);
   const advance = db.prepare<[number, number]>('UPDATE budgets SET current_start = ? WHERE id = ?');
   const advanceTeam = db
-    .prepare<{ id: number; start: number }, NanoUsd>(
-      `UPDATE budgets SET current_start = @start, cap_nano_usd = coalesce((SELECT limit_nano_usd FROM team_limits
-       WHERE budget_id = @id AND start = @start), 0) WHERE id = @id RETURNING cap_nano_usd`,
-    )
+    .prepare<{ id: number; start: number }, NanoUsd>(`
+      UPDATE budgets SET current_start = @start, cap_nano_usd = coalesce((SELECT limit_nano_usd FROM team_limits
+      WHERE budget_id = @id AND start = @start), 0) WHERE id = @id RETURNING cap_nano_usd`)
     .pluck();
   return {
     /** A project's budgets that are not removed, without the members of caps for each. */
@@ -182,10 +171,9 @@ export function createBalanceRows(db: Db) {
 
 /** Returns a function that ends the raises of a budget that are due: its cap falls back, as a new version. */
 function createRaiseEnd(db: Db): (budgetId: number, now: number) => EndedRaises {
-  const lower = db.prepare<{ id: number; now: number }>(
-    `UPDATE budgets SET cap_version = cap_version + 1, cap_nano_usd = max(0, cap_nano_usd -
-     (SELECT sum(amount_nano_usd) FROM budget_raises WHERE budget_id = @id AND until <= @now)) WHERE id = @id`,
-  );
+  const lower = db.prepare<{ id: number; now: number }>(`
+    UPDATE budgets SET cap_version = cap_version + 1, cap_nano_usd = max(0, cap_nano_usd -
+    (SELECT sum(amount_nano_usd) FROM budget_raises WHERE budget_id = @id AND until <= @now)) WHERE id = @id`);
   const remove = db.prepare<[number, number]>('DELETE FROM budget_raises WHERE budget_id = ? AND until <= ?');
   const select = db.prepare<[number], EndedRaises>(
     `SELECT cap_nano_usd AS capNanoUsd, cap_version AS capVersion, ${RAISE_COLUMNS} FROM budgets b WHERE id = ?`,
@@ -226,24 +214,19 @@ export function createWindowRows(db: Db) {
   const select = db.prepare<[number], StoredWindow>(
     'SELECT window_from AS "from", window_posted_nano_usd AS posted FROM budgets WHERE id = ?',
   );
-  const update = db.prepare<[number, number, number]>(
-    'UPDATE budgets SET window_from = ?, window_posted_nano_usd = ? WHERE id = ?',
-  );
+  const update = db.prepare<[number, number, number]>(`UPDATE budgets
+    SET window_from = ?, window_posted_nano_usd = ? WHERE id = ?`);
   const sumPosted = db
-    .prepare<[number, number, number], number>(
-      `SELECT coalesce(sum(posted_nano_usd), 0) FROM budget_periods WHERE budget_id = ? AND start > ? AND start <= ?`,
-    )
+    .prepare<[number, number, number], number>(`SELECT coalesce(sum(posted_nano_usd), 0) FROM budget_periods
+      WHERE budget_id = ? AND start > ? AND start <= ?`)
     .pluck();
   const selectOldest = db
-    .prepare<[number, number], number>(
-      `SELECT start FROM budget_periods WHERE budget_id = ? AND start > ? AND posted_nano_usd > 0
-       ORDER BY start LIMIT 1`,
-    )
+    .prepare<[number, number], number>(`SELECT start FROM budget_periods WHERE budget_id = ? AND start > ?
+      AND posted_nano_usd > 0 ORDER BY start LIMIT 1`)
     .pluck();
   const sumPending = db
-    .prepare<[number], number>(
-      'SELECT coalesce(sum(pending_nano_usd), 0) FROM budget_periods WHERE budget_id = ? AND rolling = 1 AND pending_nano_usd > 0',
-    )
+    .prepare<[number], number>(`SELECT coalesce(sum(pending_nano_usd), 0) FROM budget_periods
+      WHERE budget_id = ? AND rolling = 1 AND pending_nano_usd > 0`)
     .pluck();
   const selectMark = (column: string) =>
     db.prepare<[number, number, number]>(
@@ -252,10 +235,9 @@ export function createWindowRows(db: Db) {
        AND ${column} = ? AND (threshold_version > 0 OR exceeded_version > 0) LIMIT 1`,
     );
   const selectHighest = db
-    .prepare<[number, number, number], number | null>(
-      `SELECT max(threshold_percent) FROM budget_periods INDEXED BY budget_periods_marked WHERE budget_id = ?
-       AND start > ? AND threshold_version = ? AND (threshold_version > 0 OR exceeded_version > 0)`,
-    )
+    .prepare<[number, number, number], number | null>(`
+      SELECT max(threshold_percent) FROM budget_periods INDEXED BY budget_periods_marked WHERE budget_id = ?
+      AND start > ? AND threshold_version = ? AND (threshold_version > 0 OR exceeded_version > 0)`)
     .pluck();
   /** The highest alert of a cap version in the minutes that start after `from`; 0: its only one, or none. */
   const highestAlert = (budgetId: number, from: number, version: number) =>

@@ -21,9 +21,8 @@ interface EarlyBudget {
 
 /** Returns a function that reads the budgets with spend to carry over: none, unless the clock was once wrong. */
 function prepareEarlyBudgets(db: Db): () => EarlyBudget[] {
-  const select = db.prepare<[], EarlyBudget>(
-    `SELECT id, period, cap_nano_usd AS cap, early_start AS start FROM budgets WHERE early_start IS NOT NULL`,
-  );
+  const select = db.prepare<[], EarlyBudget>(`SELECT id, period, cap_nano_usd AS cap, early_start AS start
+    FROM budgets WHERE early_start IS NOT NULL`);
   return () => select.all();
 }
 
@@ -51,11 +50,10 @@ interface OpenHold {
  */
 function bringBudgetsBack(db: Db, calendar: Calendar, now: number): void {
   const budgets = db
-    .prepare<[{ now: number }], FutureBudget>(
-      `SELECT id, period, window_ms AS windowMs, cap_nano_usd AS cap FROM budgets b
-       WHERE period <> 'lifetime' AND team_budget_id IS NULL AND ((period <> 'rolling' AND current_start > @now)
-         OR EXISTS (SELECT 1 FROM budget_periods p WHERE p.budget_id = b.id AND p.start > @now))`,
-    )
+    .prepare<[{ now: number }], FutureBudget>(`
+      SELECT id, period, window_ms AS windowMs, cap_nano_usd AS cap FROM budgets b
+      WHERE period <> 'lifetime' AND team_budget_id IS NULL AND ((period <> 'rolling' AND current_start > @now)
+        OR EXISTS (SELECT 1 FROM budget_periods p WHERE p.budget_id = b.id AND p.start > @now))`)
     .all({ now });
   if (budgets.length === 0) return;
   const holds = openHolds(db);
@@ -134,10 +132,9 @@ function closeMinutes(db: Db, { id, windowMs, cap }: FutureBudget, charges: Hold
 /** Spend in a window plus all open holds, which count whenever they began. */
 function usedSince(db: Db, id: number, from: number): NanoUsd {
   const used = db
-    .prepare<[number, number], NanoUsd>(
-      `SELECT coalesce(sum(iif(start > ?, posted_nano_usd, 0) + pending_nano_usd), 0) FROM budget_periods
-       WHERE budget_id = ?`,
-    )
+    .prepare<[number, number], NanoUsd>(`
+      SELECT coalesce(sum(iif(start > ?, posted_nano_usd, 0) + pending_nano_usd), 0) FROM budget_periods
+      WHERE budget_id = ?`)
     .pluck();
   return used.get(from, id) ?? 0;
 }
@@ -145,11 +142,10 @@ function usedSince(db: Db, id: number, from: number): NanoUsd {
 /** Removes the balances that start in the future, and returns what was in them, and the start of the last. */
 function takeAfter(db: Db, id: number, now: number): Balance & { last: number } {
   const taken = db
-    .prepare<[number, number], Balance & { last: number }>(
-      `SELECT coalesce(sum(posted_nano_usd), 0) AS posted, coalesce(sum(pending_nano_usd), 0) AS pending,
-       coalesce(max(iif(posted_nano_usd + pending_nano_usd > 0, start, 0)), 0) AS last
-       FROM budget_periods WHERE budget_id = ? AND start > ?`,
-    )
+    .prepare<[number, number], Balance & { last: number }>(`
+      SELECT coalesce(sum(posted_nano_usd), 0) AS posted, coalesce(sum(pending_nano_usd), 0) AS pending,
+      coalesce(max(iif(posted_nano_usd + pending_nano_usd > 0, start, 0)), 0) AS last
+      FROM budget_periods WHERE budget_id = ? AND start > ?`)
     .get(id, now);
   db.prepare('DELETE FROM budget_periods WHERE budget_id = ? AND start > ?').run(id, now);
   return taken ?? { posted: 0, pending: 0, last: 0 };
@@ -164,10 +160,9 @@ function carryOver(db: Db, { id, period, cap, start }: EarlyBudget, calendar: Ca
   const next = runningPeriod(budget, now, calendar).start;
   if (next <= start) return;
   const balance = db
-    .prepare<[number, number], Balance & { early: NanoUsd }>(
-      `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, early_nano_usd AS early FROM budget_periods
-       WHERE budget_id = ? AND start = ?`,
-    )
+    .prepare<[number, number], Balance & { early: NanoUsd }>(`
+      SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, early_nano_usd AS early FROM budget_periods
+      WHERE budget_id = ? AND start = ?`)
     .get(id, start) ?? { posted: 0, pending: 0, early: 0 };
   const caps = boundariesBetween(budget, next, calendar) * cap;
   const excess = Math.min(balance.early, balance.posted + balance.pending - caps);
@@ -175,10 +170,15 @@ function carryOver(db: Db, { id, period, cap, start }: EarlyBudget, calendar: Ca
     const posted = Math.min(excess, balance.posted);
     const pending = posted < excess ? moveHolds(db, [id, start], { to: next, atLeast: excess - posted }) : 0;
     const early = posted + pending;
-    db.prepare(
-      `UPDATE budget_periods SET posted_nano_usd = posted_nano_usd - ?, pending_nano_usd = pending_nano_usd - ?,
-       early_nano_usd = max(0, early_nano_usd - ?) WHERE budget_id = ? AND start = ?`,
-    ).run(posted, pending, early, id, start);
+    db.prepare(`
+      UPDATE budget_periods SET posted_nano_usd = posted_nano_usd - ?, pending_nano_usd = pending_nano_usd - ?,
+      early_nano_usd = max(0, early_nano_usd - ?) WHERE budget_id = ? AND start = ?`).run(
+      posted,
+      pending,
+      early,
+      id,
+      start,
+    );
     add(db, { id, start: next, posted, pending, early, rolling: 0 });
   }
   db.prepare('UPDATE budgets SET early_start = ? WHERE id = ?').run(excess > 0 ? next : null, id);
@@ -216,13 +216,12 @@ function add(
   db: Db,
   row: { id: number; start: number; posted: NanoUsd; pending: NanoUsd; early: NanoUsd; rolling: 0 | 1 },
 ): void {
-  db.prepare(
-    `INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, early_nano_usd, rolling)
-     VALUES (@id, @start, @posted, @pending, @early, @rolling) ON CONFLICT DO UPDATE SET
-     posted_nano_usd = posted_nano_usd + excluded.posted_nano_usd,
-     pending_nano_usd = pending_nano_usd + excluded.pending_nano_usd,
-     early_nano_usd = early_nano_usd + excluded.early_nano_usd`,
-  ).run(row);
+  db.prepare(`
+    INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, early_nano_usd, rolling)
+    VALUES (@id, @start, @posted, @pending, @early, @rolling) ON CONFLICT DO UPDATE SET
+    posted_nano_usd = posted_nano_usd + excluded.posted_nano_usd,
+    pending_nano_usd = pending_nano_usd + excluded.pending_nano_usd,
+    early_nano_usd = early_nano_usd + excluded.early_nano_usd`).run(row);
 }
 
 /** The latest time is stored in steps, so that few batches write it. */

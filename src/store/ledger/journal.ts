@@ -183,34 +183,29 @@ function prepare(db: Db) {
     ]);
   return {
     insert: writer(
-      db.prepare(
-        `INSERT INTO journal (${OPENED.names.join(', ')}) VALUES (${OPENED.names.map(() => '?').join(', ')})`,
-      ),
+      db.prepare(`INSERT INTO journal (${OPENED.names.join(', ')})
+        VALUES (${OPENED.names.map(() => '?').join(', ')})`),
       OPENED.values,
     ),
     reopen: prepareUpdate(REOPENED, ({ head }) => head.id),
     reopenNeed: prepareUpdate(REOPENED_NEED, ({ head }) => head.id),
     update: prepareUpdate(ENDED, ({ record }) => record.id),
-    updateOrigin: db.prepare<[number, number, number]>(
-      `UPDATE journal SET process_id = ?, repo_id = ?, state = iif(folded_ms IS NULL, ${SETTLED}, state)
-       WHERE id = ? AND state = ${OPEN}`,
-    ),
+    updateOrigin: db.prepare<[number, number, number]>(`
+      UPDATE journal SET process_id = ?, repo_id = ?, state = iif(folded_ms IS NULL, ${SETTLED}, state)
+      WHERE id = ? AND state = ${OPEN}`),
     openFold: db.prepare<[number]>(`UPDATE journal SET state = ${OPEN}, folded_ms = 0 WHERE id = ?`),
-    fold: db.prepare<[number, number]>(
-      `UPDATE journal SET folded = folded + 1, folded_ms = max(0, ? - at) WHERE id = ? AND state = ${OPEN} AND folded_ms IS NOT NULL`,
-    ),
-    select: db.prepare<[number], { amount: number; charges: string }>(
-      `SELECT hold_nano_usd AS amount, charges FROM journal WHERE id = ? AND state = ${HELD}`,
-    ),
-    selectSlot: db.prepare<[number], Row>(
-      `SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
-       a.name AS askedModel, h.flags, h.hold_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
-       FROM journal h
-       JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
-       JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id
-       JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id
-       WHERE h.slot = ? AND h.state = ${HELD} ORDER BY h.id`,
-    ),
+    fold: db.prepare<[number, number]>(`UPDATE journal SET folded = folded + 1, folded_ms = max(0, ? - at)
+      WHERE id = ? AND state = ${OPEN} AND folded_ms IS NOT NULL`),
+    select: db.prepare<[number], { amount: number; charges: string }>(`SELECT hold_nano_usd AS amount, charges
+      FROM journal WHERE id = ? AND state = ${HELD}`),
+    selectSlot: db.prepare<[number], Row>(`
+      SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
+      a.name AS askedModel, h.flags, h.hold_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
+      FROM journal h
+      JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
+      JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id
+      JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id
+      WHERE h.slot = ? AND h.state = ${HELD} ORDER BY h.id`),
   };
 }
 
@@ -237,14 +232,12 @@ const MAX_CACHED = 10_000;
 
 export function createSessions(db: Db) {
   const select = db
-    .prepare<[string, number, number], number>(
-      'SELECT id FROM sessions WHERE external_id = ? AND project_id = ? AND agent_id = ?',
-    )
+    .prepare<[string, number, number], number>(`SELECT id FROM sessions WHERE external_id = ?
+      AND project_id = ? AND agent_id = ?`)
     .pluck();
-  const insert = db.prepare<(string | number)[]>(
-    `INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  );
+  const insert = db.prepare<(string | number)[]>(`
+    INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?)`);
   const cache = new Map<string, number>();
   /** Sessions of the running transaction. */
   const uncommitted = new Map<string, number>();
@@ -291,11 +284,9 @@ function createTrialWriter(
   db: Db,
   now: () => number,
 ): (record: RequestRecord, trial: Trial, providerId: number, modelId: number) => void {
-  const upsert = db.prepare<number[]>(
-    `INSERT INTO optimizer_trials VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET requests = requests + 1, original_tokens = original_tokens + excluded.original_tokens,
-     cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd, last_at = max(last_at, excluded.last_at)`,
-  );
+  const upsert = db.prepare<number[]>(`INSERT INTO optimizer_trials VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET requests = requests + 1, original_tokens = original_tokens + excluded.original_tokens,
+    cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd, last_at = max(last_at, excluded.last_at)`);
   return (record, { conversation, heldOut, level, originalTokens }, providerId, modelId) => {
     const { projectId, costNanoUsd, outcome, flags } = record;
     // A free request has nothing to save.

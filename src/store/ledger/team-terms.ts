@@ -46,11 +46,10 @@ export function createTeamTerms(db: Db, teamNow?: () => number) {
   const selectMembership = db.prepare<[], Membership>(
     `SELECT timezone, offset_ms AS offsetMs, unreachable_since AS unreachableSince, frozen FROM team_membership`,
   );
-  const selectStanding = db.prepare<[number], Standing>(
-    `SELECT cap_nano_usd AS capNanoUsd, reserve_nano_usd AS reserveNanoUsd, start, ends, left_nano_usd AS leftNanoUsd,
-     unspent_nano_usd AS unspentNanoUsd, posted_nano_usd AS postedNanoUsd, tight, starved, active, heard_at AS heardAt
-     FROM team_standings WHERE budget_id = ?`,
-  );
+  const selectStanding = db.prepare<[number], Standing>(`
+    SELECT cap_nano_usd AS capNanoUsd, reserve_nano_usd AS reserveNanoUsd, start, ends, left_nano_usd AS leftNanoUsd,
+    unspent_nano_usd AS unspentNanoUsd, posted_nano_usd AS postedNanoUsd, tight, starved, active, heard_at AS heardAt
+    FROM team_standings WHERE budget_id = ?`);
   let membership: Membership | undefined;
   let calendar: Calendar | undefined;
   const standings = new Map<number, Standing | undefined>();

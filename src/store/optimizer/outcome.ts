@@ -102,10 +102,9 @@ export function savedSince(db: Db, since: number, projectId?: number): SavedSinc
   const where = `id >= @first AND at >= @since AND source = ${SOURCES.gw} AND outcome <> ${OUTCOMES.blocked} AND input_tokens > 0
     AND (@projectId IS NULL OR project_id = @projectId)`;
   const row = db
-    .prepare<[{ first: number; since: number; projectId: number | null }], SavedSince>(
-      `SELECT total(savedTokens) AS savedTokens, total(savedNanoUsd) AS savedNanoUsd, sum(leftRequests) AS leftRequests
-       FROM (SELECT ${sums} FROM requests WHERE ${where} UNION ALL SELECT ${sums} FROM journal WHERE state <> 0 AND ${where})`,
-    )
+    .prepare<[{ first: number; since: number; projectId: number | null }], SavedSince>(`
+      SELECT total(savedTokens) AS savedTokens, total(savedNanoUsd) AS savedNanoUsd, sum(leftRequests) AS leftRequests
+      FROM (SELECT ${sums} FROM requests WHERE ${where} UNION ALL SELECT ${sums} FROM journal WHERE state <> 0 AND ${where})`)
     .get({ first: requestIdAt(since), since, projectId: projectId ?? null });
   return row ?? { savedTokens: 0, savedNanoUsd: 0, leftRequests: 0 };
 }

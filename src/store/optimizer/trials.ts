@@ -38,15 +38,14 @@ export const NO_TRIAL: Side = Object.freeze({
 /** A project's trial of a level, by model. */
 export async function readTrials(db: Db, projectId: number, level: string): Promise<ModelTrial[]> {
   const rows = db
-    .prepare<[number, number], Side & { model: string; isHeldOut: number }>(
-      `SELECT iif(m.name LIKE v.name || '/%', m.name, v.name || '/' || m.name) AS model, t.held_out AS isHeldOut,
-         count(*) AS conversations, sum(t.requests) AS requests, sum(t.original_tokens) AS originalTokens,
-         sum(t.cost_nano_usd) AS costNanoUsd, total(1.0 * t.original_tokens * t.original_tokens) AS tokensSquared,
-         total(1.0 * t.cost_nano_usd * t.cost_nano_usd) AS costSquared,
-         total(1.0 * t.cost_nano_usd * t.original_tokens) AS costTimesTokens
-       FROM optimizer_trials t JOIN names v ON v.id = t.provider_id JOIN names m ON m.id = t.model_id
-       WHERE t.project_id = ? AND t.conversation / ${LEVEL_UNIT} = ? GROUP BY t.provider_id, t.model_id, t.held_out ORDER BY model`,
-    )
+    .prepare<[number, number], Side & { model: string; isHeldOut: number }>(`
+      SELECT iif(m.name LIKE v.name || '/%', m.name, v.name || '/' || m.name) AS model, t.held_out AS isHeldOut,
+        count(*) AS conversations, sum(t.requests) AS requests, sum(t.original_tokens) AS originalTokens,
+        sum(t.cost_nano_usd) AS costNanoUsd, total(1.0 * t.original_tokens * t.original_tokens) AS tokensSquared,
+        total(1.0 * t.cost_nano_usd * t.cost_nano_usd) AS costSquared,
+        total(1.0 * t.cost_nano_usd * t.original_tokens) AS costTimesTokens
+      FROM optimizer_trials t JOIN names v ON v.id = t.provider_id JOIN names m ON m.id = t.model_id
+      WHERE t.project_id = ? AND t.conversation / ${LEVEL_UNIT} = ? GROUP BY t.provider_id, t.model_id, t.held_out ORDER BY model`)
     .all(projectId, trialLevel(level));
   const trials = new Map<string, ModelTrial>();
   for (const { model, isHeldOut, ...side } of rows) {
@@ -61,10 +60,8 @@ export async function readTrials(db: Db, projectId: number, level: string): Prom
 /** The projects that have a trial, ordered by name. */
 export async function projectsOnTrial(db: Db): Promise<{ id: number; name: string }[]> {
   return db
-    .prepare<[], { id: number; name: string }>(
-      `SELECT id, name FROM projects WHERE removed_at IS NULL
-       AND EXISTS (SELECT 1 FROM optimizer_trials WHERE project_id = projects.id) ORDER BY name`,
-    )
+    .prepare<[], { id: number; name: string }>(`SELECT id, name FROM projects WHERE removed_at IS NULL
+      AND EXISTS (SELECT 1 FROM optimizer_trials WHERE project_id = projects.id) ORDER BY name`)
     .all();
 }
 
@@ -87,11 +84,10 @@ export function closeTrial(db: Db, projectId: number, verdict: Verdict): void {
 /** The projects whose optimizer switched itself off, by name, whatever their setting is now. */
 export async function readVerdicts(db: Db): Promise<Map<string, Verdict>> {
   const rows = db
-    .prepare<[], Verdict & { name: string }>(
-      `SELECT p.name, at, saved_nano_usd AS savedNanoUsd, margin_nano_usd AS marginNanoUsd,
-         treated_conversations AS treatedConversations, held_out_conversations AS heldOutConversations
-       FROM optimizer_verdicts JOIN projects p ON p.id = project_id ORDER BY p.name`,
-    )
+    .prepare<[], Verdict & { name: string }>(`
+      SELECT p.name, at, saved_nano_usd AS savedNanoUsd, margin_nano_usd AS marginNanoUsd,
+        treated_conversations AS treatedConversations, held_out_conversations AS heldOutConversations
+      FROM optimizer_verdicts JOIN projects p ON p.id = project_id ORDER BY p.name`)
     .all();
   return new Map(rows.map(({ name, ...verdict }) => [name, verdict]));
 }

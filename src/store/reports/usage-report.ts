@@ -231,15 +231,13 @@ function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'project' })
   const usage = (view: string, start: string, end: string) =>
     `SELECT ${COLUMNS} FROM ${view} WHERE ${IS_FROM_GW} AND bucket >= ${start} AND bucket < ${end}
      AND (@projectId IS NULL OR project_id = @projectId)`;
-  const rows = db.prepare<unknown[], UsageRow>(
-    `SELECT ${name} AS key, ${SUMS} FROM (SELECT ${TOTALS} FROM (
-       SELECT ${COLUMNS} FROM usage_sums WHERE kind = @kind AND project_id IN (${projectId === null ? allProjects : '@projectId'})
-         AND start >= @firstDay AND start < @lastDay
-       UNION ALL ${usage('hourly_usage', '@from', '@firstDay')}
-       UNION ALL ${usage('hourly_usage', '@lastDay', '@to')}
-       UNION ALL ${usage('journaled_usage', '@from', '@to')}
-     ) GROUP BY ${key}) u ${joins} GROUP BY 1 HAVING sum(u.requests) > 0`,
-  );
+  const rows = db.prepare<unknown[], UsageRow>(`SELECT ${name} AS key, ${SUMS} FROM (SELECT ${TOTALS} FROM (
+      SELECT ${COLUMNS} FROM usage_sums WHERE kind = @kind AND project_id IN (${projectId === null ? allProjects : '@projectId'})
+        AND start >= @firstDay AND start < @lastDay
+      UNION ALL ${usage('hourly_usage', '@from', '@firstDay')}
+      UNION ALL ${usage('hourly_usage', '@lastDay', '@to')}
+      UNION ALL ${usage('journaled_usage', '@from', '@to')}
+    ) GROUP BY ${key}) u ${joins} GROUP BY 1 HAVING sum(u.requests) > 0`);
   const kind = groupBy === 'project' ? SUM_KINDS.dayOfProject : kindOfModels;
   return rows.all({ kind, from, firstDay, lastDay, to, projectId }).sort(byCost);
 }
@@ -300,10 +298,9 @@ function readOpen(
   const { from, to, projectId = null } = span;
   const read = (view: string, since: number) =>
     db
-      .prepare<unknown[], UsageFigures & { bucket: number }>(
-        `SELECT bucket, ${SUMS} FROM ${view} u WHERE bucket >= @since AND bucket < @to AND ${IS_FROM_GW}
-         AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`,
-      )
+      .prepare<unknown[], UsageFigures & { bucket: number }>(`
+        SELECT bucket, ${SUMS} FROM ${view} u WHERE bucket >= @since AND bucket < @to AND ${IS_FROM_GW}
+        AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`)
       .all({ since, to, projectId });
   const rows = [...read('hourly_usage', Math.max(from, summedUntil)), ...read('journaled_usage', from)];
   for (const { bucket, ...figures } of rows) count(calendar.dateOf(bucket), figures);

@@ -7,9 +7,8 @@ export function createFeedbackStore(db: Db): (id: RequestId, score: number) => b
   const set = "detail = json_set(coalesce(detail, '{}'), '$.feedback', ?)";
   const updateJournal = db.prepare<[number, number]>(`UPDATE journal SET ${set} WHERE id = ? AND state > 0`);
   const updateDetails = db.prepare<[number, number]>(`UPDATE request_details SET ${set} WHERE id = ?`);
-  const insertDetails = db.prepare<[number, number]>(
-    `INSERT INTO request_details (id, detail) SELECT id, json_object('feedback', ?) FROM requests WHERE id = ?`,
-  );
+  const insertDetails = db.prepare<[number, number]>(`INSERT INTO request_details (id, detail)
+    SELECT id, json_object('feedback', ?) FROM requests WHERE id = ?`);
   return (id, score) =>
     inTransaction(db, () =>
       [updateJournal, updateDetails, insertDetails].some((statement) => statement.run(score, id).changes > 0),

@@ -113,12 +113,11 @@ function modelConditions(db: Db, model: string): ModelCondition[] {
 /** A condition for each model that served under a name. It may contain slashes, so providers are looked for as well. */
 function servedModels(db: Db, model: string): string[] {
   const pairs = db
-    .prepare<[string, string, string], { provider: number; model: number }>(
-      `SELECT u.provider_id AS provider, u.model_id AS model
-       FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
-       JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
-       WHERE m.name = ? OR v.name || '/' || m.name = ? OR m.name = v.name || '/' || ?`,
-    )
+    .prepare<[string, string, string], { provider: number; model: number }>(`
+      SELECT u.provider_id AS provider, u.model_id AS model
+      FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
+      JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
+      WHERE m.name = ? OR v.name || '/' || m.name = ? OR m.name = v.name || '/' || ?`)
     .all(model, model, model);
   return pairs.map((pair) => `model_id = ${pair.model} AND provider_id = ${pair.provider}`);
 }

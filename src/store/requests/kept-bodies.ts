@@ -243,9 +243,8 @@ export async function removeUnrecorded(folder: string, db: Db): Promise<void> {
 /** When a request came in; undefined if it is not on record. */
 function arrivalLookup(db: Db): (id: RequestId) => number | undefined {
   const find = db
-    .prepare<{ id: RequestId }, number>(
-      'SELECT at FROM journal WHERE id = @id UNION ALL SELECT at FROM requests WHERE id = @id',
-    )
+    .prepare<{ id: RequestId }, number>(`SELECT at FROM journal WHERE id = @id UNION ALL SELECT at
+      FROM requests WHERE id = @id`)
     .pluck();
   return (id) => find.get({ id });
 }

@@ -46,18 +46,16 @@ export function listCalls(db: Db, filter: CallFilter): RecordedCall[] {
   const columns = `r.id, r.at AS startedAt, coalesce(s.external_id, '') AS session, r.input_tokens AS inputTokens,
     r.output_tokens AS outputTokens`;
   const rows = db
-    .prepare<[Record<string, number | null>], Row>(
-      `SELECT * FROM (
-         SELECT ${columns}, d.upstream_message_id AS upstreamMessageId, d.upstream_request_id AS upstreamRequestId,
-         r.duration_ms AS durationMs
-         FROM requests r ${index} LEFT JOIN request_details d ON d.id = r.id LEFT JOIN sessions s ON s.id = r.session_id
-         WHERE ${where} ORDER BY r.id LIMIT @limit)
-       UNION ALL SELECT * FROM (
-         SELECT ${columns}, r.upstream_message_id, r.upstream_request_id, iif(r.state = 0, NULL, r.duration_ms)
-         FROM journal r LEFT JOIN sessions s ON s.id = r.session_id
-         WHERE ${where} ORDER BY r.id LIMIT @limit)
-       ORDER BY id LIMIT @limit`,
-    )
+    .prepare<[Record<string, number | null>], Row>(`SELECT * FROM (
+        SELECT ${columns}, d.upstream_message_id AS upstreamMessageId, d.upstream_request_id AS upstreamRequestId,
+        r.duration_ms AS durationMs
+        FROM requests r ${index} LEFT JOIN request_details d ON d.id = r.id LEFT JOIN sessions s ON s.id = r.session_id
+        WHERE ${where} ORDER BY r.id LIMIT @limit)
+      UNION ALL SELECT * FROM (
+        SELECT ${columns}, r.upstream_message_id, r.upstream_request_id, iif(r.state = 0, NULL, r.duration_ms)
+        FROM journal r LEFT JOIN sessions s ON s.id = r.session_id
+        WHERE ${where} ORDER BY r.id LIMIT @limit)
+      ORDER BY id LIMIT @limit`)
     .all({
       after,
       from: requestIdAt(since),

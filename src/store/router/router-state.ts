@@ -10,10 +10,8 @@ type RouterPart = keyof typeof ROWS;
 
 export function createRouterStateStore(db: Db) {
   const select = db.prepare<[number], string>('SELECT snapshot FROM route_health WHERE id = ?').pluck();
-  const upsert = db.prepare<[number, number, string]>(
-    `INSERT INTO route_health (id, saved_at, snapshot) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET saved_at = excluded.saved_at, snapshot = excluded.snapshot`,
-  );
+  const upsert = db.prepare<[number, number, string]>(`INSERT INTO route_health (id, saved_at, snapshot)
+    VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET saved_at = excluded.saved_at, snapshot = excluded.snapshot`);
   return {
     /** The last snapshot; undefined if there is none or it can't be parsed. */
     read(part: RouterPart): unknown {
@@ -43,11 +41,10 @@ const MAX_REQUESTS = 5_000;
 /** The scores of the newest requests, oldest first. */
 export function recentTierScores(db: Db): TierScoreRow[] {
   return db
-    .prepare<[], TierScoreRow>(
-      `SELECT r.project_id AS projectId, a.name AS model, json_extract(r.detail, '$.tier.score') AS score
-       FROM request_log r
-       JOIN names a ON a.id = r.asked_model_id
-       WHERE r.id >= ${newestFrom(MAX_REQUESTS)} AND r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`,
-    )
+    .prepare<[], TierScoreRow>(`
+      SELECT r.project_id AS projectId, a.name AS model, json_extract(r.detail, '$.tier.score') AS score
+      FROM request_log r
+      JOIN names a ON a.id = r.asked_model_id
+      WHERE r.id >= ${newestFrom(MAX_REQUESTS)} AND r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`)
     .all();
 }

@@ -27,17 +27,15 @@ export function applyTeamKeys(
   db: Db,
   { keys, isAll, now }: { keys: readonly TeamKeyTerms[]; isAll: boolean; now: number },
 ): boolean {
-  const revoke = db.prepare(
-    'UPDATE keys SET revoked_at = @revokedAt WHERE hash = @hash AND team_key_id IS NOT NULL AND revoked_at IS NULL',
-  );
-  const upsert = db.prepare(
-    `INSERT INTO keys (project_id, hash, hint, label, admin, created_at, expires_at, models, rpm, team_key_id)
-     VALUES (@projectId, @hash, @hint, @label, 0, @createdAt, @expiresAt, @models, @rpm, @id)
-     ON CONFLICT (hash) DO UPDATE SET project_id = excluded.project_id, label = excluded.label, models = excluded.models,
-     rpm = excluded.rpm, expires_at = excluded.expires_at, team_key_id = excluded.team_key_id, revoked_at = NULL
-     WHERE team_key_id IS NOT NULL AND (project_id, label, models, rpm, expires_at, team_key_id, revoked_at) IS NOT
-     (excluded.project_id, excluded.label, excluded.models, excluded.rpm, excluded.expires_at, excluded.team_key_id, NULL)`,
-  );
+  const revoke = db.prepare(`UPDATE keys SET revoked_at = @revokedAt WHERE hash = @hash
+    AND team_key_id IS NOT NULL AND revoked_at IS NULL`);
+  const upsert = db.prepare(`
+    INSERT INTO keys (project_id, hash, hint, label, admin, created_at, expires_at, models, rpm, team_key_id)
+    VALUES (@projectId, @hash, @hint, @label, 0, @createdAt, @expiresAt, @models, @rpm, @id)
+    ON CONFLICT (hash) DO UPDATE SET project_id = excluded.project_id, label = excluded.label, models = excluded.models,
+    rpm = excluded.rpm, expires_at = excluded.expires_at, team_key_id = excluded.team_key_id, revoked_at = NULL
+    WHERE team_key_id IS NOT NULL AND (project_id, label, models, rpm, expires_at, team_key_id, revoked_at) IS NOT
+    (excluded.project_id, excluded.label, excluded.models, excluded.rpm, excluded.expires_at, excluded.team_key_id, NULL)`);
   let changes = 0;
   for (const { revokedAt, models, hash: hex, ...key } of keys) {
     const hash = Buffer.from(hex, 'hex');
@@ -56,10 +54,8 @@ export function applyTeamKeys(
   if (isAll) {
     const live = keys.filter(({ revokedAt }) => revokedAt === null).map(({ id }) => id);
     changes += db
-      .prepare(
-        `UPDATE keys SET revoked_at = @now WHERE team_key_id IS NOT NULL AND revoked_at IS NULL
-         AND team_key_id NOT IN (SELECT value FROM json_each(@live))`,
-      )
+      .prepare(`UPDATE keys SET revoked_at = @now WHERE team_key_id IS NOT NULL AND revoked_at IS NULL
+        AND team_key_id NOT IN (SELECT value FROM json_each(@live))`)
       .run({ now, live: JSON.stringify(live) }).changes;
   }
   if (changes > 0) bumpConfigurationEpoch(db);

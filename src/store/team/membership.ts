@@ -33,11 +33,10 @@ export type NewMembership = Pick<
 export function addMembership(db: Db, membership: NewMembership): void {
   changeConfiguration(db, () => {
     const { changes } = db
-      .prepare(
-        `INSERT OR IGNORE INTO team_membership (id, gateway_id, name, team_name, token, nonce, fingerprint, timezone,
-         courier, joined_at) VALUES (1, @gatewayId, @name, @teamName, @token, @nonce, @fingerprint, @timezone, @courier,
-         @joinedAt)`,
-      )
+      .prepare(`
+        INSERT OR IGNORE INTO team_membership (id, gateway_id, name, team_name, token, nonce, fingerprint, timezone,
+        courier, joined_at) VALUES (1, @gatewayId, @name, @teamName, @token, @nonce, @fingerprint, @timezone, @courier,
+        @joinedAt)`)
       .run(membership);
     if (changes === 0)
       throw new GwError('this gateway already belongs to a team. See: gw team status', {
@@ -72,13 +71,11 @@ export function stopLeaving(db: Db, failure: string, now: number): void {
 /** Removes the membership, and the team's budgets with their limits. */
 export function removeMembership(db: Db, now: number): void {
   changeConfiguration(db, () => {
-    db.prepare(
-      `UPDATE budgets SET removed_at = coalesce(removed_at, ?), team_budget_id = NULL, cap_nano_usd = 0
-       WHERE team_budget_id IS NOT NULL`,
-    ).run(now);
-    db.prepare(
-      `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), team_key_id = 0 WHERE team_key_id IS NOT NULL`,
-    ).run(now);
+    db.prepare(`
+      UPDATE budgets SET removed_at = coalesce(removed_at, ?), team_budget_id = NULL, cap_nano_usd = 0
+      WHERE team_budget_id IS NOT NULL`).run(now);
+    db.prepare(`UPDATE keys SET revoked_at = coalesce(revoked_at, ?), team_key_id = 0
+      WHERE team_key_id IS NOT NULL`).run(now);
     for (const table of ['team_membership', 'team_limits', 'team_standings', 'team_usage_dirty'])
       db.prepare(`DELETE FROM ${table}`).run();
   });
@@ -113,9 +110,8 @@ export function noteAnswer(
 ): boolean {
   const { incarnation, frozen, offsetMs, now } = answer;
   const before = db.prepare<[], string>('SELECT incarnation FROM team_membership').pluck().get() ?? '';
-  db.prepare(
-    `UPDATE team_membership SET incarnation = ?, frozen = ?, offset_ms = ?, synced_at = ?, unreachable_since = NULL,
-     failure = NULL`,
-  ).run(incarnation, frozen ? 1 : 0, Math.round(offsetMs), now);
+  db.prepare(`
+    UPDATE team_membership SET incarnation = ?, frozen = ?, offset_ms = ?, synced_at = ?, unreachable_since = NULL,
+    failure = NULL`).run(incarnation, frozen ? 1 : 0, Math.round(offsetMs), now);
   return before !== '' && before !== incarnation;
 }

@@ -78,9 +78,8 @@ const sums = (from: string) => `SELECT ? AS bucket, ${cut('p.name', 'project')},
  */
 export function takeTeamUsage(db: Db, { joinedAt }: Membership): TeamUsageBatch | undefined {
   const dirty = db
-    .prepare<[], TeamUsageBatch['buckets'][number]>(
-      `SELECT bucket, version FROM team_usage_dirty ORDER BY bucket LIMIT ${MAX_BUCKETS}`,
-    )
+    .prepare<[], TeamUsageBatch['buckets'][number]>(`SELECT bucket, version FROM team_usage_dirty
+      ORDER BY bucket LIMIT ${MAX_BUCKETS}`)
     .all();
   if (dirty.length === 0) return undefined;
   const ofBucket = db.prepare<[number, number], TeamUsageRow>(
@@ -128,10 +127,9 @@ export function noteTeamUsage(db: Db, { buckets }: Pick<TeamUsageBatch, 'buckets
 
 /** Another server answers, which may have lost what it was told: all since the join is sent again. */
 export function resendTeamUsage(db: Db): void {
-  db.prepare(
-    `INSERT INTO team_usage_dirty (bucket) SELECT DISTINCT h.bucket FROM usage_hours h, team_membership t
-     WHERE h.bucket > t.joined_at - 3600000 ON CONFLICT DO UPDATE SET version = version + 1`,
-  ).run();
+  db.prepare(`
+    INSERT INTO team_usage_dirty (bucket) SELECT DISTINCT h.bucket FROM usage_hours h, team_membership t
+    WHERE h.bucket > t.joined_at - 3600000 ON CONFLICT DO UPDATE SET version = version + 1`).run();
 }
 
 /** The end of a bucket: usage has no finer unit than a quarter of an hour. */

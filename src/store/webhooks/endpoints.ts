@@ -90,17 +90,12 @@ function prepareEndpoints(db: Db) {
     insert: db.prepare<[number, string, WebhookFormat, number, string, number]>(
       'INSERT INTO webhook_endpoints (project_id, url, format, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)',
     ),
-    update: db.prepare<[string | null, WebhookFormat | null, number | null, number]>(
-      `UPDATE webhook_endpoints SET url = coalesce(?, url), format = coalesce(?, format), events = coalesce(?, events)
-       WHERE id = ?`,
-    ),
-    rotate: db.prepare<[string, number, number]>(
-      'UPDATE webhook_endpoints SET secret = ?, old_secret = secret, old_secret_until = ? WHERE id = ?',
-    ),
-    enable: db.prepare<[number]>(
-      `UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, consecutive_failures = 0
-       WHERE id = ?`,
-    ),
+    update: db.prepare<[string | null, WebhookFormat | null, number | null, number]>(`UPDATE webhook_endpoints
+      SET url = coalesce(?, url), format = coalesce(?, format), events = coalesce(?, events) WHERE id = ?`),
+    rotate: db.prepare<[string, number, number]>(`UPDATE webhook_endpoints
+      SET secret = ?, old_secret = secret, old_secret_until = ? WHERE id = ?`),
+    enable: db.prepare<[number]>(`UPDATE webhook_endpoints
+      SET disabled_at = NULL, disabled_reason = NULL, consecutive_failures = 0 WHERE id = ?`),
   };
 }
 
@@ -118,13 +113,10 @@ export function disableEndpoint(
   db: Db,
   { id, reason, now }: { id: number; reason: string; now: number },
 ): void {
-  db.prepare(
-    'UPDATE webhook_endpoints SET disabled_at = ?, disabled_reason = ? WHERE id = ? AND disabled_at IS NULL',
-  ).run(now, reason, id);
-  db.prepare(
-    `UPDATE deliveries SET state = 'failed', finished_at = ?, error = 'the endpoint was disabled'
-     WHERE endpoint_id = ? AND state = 'pending'`,
-  ).run(now, id);
+  db.prepare(`UPDATE webhook_endpoints SET disabled_at = ?, disabled_reason = ? WHERE id = ?
+    AND disabled_at IS NULL`).run(now, reason, id);
+  db.prepare(`UPDATE deliveries SET state = 'failed', finished_at = ?, error = 'the endpoint was disabled'
+    WHERE endpoint_id = ? AND state = 'pending'`).run(now, id);
   db.prepare('DELETE FROM blocked_summaries WHERE endpoint_id = ?').run(id);
 }
 

@@ -21,12 +21,11 @@ export function createEnqueue(db: Db): (event: NewEvent) => void {
     `INSERT INTO deliveries (endpoint_id, sequence, due_at, created_at) SELECT id, ?, ?, ? ${subscribed}`,
   );
   const dropOldest = createDropOldest(db);
-  const count = db.prepare<[number, number, number, number, number]>(
-    `INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
-     SELECT id, 1, ?, ?, ? ${subscribed}
-     ON CONFLICT DO UPDATE SET event_count = event_count + 1, sequence = max(sequence, excluded.sequence),
-     first_sequence = iif(event_count = 0, excluded.first_sequence, min(first_sequence, excluded.first_sequence))`,
-  );
+  const count = db.prepare<[number, number, number, number, number]>(`
+    INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
+    SELECT id, 1, ?, ?, ? ${subscribed}
+    ON CONFLICT DO UPDATE SET event_count = event_count + 1, sequence = max(sequence, excluded.sequence),
+    first_sequence = iif(event_count = 0, excluded.first_sequence, min(first_sequence, excluded.first_sequence))`);
   return ({ sequence, type, projectId, createdAt }) => {
     const bits = eventBits([type]);
     if (hasEndpoints.get(projectId, bits) !== 1) return;
@@ -46,17 +45,14 @@ const MAX_WAITING = 1_000;
 function createDropOldest(db: Db): (projectId: number, now: number) => void {
   const waiting = 'd.endpoint_id = e.id AND d.finished_at IS NULL';
   const full = db
-    .prepare<[number], number>(
-      `SELECT e.id FROM webhook_endpoints e WHERE e.project_id = ?
-       AND (SELECT count(*) FROM deliveries d WHERE ${waiting}) > ${MAX_WAITING}`,
-    )
+    .prepare<[number], number>(`SELECT e.id FROM webhook_endpoints e WHERE e.project_id = ?
+      AND (SELECT count(*) FROM deliveries d WHERE ${waiting}) > ${MAX_WAITING}`)
     .pluck();
-  const drop = db.prepare<{ now: number; endpointId: number }>(
-    `UPDATE deliveries SET state = 'failed', finished_at = @now,
-     error = 'dropped unsent: more than ${MAX_WAITING} later events were waiting for this webhook'
-     WHERE state = 'pending' AND id IN (SELECT id FROM deliveries WHERE endpoint_id = @endpointId
-     AND finished_at IS NULL ORDER BY id DESC LIMIT -1 OFFSET ${MAX_WAITING})`,
-  );
+  const drop = db.prepare<{ now: number; endpointId: number }>(`
+    UPDATE deliveries SET state = 'failed', finished_at = @now,
+    error = 'dropped unsent: more than ${MAX_WAITING} later events were waiting for this webhook'
+    WHERE state = 'pending' AND id IN (SELECT id FROM deliveries WHERE endpoint_id = @endpointId
+    AND finished_at IS NULL ORDER BY id DESC LIMIT -1 OFFSET ${MAX_WAITING})`);
   return (projectId, now) => {
     for (const endpointId of full.all(projectId)) drop.run({ now, endpointId });
   };

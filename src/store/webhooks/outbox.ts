@@ -21,58 +21,45 @@ const SUMMARIES = `SELECT s.* FROM blocked_summaries s WHERE s.event_count > 0
 function prepareOutbox(db: Db) {
   return {
     nextDue: db
-      .prepare<[], number | null>(
-        `SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE id IN (${HEADS})
-       UNION ALL SELECT due_at FROM (${SUMMARIES}))`,
-      )
+      .prepare<[], number | null>(`SELECT min(due_at) FROM (SELECT due_at FROM deliveries
+        WHERE id IN (${HEADS}) UNION ALL SELECT due_at FROM (${SUMMARIES}))`)
       .pluck(),
-    queueSummaries: db.prepare<[number, number, number], { endpointId: number }>(
-      `INSERT INTO deliveries (endpoint_id, sequence, first_sequence, event_count, due_at, created_at)
-     SELECT endpoint_id, sequence, first_sequence, event_count, ?, ? FROM (${SUMMARIES}) WHERE due_at <= ?
-     RETURNING endpoint_id AS endpointId`,
-    ),
-    emptySummary: db.prepare<[number, number]>(
-      'UPDATE blocked_summaries SET event_count = 0, due_at = ? WHERE endpoint_id = ?',
-    ),
-    foldSingle: db.prepare<[number]>(
-      `INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
-     SELECT endpoint_id, sum(event_count), min(sequence), max(sequence), ? FROM deliveries WHERE id IN (${SINGLE})
-     GROUP BY endpoint_id ON CONFLICT DO UPDATE SET event_count = event_count + excluded.event_count,
-     sequence = max(sequence, excluded.sequence), first_sequence = iif(event_count = 0, excluded.first_sequence,
-     min(first_sequence, excluded.first_sequence))`,
-    ),
+    queueSummaries: db.prepare<[number, number, number], { endpointId: number }>(`
+      INSERT INTO deliveries (endpoint_id, sequence, first_sequence, event_count, due_at, created_at)
+      SELECT endpoint_id, sequence, first_sequence, event_count, ?, ? FROM (${SUMMARIES}) WHERE due_at <= ?
+      RETURNING endpoint_id AS endpointId`),
+    emptySummary: db.prepare<[number, number]>(`UPDATE blocked_summaries SET event_count = 0, due_at = ?
+      WHERE endpoint_id = ?`),
+    foldSingle: db.prepare<[number]>(`
+      INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
+      SELECT endpoint_id, sum(event_count), min(sequence), max(sequence), ? FROM deliveries WHERE id IN (${SINGLE})
+      GROUP BY endpoint_id ON CONFLICT DO UPDATE SET event_count = event_count + excluded.event_count,
+      sequence = max(sequence, excluded.sequence), first_sequence = iif(event_count = 0, excluded.first_sequence,
+      min(first_sequence, excluded.first_sequence))`),
     deleteSingle: db.prepare(`DELETE FROM deliveries WHERE id IN (${SINGLE})`),
-    claimHeads: db.prepare<[number, number], { id: number; claims: number }>(
-      `UPDATE deliveries SET state = 'sending', claims = claims + 1, due_at = ?
-     WHERE id IN (${HEADS}) AND due_at <= ? RETURNING id, claims`,
-    ),
-    selectClaim: db.prepare<[number], Claim>(
-      `SELECT d.id, d.claims, d.due_at AS lapsesAt, d.attempts, d.endpoint_id AS endpointId, e.url, e.format, e.secret,
-     e.old_secret AS oldSecret, e.old_secret_until AS oldSecretUntil, p.name AS project, v.id AS eventId, v.type,
-     v.created_at AS eventAt, v.data, d.event_count AS eventCount, f.created_at AS since
-     FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN projects p ON p.id = e.project_id
-     JOIN events v ON v.sequence = d.sequence JOIN events f ON f.sequence = coalesce(d.first_sequence, d.sequence)
-     WHERE d.id = ?`,
-    ),
-    finish: db.prepare(
-      `UPDATE deliveries SET state = @state, due_at = @dueAt, finished_at = @finishedAt, attempts = attempts + 1,
-     attempted_at = @at, duration_ms = @durationMs, status = @status, error = @error, response = @response
-     WHERE id = @id AND claims = @claims AND state = 'sending'`,
-    ),
-    giveBack: db.prepare<[number, number, number]>(
-      "UPDATE deliveries SET state = 'pending', due_at = ? WHERE id = ? AND claims = ? AND state = 'sending'",
-    ),
-    holdSummary: db.prepare<[number, number]>(
-      `UPDATE blocked_summaries SET due_at = max(due_at, ?)
-     WHERE endpoint_id = (SELECT endpoint_id FROM deliveries WHERE id = ? AND first_sequence IS NOT NULL)`,
-    ),
-    forgetFailures: db.prepare<[number]>(
-      'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0',
-    ),
+    claimHeads: db.prepare<[number, number], { id: number; claims: number }>(`
+      UPDATE deliveries SET state = 'sending', claims = claims + 1, due_at = ?
+      WHERE id IN (${HEADS}) AND due_at <= ? RETURNING id, claims`),
+    selectClaim: db.prepare<[number], Claim>(`
+      SELECT d.id, d.claims, d.due_at AS lapsesAt, d.attempts, d.endpoint_id AS endpointId, e.url, e.format, e.secret,
+      e.old_secret AS oldSecret, e.old_secret_until AS oldSecretUntil, p.name AS project, v.id AS eventId, v.type,
+      v.created_at AS eventAt, v.data, d.event_count AS eventCount, f.created_at AS since
+      FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN projects p ON p.id = e.project_id
+      JOIN events v ON v.sequence = d.sequence JOIN events f ON f.sequence = coalesce(d.first_sequence, d.sequence)
+      WHERE d.id = ?`),
+    finish: db.prepare(`
+      UPDATE deliveries SET state = @state, due_at = @dueAt, finished_at = @finishedAt, attempts = attempts + 1,
+      attempted_at = @at, duration_ms = @durationMs, status = @status, error = @error, response = @response
+      WHERE id = @id AND claims = @claims AND state = 'sending'`),
+    giveBack: db.prepare<[number, number, number]>(`UPDATE deliveries SET state = 'pending', due_at = ?
+      WHERE id = ? AND claims = ? AND state = 'sending'`),
+    holdSummary: db.prepare<[number, number]>(`UPDATE blocked_summaries SET due_at = max(due_at, ?)
+      WHERE endpoint_id = (SELECT endpoint_id FROM deliveries WHERE id = ? AND first_sequence IS NOT NULL)`),
+    forgetFailures: db.prepare<[number]>(`UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ?
+      AND consecutive_failures > 0`),
     countFailure: db
-      .prepare<[number], number>(
-        'UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1 WHERE id = ? RETURNING consecutive_failures',
-      )
+      .prepare<[number], number>(`UPDATE webhook_endpoints SET consecutive_failures = consecutive_failures + 1
+        WHERE id = ? RETURNING consecutive_failures`)
       .pluck(),
   };
 }
