@@ -8,15 +8,6 @@ interface Pin {
   tier?: Tier;
 }
 
-export interface Stickiness {
-  get(conversation: string): Pin | undefined;
-  set(conversation: string, pin: Pin): void;
-  /** The `count` most recently served conversations, least recent first. */
-  latest(count: number): SavedPin[];
-  /** Number of `set` calls. */
-  readonly changes: number;
-}
-
 /** A pin that survives a restart. Its age is stored as a duration, because the monotonic clock restarts. */
 export interface SavedPin {
   conversation: string;
@@ -39,7 +30,7 @@ const MAX_CONVERSATIONS = 10_000;
 export function createStickiness(
   clock: Pick<Clock, 'monotonic'>,
   { idleMs: maxIdleMs = IDLE_MS, savedPins = [] }: StickinessOptions = {},
-): Stickiness {
+) {
   // Ordered by last use: the first entry has been idle longest.
   const pins = new Map<string, { pin: Pin; usedAtMs: number }>();
   let changes = 0;
@@ -47,11 +38,11 @@ export function createStickiness(
     if (idleMs < maxIdleMs) pins.set(conversation, { pin, usedAtMs: clock.monotonic() - idleMs });
   }
   return {
-    get(conversation) {
+    get(conversation: string): Pin | undefined {
       const entry = pins.get(conversation);
       return entry && clock.monotonic() - entry.usedAtMs < maxIdleMs ? entry.pin : undefined;
     },
-    set(conversation, pin) {
+    set(conversation: string, pin: Pin): void {
       changes++;
       pins.delete(conversation);
       pins.set(conversation, { pin, usedAtMs: clock.monotonic() });
@@ -60,13 +51,15 @@ export function createStickiness(
         pins.delete(oldest);
       }
     },
-    latest(count) {
+    /** The `count` most recently served conversations, least recent first. */
+    latest(count: number): SavedPin[] {
       const now = clock.monotonic();
       return [...pins]
         .slice(-count)
         .map(([conversation, { pin, usedAtMs }]) => ({ conversation, pin, idleMs: now - usedAtMs }));
     },
-    get changes() {
+    /** Number of `set` calls. */
+    get changes(): number {
       return changes;
     },
   };

@@ -1,23 +1,11 @@
 import type { NanoUsd } from '../money.ts';
+import type { LimitedAccount } from '../store/team/limits.ts';
 import { type Demand, SLICE_POLICY, type SlicePolicy } from './policy.ts';
 import type { Standing, SyncAnswer, SyncRow } from './protocol.ts';
 
-/** This gateway's account of a team budget in one period. posted + pending never exceeds the limit. */
-export interface TeamAccount {
-  budgetId: number;
-  /** Start of the period, UTC ms. */
-  start: number;
-  /** Total that this gateway may spend in the period; at most its allowance at the authority. */
-  limit: NanoUsd;
-  posted: NanoUsd;
-  pending: NanoUsd;
-  /** The values that the authority last acknowledged; undefined if unsure. */
-  heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
-}
-
 export interface MessageOptions {
   /** All accounts, including past periods. */
-  accounts: readonly TeamAccount[];
+  accounts: readonly LimitedAccount[];
   /** Start of each budget's current period, by the authority's clock. */
   running: ReadonlyMap<number, number>;
   /** Last known standing of each budget. */
@@ -49,7 +37,7 @@ export function messageRows(options: MessageOptions): SyncRow[] {
   return rows.sort((a, b) => a.b - b.b || a.p - b.p);
 }
 
-function runningRow(account: TeamAccount, options: MessageOptions): SyncRow {
+function runningRow(account: LimitedAccount, options: MessageOptions): SyncRow {
   const { demand, nowMs, standings, need = 0, isLeaving = false, policy = SLICE_POLICY } = options;
   const { budgetId, start, limit, posted, pending } = account;
   const { tight: isTight = false, starved: isStarved = false } = standings.get(budgetId) ?? {};
@@ -82,7 +70,7 @@ function runningRow(account: TeamAccount, options: MessageOptions): SyncRow {
 }
 
 /** A past period returns its free money. A future one, left over after the clock was set back, stays unchanged. */
-function otherRow(account: TeamAccount, running: number | undefined): SyncRow {
+function otherRow(account: LimitedAccount, running: number | undefined): SyncRow {
   const { budgetId, start, limit, posted, pending } = account;
   const isPast = running === undefined || start < running;
   return {
@@ -98,23 +86,15 @@ function otherRow(account: TeamAccount, running: number | undefined): SyncRow {
 /**
  * Clamps a limit to [posted + pending, current limit]. After an overrun the current limit is the lower one, and wins.
  */
-function lowered({ limit, posted, pending }: TeamAccount, to: NanoUsd): NanoUsd {
+function lowered({ limit, posted, pending }: LimitedAccount, to: NanoUsd): NanoUsd {
   return Math.min(limit, Math.max(posted + pending, to));
-}
-
-/** Changes of an account from an answer. */
-export interface AccountUpdate {
-  budgetId: number;
-  start: number;
-  limit: NanoUsd;
-  heard: { limit: NanoUsd; posted: NanoUsd };
 }
 
 /**
  * Account changes from the answer to the latest message. Don't pass an older answer: its limits may have been lowered
  * by the latest message. A row without an answer belongs to a period that the authority never opened.
  */
-export function accountUpdates(sent: readonly SyncRow[], answer: SyncAnswer): AccountUpdate[] {
+export function accountUpdates(sent: readonly SyncRow[], answer: SyncAnswer) {
   return sent.map(({ b, p, d, s }) => {
     const limit = answer.rows.find((row) => row.b === b && row.p === p)?.l ?? d;
     return { budgetId: b, start: p, limit, heard: { limit, posted: s } };

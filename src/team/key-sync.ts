@@ -21,24 +21,16 @@ export interface KeySyncOptions {
   onConfig: (version: number) => Promise<void>;
 }
 
-/** Keeps local copies of the team's keys, so that no request waits for the team's database. */
-export interface KeySync {
-  start(): void;
-  stop(): Promise<void>;
-  /** Notes the key version in the answer to a message that was sent at `sentAt`. */
-  noteVersion(version: number, sentAt: number): void;
-}
-
 /** A revoked key is refused within a minute: this interval, plus the duration of a query. */
 const CHECK_EVERY_MS = 45_000;
 const JITTER = 0.1;
 const RETRY_MS = 1_000;
 
 /**
- * Checks every 45 s for changed keys and budgets, and at once if the answer to a sync has another version. The first
+ * Keeps local copies of the team's keys, so that no request waits for the team's database. Checks every 45 s for changed keys and budgets, and at once if the answer to a sync has another version. The first
  * check reads the whole list: a server restored from a backup may lack a key or a revocation.
  */
-export function createKeySync(options: KeySyncOptions): KeySync {
+export function createKeySync(options: KeySyncOptions) {
   const { db, ledger, clock, random, authority, cacheMs, log, onChange, onConfig } = options;
   let known = 0;
   let cancel = () => {};
@@ -90,16 +82,17 @@ export function createKeySync(options: KeySyncOptions): KeySync {
   }
 
   return {
-    start() {
+    start(): void {
       isStopped = false;
       schedule(0);
     },
-    async stop() {
+    async stop(): Promise<void> {
       isStopped = true;
       cancel();
       await running;
     },
-    noteVersion(version, sentAt) {
+    /** Notes the key version in the answer to a message that was sent at `sentAt`. */
+    noteVersion(version: number, sentAt: number): void {
       if (isStopped) return;
       if (version !== known) {
         // A lower version: another server may have taken over, with a different history of keys.

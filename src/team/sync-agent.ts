@@ -39,25 +39,16 @@ export interface SyncAgentOptions {
   onKeysVersion: (version: number, sentAt: number) => void;
 }
 
-/** Requests money from the authority for this gateway's requests, ahead of need if possible. */
-export interface SyncAgent {
-  start(): void;
-  /** Notes the version of the team's configuration, and reads the budgets if it changed. */
-  noteConfig(version: number): Promise<void>;
-  /** Stops after the current sync. `isLeaving` returns all money. */
-  stop(options?: { isLeaving?: boolean }): Promise<void>;
-  syncNow(): void;
-  /** Returns all money as requests end, then leaves the team. Throws if the authority can't be reached. */
-  leave(): Promise<void>;
-}
-
 /** Poll interval of a leaving gateway, until its requests have ended. */
 const LEAVE_EVERY_MS = 250;
 const LEAVE_TRIES = 120;
 
-/** Syncs one gateway with the authority: one message at a time, each with current totals. */
+/**
+ * Requests money from the authority for this gateway's requests, ahead of need if possible: one message at a time, each
+ * with current totals.
+ */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one conversation
-export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
+export function createSyncAgent(options: SyncAgentOptions) {
   const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer, onKeysVersion } =
     options;
   const { onLeaving = async () => {} } = options;
@@ -218,22 +209,25 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   }
 
   return {
-    start() {
+    start(): void {
       isStopped = false;
       demands.onReason((reason) => schedule(pace.pauseFor(reason, clock.monotonic() - lastAt)));
       schedule(0);
     },
-    async noteConfig(version) {
+    /** Notes the version of the team's configuration, and reads the budgets if it changed. */
+    async noteConfig(version: number): Promise<void> {
       if (!isStopped && nonce !== undefined && version !== readMembership(db)?.configVersion)
         await refreshConfig();
     },
-    async stop({ isLeaving = false } = {}) {
+    /** Stops after the current sync. `isLeaving` returns all money. */
+    async stop({ isLeaving = false } = {}): Promise<void> {
       const wasStopped = await halt();
       if (isLeaving && !wasStopped) await returnAll(1);
       await authority.close();
     },
     syncNow: () => schedule(0),
-    async leave() {
+    /** Returns all money as requests end, then leaves the team. Throws if the authority can't be reached. */
+    async leave(): Promise<void> {
       await halt();
       try {
         nonce ??= await introduce();

@@ -10,20 +10,6 @@ import type { Demand } from './policy.ts';
 import type { Standing, SyncAnswer, SyncRow } from './protocol.ts';
 import type { TeamClock } from './team-clock.ts';
 
-/** Composes messages from the local limits and applies answers to them. Call within a ledger transaction. */
-export interface SyncBooks {
-  /** Composes a message: lowers the local limits to the declared ones and returns the rows. */
-  compose(options: { isLeaving: boolean }): SyncRow[];
-  apply(rows: readonly SyncRow[], answer: SyncAnswer): void;
-  forgetHeard(): void;
-  /** Voids all grants. */
-  voidAll(): void;
-  /** Whether the last answer granted all that waiting requests need. */
-  wasNeedMet(): boolean;
-  /** Whether the authority's figures are up to date, and nothing is held or left to return here. */
-  isSettled(): boolean;
-}
-
 export interface SyncBooksOptions {
   db: Db;
   clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -31,12 +17,12 @@ export interface SyncBooksOptions {
   demands: Demands;
 }
 
-export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOptions): SyncBooks {
+/** Composes messages from the local limits and applies answers to them. Call within a ledger transaction. */
+export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOptions) {
   const limits = createTeamLimits(db);
   const terms = createTeamTerms(db, () => teamClock.now());
-  const selectLive = db.prepare<[], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.team_budget_id IS NOT NULL AND b.removed_at IS NULL`,
-  );
+  const selectLive = db.prepare<[], BudgetTerms>(`${SELECT_TERMS} WHERE b.team_budget_id IS NOT NULL
+    AND b.removed_at IS NULL`);
   /** By the team's budget id. */
   const standings = new Map<number, Standing>();
   let localIds = new Map<number, number>();
@@ -65,7 +51,8 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
   }
 
   return {
-    compose({ isLeaving }) {
+    /** Composes a message: lowers the local limits to the declared ones and returns the rows. */
+    compose({ isLeaving }: { isLeaving: boolean }): SyncRow[] {
       const rows = composeMessage({
         accounts: limits.accounts(),
         budgets: liveBudgets(),
@@ -77,7 +64,7 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
       limits.set(rows.map(({ b, p, d }) => ({ budgetId: b, start: p, limit: d })));
       return rows;
     },
-    apply(rows, answer) {
+    apply(rows: readonly SyncRow[], answer: SyncAnswer): void {
       limits.set(accountUpdates(rows, answer));
       isNeedMet = true;
       for (const row of answer.rows) {
@@ -94,8 +81,10 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
     },
     forgetHeard: limits.forgetHeard,
     voidAll: limits.voidAll,
-    wasNeedMet: () => isNeedMet,
-    isSettled: () =>
+    /** Whether the last answer granted all that waiting requests need. */
+    wasNeedMet: (): boolean => isNeedMet,
+    /** Whether the authority's figures are up to date, and nothing is held or left to return here. */
+    isSettled: (): boolean =>
       limits
         .accounts()
         .every(

@@ -17,21 +17,14 @@ export interface UsagePushOptions {
   onRefused: () => void;
 }
 
-/** Reports hourly usage to the team. */
-export interface UsagePush {
-  start(): void;
-  /** Waits for the current message. */
-  stop(): Promise<void>;
-}
-
 const EVERY_MS = 60_000;
 /** Pause between messages if there is a backlog, so that syncs get through. */
 const PAUSE_MS = 250;
 /** Limit of messages when a gateway leaves or stops. The rest is sent after the next start. */
 const LAST_BATCHES = 20;
 
-/** Sends the changes once a minute; after time offline, sends the backlog in messages of bounded size. */
-export function createUsagePush(options: UsagePushOptions): UsagePush {
+/** Reports hourly usage to the team. Sends the changes once a minute; after time offline, sends the backlog in messages of bounded size. */
+export function createUsagePush(options: UsagePushOptions) {
   const { clock, log } = options;
   let isStopped = true;
   let failure: string | undefined;
@@ -60,11 +53,12 @@ export function createUsagePush(options: UsagePushOptions): UsagePush {
   }
 
   return {
-    start() {
+    start(): void {
       isStopped = false;
       schedule(EVERY_MS / 10);
     },
-    async stop() {
+    /** Waits for the current message. */
+    async stop(): Promise<void> {
       isStopped = true;
       cancel();
       await running;

@@ -19,13 +19,7 @@ export interface DispatcherOptions {
 }
 
 /** Delivers due events from the outbox. */
-export interface Dispatcher {
-  start(): void;
-  /** Stops claiming, waits `graceMs` for the attempts in flight, and aborts the rest. */
-  stop(graceMs?: number): Promise<void>;
-  /** Triggers a poll of the outbox, because a delivery may be due. Cheap to call. */
-  wake(): void;
-}
+export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** With a margin for event-loop delays: an attempt must be recorded before another daemon can claim it. */
 const LEASE_MS = SEND_TIMEOUT_MS + 5_000;
@@ -38,7 +32,7 @@ interface RunningAttempt {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one loop
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
+export function createDispatcher(options: DispatcherOptions) {
   const { outbox, send, clock, random, calendar, warn, pollMs = POLL_MS } = options;
   /**
    * By delivery id. At most an alert and a summary per endpoint, because a claim takes only the heads of its queues.
@@ -141,14 +135,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   return {
-    start() {
+    start(): void {
       running = true;
       void outbox
         .foldBlocked(clock.now())
         .catch((error: unknown) => warn(`could not gather blocked requests: ${messageOf(error)}`))
         .finally(wake);
     },
-    async stop(graceMs = STOP_GRACE_MS) {
+    /** Stops claiming, waits `graceMs` for the attempts in flight, and aborts the rest. */
+    async stop(graceMs = STOP_GRACE_MS): Promise<void> {
       running = false;
       cancelTimer();
       await polling;
@@ -159,6 +154,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await allDone;
       cancel();
     },
+    /** Triggers a poll of the outbox, because a delivery may be due. Cheap to call. */
     wake,
   };
 }

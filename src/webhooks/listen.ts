@@ -37,12 +37,7 @@ export async function* listen(options: ListenOptions): AsyncGenerator<ListenOutp
   // The clock's timers don't keep the process alive between two events.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    const events = followEvents(db, {
-      ...(projectId !== undefined && { projectId }),
-      ...(after !== undefined && { after }),
-      pause: () => pause(clock, signal),
-      signal,
-    });
+    const events = followEvents(db, { projectId, after, pause: () => pause(clock, signal), signal });
     for await (const event of events) {
       yield { kind: 'event', event };
       if (options.forward)

@@ -19,20 +19,7 @@ import type { AddressPolicy } from './address-check.ts';
 import { buildPost, type Outgoing } from './request.ts';
 import type { Send } from './send.ts';
 import { newWebhookSecret, ROTATION_MS } from './sign.ts';
-import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
-
-/** With the secret, which is shown only when it is created. */
-type RegisteredView = EndpointView & { secret: string };
-
-export interface TestView {
-  delivered: boolean;
-  event_id: string;
-  event_type: string;
-  response_status: number | null;
-  response_body: string | null;
-  error: string | null;
-  duration_ms: number;
-}
+import { parseId, viewDelivery, viewEndpoint } from './views.ts';
 
 export interface DeliveryQuery {
   project?: string | undefined;
@@ -44,22 +31,9 @@ export interface DeliveryQuery {
 }
 
 /** Webhook operations behind the HTTP routes and the CLI. They throw GwError 400, 403 or 404. */
-export interface WebhookService {
-  register(caller: WebhookCaller, input: unknown): Promise<RegisteredView>;
-  list(caller: WebhookCaller, project?: string): Promise<EndpointView[]>;
-  get(caller: WebhookCaller, id: string): Promise<EndpointView>;
-  update(caller: WebhookCaller, id: string, input: unknown): Promise<EndpointView>;
-  remove(caller: WebhookCaller, id: string): Promise<void>;
-  /** Replaces a webhook's secret. For 24 hours deliveries are signed with both secrets. */
-  rotate(caller: WebhookCaller, id: string): Promise<RegisteredView>;
-  /** Sends a sample event once and immediately, bypassing the outbox. */
-  test(caller: WebhookCaller, id: string): Promise<TestView>;
-  deliveries(caller: WebhookCaller, query?: DeliveryQuery): Promise<DeliveryView[]>;
-  /** Resends a finished delivery. */
-  replay(caller: WebhookCaller, id: string): Promise<DeliveryView>;
-  /** Resends failed deliveries that haven't been replayed. Returns their number. */
-  replayFailed(caller: WebhookCaller, query?: Omit<DeliveryQuery, 'status' | 'limit'>): Promise<number>;
-}
+export type WebhookService = ReturnType<typeof createWebhookService>;
+
+export type TestView = Awaited<ReturnType<WebhookService['test']>>;
 
 export interface WebhookServiceOptions {
   db: Db;
@@ -77,7 +51,7 @@ export interface WebhookServiceOptions {
 const validation = () => import('./validate.ts');
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: one method an endpoint, over the same store
-export function createWebhookService(options: WebhookServiceOptions): WebhookService {
+export function createWebhookService(options: WebhookServiceOptions) {
   const { db, write, clock, calendar, send, policy, random = systemRandom, wake = () => undefined } = options;
   const endpoints = createEndpoints(db, write);
 
@@ -94,20 +68,15 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
     const { project, webhook, status, since, limit } = query;
     const projectId = await projectScope(db, caller, project);
     const endpointId = webhook === undefined ? undefined : (await find(caller, webhook)).id;
-    return {
-      ...(projectId !== undefined && { projectId }),
-      ...(endpointId !== undefined && { endpointId }),
-      ...(status !== undefined && { state: status }),
-      ...(since !== undefined && { since }),
-      ...(limit !== undefined && { limit }),
-    };
+    return { projectId, endpointId, state: status, since, limit };
   }
 
   const view = (endpoint: Endpoint) => viewEndpoint(endpoint, clock.now());
   const show = async (caller: WebhookCaller, id: string) => view(await find(caller, id));
 
   return {
-    async register(caller, input) {
+    /** Returns the webhook with its secret, which is shown only here. */
+    async register(caller: WebhookCaller, input: unknown) {
       const { parseRegistration } = await validation();
       const { project: name, ...registration } = parseRegistration(input, policy());
       const project = await targetProject(db, caller, name);
@@ -116,12 +85,12 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       const id = await endpoints.create({ ...registration, projectId: project.id, secret, now: clock.now() });
       return { ...(await show(caller, String(id))), secret };
     },
-    async list(caller, project) {
+    async list(caller: WebhookCaller, project?: string) {
       const all = await endpoints.list(await projectScope(db, caller, project));
       return all.map(view);
     },
     get: show,
-    async update(caller, id, input) {
+    async update(caller: WebhookCaller, id: string, input: unknown) {
       const { parseChange } = await validation();
       const endpoint = await find(caller, id);
       const { enabled, ...changes } = parseChange(input, policy(), endpoint.format);
@@ -131,17 +100,19 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       wake();
       return show(caller, id);
     },
-    async remove(caller, id) {
+    async remove(caller: WebhookCaller, id: string): Promise<void> {
       const endpoint = await find(caller, id);
       await endpoints.remove(endpoint.id);
     },
-    async rotate(caller, id) {
+    /** Replaces a webhook's secret. For 24 hours deliveries are signed with both secrets. */
+    async rotate(caller: WebhookCaller, id: string) {
       const endpoint = await find(caller, id);
       const secret = newWebhookSecret(random);
       await endpoints.rotate(endpoint.id, secret, clock.now() + ROTATION_MS);
       return { ...(await show(caller, id)), secret };
     },
-    async test(caller, id) {
+    /** Sends a sample event once and immediately, bypassing the outbox. */
+    async test(caller: WebhookCaller, id: string) {
       const endpoint = await find(caller, id);
       requirePlan({ name: endpoint.project, plan: endpoint.plan });
       const outgoing = sampleOutgoing(endpoint, clock, random);
@@ -156,10 +127,11 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
         duration_ms: result.durationMs,
       };
     },
-    async deliveries(caller, query = {}) {
+    async deliveries(caller: WebhookCaller, query: DeliveryQuery = {}) {
       return (await listDeliveries(db, await filterOf(caller, query))).map(viewDelivery);
     },
-    async replay(caller, id) {
+    /** Resends a finished delivery. */
+    async replay(caller: WebhookCaller, id: string) {
       const number = parseId(id, 'dlv');
       const delivery = number === undefined ? undefined : await getDelivery(db, number);
       if (!delivery || !maySee(caller, delivery.projectId)) {
@@ -173,7 +145,8 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       wake();
       return viewDelivery(replayed);
     },
-    async replayFailed(caller, query = {}) {
+    /** Resends failed deliveries that haven't been replayed. Returns their number. */
+    async replayFailed(caller: WebhookCaller, query: Omit<DeliveryQuery, 'status' | 'limit'> = {}) {
       const replayed = await replayFailed(db, write, await filterOf(caller, query), clock.now());
       wake();
       return replayed.length;

@@ -2,42 +2,6 @@ import type { Delivery } from '../store/webhooks/delivery-log.ts';
 import type { Endpoint } from '../store/webhooks/endpoints.ts';
 import { maskUrl } from './format/recognise.ts';
 
-/** A webhook in HTTP responses and `--json`, without its secret and with a masked chat URL. */
-export interface EndpointView {
-  id: string;
-  url: string;
-  events: string[];
-  project_id: string;
-  format: string;
-  status: 'enabled' | 'disabled' | 'paused';
-  /** Reason why nothing is delivered; null if enabled. */
-  status_reason: string | null;
-  consecutive_failures: number;
-  created_at: string;
-  /** End of the old secret's validity; null if there is no rotation. */
-  previous_secret_expires_at: string | null;
-}
-
-export interface DeliveryView {
-  id: string;
-  webhook_id: string;
-  event_id: string;
-  event_type: string;
-  /** Above 1 in summaries of blocked requests. */
-  event_count: number;
-  status: string;
-  attempts: number;
-  next_attempt_at: string | null;
-  last_attempt_at: string | null;
-  duration_ms: number | null;
-  response_status: number | null;
-  response_body: string | null;
-  error: string | null;
-  created_at: string;
-  finished_at: string | null;
-  replayed_at: string | null;
-}
-
 const endpointId = (id: number) => `wh_${id}`;
 const deliveryId = (id: number) => `dlv_${id}`;
 
@@ -47,7 +11,10 @@ export function parseId(text: string, prefix: 'wh' | 'dlv'): number | undefined 
   return match ? Number(match[1]) : undefined;
 }
 
-export function viewEndpoint(endpoint: Endpoint, now: number): EndpointView {
+export type EndpointView = ReturnType<typeof viewEndpoint>;
+
+/** A webhook in HTTP responses and `--json`, without its secret and with a masked chat URL. */
+export function viewEndpoint(endpoint: Endpoint, now: number) {
   const { oldSecretUntil } = endpoint;
   return {
     id: endpointId(endpoint.id),
@@ -58,11 +25,15 @@ export function viewEndpoint(endpoint: Endpoint, now: number): EndpointView {
     ...statusOf(endpoint),
     consecutive_failures: endpoint.consecutiveFailures,
     created_at: time(endpoint.createdAt),
+    // End of the old secret's validity; null if there is no rotation.
     previous_secret_expires_at: oldSecretUntil !== null && now < oldSecretUntil ? time(oldSecretUntil) : null,
   };
 }
 
-export function viewDelivery(delivery: Delivery): DeliveryView {
+export type DeliveryView = ReturnType<typeof viewDelivery>;
+
+/** A delivery in HTTP responses and `--json`. */
+export function viewDelivery(delivery: Delivery) {
   return {
     id: deliveryId(delivery.id),
     webhook_id: endpointId(delivery.endpointId),
@@ -83,16 +54,12 @@ export function viewDelivery(delivery: Delivery): DeliveryView {
   };
 }
 
-function statusOf({
-  disabledAt,
-  disabledReason,
-  plan,
-  project,
-}: Endpoint): Pick<EndpointView, 'status' | 'status_reason'> {
-  if (disabledAt !== null) return { status: 'disabled', status_reason: disabledReason };
-  if (plan !== 'free') return { status: 'enabled', status_reason: null };
+/** `status_reason`: why nothing is delivered; null if enabled. */
+function statusOf({ disabledAt, disabledReason, plan, project }: Endpoint) {
+  if (disabledAt !== null) return { status: 'disabled' as const, status_reason: disabledReason };
+  if (plan !== 'free') return { status: 'enabled' as const, status_reason: null };
   return {
-    status: 'paused',
+    status: 'paused' as const,
     status_reason: `project ${project} is on the free plan. Run: gw plan set pro -p ${project}`,
   };
 }

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { accountUpdates, messageRows, type TeamAccount } from '../../src/team/accounts.ts';
+import type { LimitedAccount } from '../../src/store/team/limits.ts';
+import { accountUpdates, messageRows } from '../../src/team/accounts.ts';
 import type { TeamAuthority } from '../../src/team/authority.ts';
 import { createDemand, SLICE_POLICY } from '../../src/team/policy.ts';
 import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
@@ -144,8 +145,8 @@ interface Node {
   token: string;
   nonce: string;
   nextNonce: string | undefined;
-  accounts: Map<string, TeamAccount>;
-  holds: { accounts: TeamAccount[]; amount: number; cost: number }[];
+  accounts: Map<string, LimitedAccount>;
+  holds: { accounts: LimitedAccount[]; amount: number; cost: number }[];
   standings: Map<number, Standing>;
   seq: number;
   /** Of the daemon: answers to an older one are nobody's. */
@@ -276,7 +277,7 @@ class World {
     while (this.#messages < until && !this.#isOver) await turn();
   }
 
-  #account(node: Node, { id }: { id: number }): TeamAccount {
+  #account(node: Node, { id }: { id: number }): LimitedAccount {
     const start = node.standings.get(id)?.running ?? START;
     const key = `${id} ${start}`;
     const known = node.accounts.get(key);
@@ -354,7 +355,7 @@ class World {
       isLeaving,
     });
     for (const { b, p, d } of rows) {
-      const account = node.accounts.get(`${b} ${p}`) as TeamAccount;
+      const account = node.accounts.get(`${b} ${p}`) as LimitedAccount;
       account.limit = d;
       account.heard = undefined;
     }
@@ -377,7 +378,7 @@ class World {
     }
     if (answer.seq !== node.seq) return;
     for (const { budgetId, start, limit, heard } of accountUpdates(rows, answer)) {
-      const account = node.accounts.get(`${budgetId} ${start}`) as TeamAccount;
+      const account = node.accounts.get(`${budgetId} ${start}`) as LimitedAccount;
       account.limit = limit;
       account.heard = heard;
     }

@@ -1,4 +1,5 @@
-import { accountUpdates, messageRows, type TeamAccount } from '../../src/team/accounts.ts';
+import type { LimitedAccount } from '../../src/store/team/limits.ts';
+import { accountUpdates, messageRows } from '../../src/team/accounts.ts';
 import { createDemand, type Demand, SLICE_POLICY } from '../../src/team/policy.ts';
 import type { Standing, SyncAnswer, SyncMessage, SyncRefusal, SyncRow } from '../../src/team/protocol.ts';
 import { AuthorityModel, type AuthorityState, type ModelBudget, startOf } from './authority-model.ts';
@@ -40,7 +41,7 @@ export function chanceOf(seed: number): Chance {
 class Violation extends Error {}
 
 interface Hold {
-  accounts: TeamAccount[];
+  accounts: LimitedAccount[];
   amount: number;
   cost: number;
   isCharged: boolean;
@@ -52,7 +53,7 @@ interface Node {
   disk: {
     nonce: string;
     nextNonce?: string | undefined;
-    accounts: Map<string, TeamAccount>;
+    accounts: Map<string, LimitedAccount>;
     holds: Set<Hold>;
   };
   demand: Demand;
@@ -72,7 +73,7 @@ type Packet =
   | { node: Node; message: SyncMessage }
   | { node: Node; answer: SyncAnswer | SyncRefusal; nonce: string };
 
-const keyOf = ({ budgetId, start }: Pick<TeamAccount, 'budgetId' | 'start'>) => `${budgetId} ${start}`;
+const keyOf = ({ budgetId, start }: Pick<LimitedAccount, 'budgetId' | 'start'>) => `${budgetId} ${start}`;
 
 /**
  * A random history of gateways, an authority, and a network that loses, repeats and reorders; daemons crash, clocks jump,
@@ -303,12 +304,12 @@ class World {
     }
   }
 
-  #account(node: Node, budget: ModelBudget): TeamAccount {
+  #account(node: Node, budget: ModelBudget): LimitedAccount {
     const start = startOf(budget, this.#teamNow(node));
     const key = keyOf({ budgetId: budget.id, start });
     const known = node.disk.accounts.get(key);
     if (known) return known;
-    const account: TeamAccount = { budgetId: budget.id, start, limit: 0, posted: 0, pending: 0 };
+    const account: LimitedAccount = { budgetId: budget.id, start, limit: 0, posted: 0, pending: 0 };
     node.disk.accounts.set(key, account);
     return account;
   }
@@ -440,7 +441,7 @@ class World {
     ]);
   }
 
-  #sum(key: string, value: (account: TeamAccount) => number): number {
+  #sum(key: string, value: (account: LimitedAccount) => number): number {
     return this.#nodes.reduce((total, { disk }) => {
       const account = disk.accounts.get(key);
       return total + (account ? value(account) : 0);

@@ -13,12 +13,12 @@ export interface Delivery extends Omit<Row<'deliveries'>, 'sequence' | 'firstSeq
 }
 
 export interface DeliveryFilter {
-  projectId?: number;
-  endpointId?: number;
-  state?: DeliveryState;
+  projectId?: number | undefined;
+  endpointId?: number | undefined;
+  state?: DeliveryState | undefined;
   /** Events from this time on, UTC milliseconds. */
-  since?: number;
-  limit?: number;
+  since?: number | undefined;
+  limit?: number | undefined;
 }
 
 const SELECT = `SELECT d.id, d.endpoint_id AS endpointId, v.project_id AS projectId, v.id AS eventId, v.type,
@@ -54,11 +54,9 @@ export function replayFailed(
   const { clause, values } = conditionsOf({ ...filter, state: 'failed' });
   return write(() =>
     db
-      .prepare<(number | string)[], { id: number }>(
-        `SELECT d.id FROM deliveries d JOIN events v ON v.sequence = d.sequence
-         JOIN webhook_endpoints e ON e.id = d.endpoint_id ${clause} AND d.replayed_at IS NULL
-         AND e.disabled_at IS NULL ORDER BY d.id`,
-      )
+      .prepare<(number | string)[], { id: number }>(`SELECT d.id FROM deliveries d
+        JOIN events v ON v.sequence = d.sequence JOIN webhook_endpoints e ON e.id = d.endpoint_id ${clause}
+        AND d.replayed_at IS NULL AND e.disabled_at IS NULL ORDER BY d.id`)
       .all(...values)
       .flatMap((row) => replay(db, row.id, now) ?? []),
   );
@@ -71,10 +69,9 @@ function replay(db: Db, id: number, now: number): number | undefined {
     )
     .run(now, id);
   if (changes === 0) return undefined;
-  const copy = db.prepare<[number, number, number]>(
-    `INSERT INTO deliveries (endpoint_id, sequence, first_sequence, event_count, due_at, created_at)
-     SELECT endpoint_id, sequence, first_sequence, event_count, ?, ? FROM deliveries WHERE id = ?`,
-  );
+  const copy = db.prepare<[number, number, number]>(`
+    INSERT INTO deliveries (endpoint_id, sequence, first_sequence, event_count, due_at, created_at)
+    SELECT endpoint_id, sequence, first_sequence, event_count, ?, ? FROM deliveries WHERE id = ?`);
   return Number(copy.run(now, now, id).lastInsertRowid);
 }
 

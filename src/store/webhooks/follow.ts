@@ -10,9 +10,9 @@ export interface StoredEvent extends Row<'events'> {
 
 export interface FollowOptions {
   /** Only this project's events. */
-  projectId?: number;
+  projectId?: number | undefined;
   /** Only events after this sequence number; by default, events from now on. */
-  after?: number;
+  after?: number | undefined;
   /** Waits before the next poll. Must settle once `signal` aborts. */
   pause: () => Promise<void>;
   signal: AbortSignal;
@@ -25,11 +25,10 @@ export interface FollowOptions {
 export async function* followEvents(db: Db, options: FollowOptions): AsyncGenerator<StoredEvent> {
   const { projectId = null, pause, signal } = options;
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-  const select = db.prepare<[number, number | null, number | null], StoredEvent>(
-    `SELECT v.sequence, v.id, v.type, v.project_id AS projectId, p.name AS project, v.created_at AS createdAt, v.data
-     FROM events v JOIN projects p ON p.id = v.project_id
-     WHERE v.sequence > ? AND (? IS NULL OR v.project_id = ?) ORDER BY v.sequence LIMIT 100`,
-  );
+  const select = db.prepare<[number, number | null, number | null], StoredEvent>(`
+    SELECT v.sequence, v.id, v.type, v.project_id AS projectId, p.name AS project, v.created_at AS createdAt, v.data
+    FROM events v JOIN projects p ON p.id = v.project_id
+    WHERE v.sequence > ? AND (? IS NULL OR v.project_id = ?) ORDER BY v.sequence LIMIT 100`);
   let after = options.after ?? newestSequence(db);
   let lastVersion: number | undefined;
   while (!signal.aborted) {

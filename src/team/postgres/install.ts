@@ -61,10 +61,9 @@ async function versionOf(client: Client, schema: string): Promise<number> {
 }
 
 async function mayInstall(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ may: boolean }>(
-    `SELECT rolsuper OR (rolcreaterole AND has_database_privilege(current_database(), 'CREATE')) AS may
-     FROM pg_roles WHERE rolname = current_user`,
-  );
+  const { rows } = await client.query<{ may: boolean }>(`
+    SELECT rolsuper OR (rolcreaterole AND has_database_privilege(current_database(), 'CREATE')) AS may
+    FROM pg_roles WHERE rolname = current_user`);
   return rows[0]?.may === true;
 }
 
