@@ -1,7 +1,7 @@
 import { GwError } from '../errors.ts';
 import { formatRequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
-import { orderTargets } from '../routing/order.ts';
+import { orderTargets } from '../routing/next-attempt.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import type { Standing } from '../store/ledger/standing.ts';
 import { exhausted, isAlerted, remainingOf } from '../store/ledger/standing.ts';

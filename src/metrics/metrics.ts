@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, type RegistryContentType } from 'prom-client';
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
-import type { HealthSnapshot } from '../routing/health-snapshot.ts';
+import type { HealthSnapshot } from '../routing/health.ts';
 import { listProjects } from '../store/accounts/projects.ts';
 import { createStandingsReader } from '../store/dashboard/standings.ts';
 import { createWebhookReader } from '../store/dashboard/webhook-health.ts';

@@ -1,6 +1,12 @@
-import { parseCount, parseDuration, untilDate } from './duration.ts';
 import type { Failure, FailureClass, UpstreamOutcome } from './failure.ts';
-import { exhaustedMs, limitsOf, type ResponseHeaders } from './rate-limits.ts';
+import {
+  exhaustedMs,
+  limitsOf,
+  parseCount,
+  parseDuration,
+  type ResponseHeaders,
+  untilDate,
+} from './rate-limits.ts';
 
 const SCOPE_AND_NEXT: Record<FailureClass, Pick<Failure, 'scope' | 'next'>> = {
   rate_limit: { scope: 'target', next: 'elsewhere' },

@@ -9,12 +9,7 @@ export interface Needs {
 }
 
 /** A model's capabilities; undefined if unknown. */
-export interface Capabilities {
-  contextTokens?: number;
-  tools?: boolean;
-  vision?: boolean;
-  jsonSchema?: boolean;
-}
+export type Capabilities = Needs;
 
 const FEATURES = ['tools', 'vision', 'jsonSchema'] as const;
 

@@ -1,8 +1,8 @@
+import { pickOfTwo } from './balance.ts';
 import { type Candidate, targetId } from './candidate.ts';
 import type { Failure } from './failure.ts';
-import type { Health } from './health.ts';
-import { type Order, type OrderOptions, orderTargets } from './order.ts';
-import { countRequest, type RetryBudget, takeRetry } from './retry-budget.ts';
+import type { Availability, Health } from './health.ts';
+import { type Capabilities, lackOf, type Needs } from './needs.ts';
 
 /** A failed attempt of this request. */
 export interface Tried {
@@ -103,4 +103,112 @@ function untried(targets: readonly Candidate[], tried: readonly Tried[]): Candid
 
 function stop(because: StopReason): NextAttempt {
   return { kind: 'stop', because };
+}
+
+/**
+ * Limits retries, so that an outage does not multiply the traffic: a fifth of the requests of the last 10 seconds plus
+ * 10 per second, as in Finagle's RetryBudget.
+ */
+export interface RetryBudget {
+  /** One entry for each second with traffic, oldest first. */
+  seconds: { second: number; requests: number; retries: number }[];
+}
+
+const LIFE_SECONDS = 10;
+const SHARE = 0.2;
+const FREE_PER_SECOND = 10;
+
+export function newRetryBudget(): RetryBudget {
+  return { seconds: [] };
+}
+
+/** Counts a request's first attempt. */
+export function countRequest(budget: RetryBudget, nowMs: number): void {
+  currentSecond(budget, nowMs).requests++;
+}
+
+/** Takes one retry from the budget; false if there is none left. */
+export function takeRetry(budget: RetryBudget, nowMs: number): boolean {
+  const current = currentSecond(budget, nowMs);
+  let requests = 0;
+  let retries = 0;
+  for (const second of budget.seconds) {
+    requests += second.requests;
+    retries += second.retries;
+  }
+  if (retries + 1 > SHARE * requests + FREE_PER_SECOND * LIFE_SECONDS) return false;
+  current.retries++;
+  return true;
+}
+
+function currentSecond(budget: RetryBudget, nowMs: number): RetryBudget['seconds'][number] {
+  const second = Math.floor(nowMs / 1_000);
+  const latest = budget.seconds.at(-1);
+  if (latest?.second === second) return latest;
+  budget.seconds = budget.seconds.filter((entry) => entry.second > second - LIFE_SECONDS);
+  const current = { second, requests: 0, retries: 0 };
+  budget.seconds.push(current);
+  return current;
+}
+
+export interface OrderOptions {
+  targets: readonly Candidate[];
+  health: Pick<Health, 'availabilityOf' | 'costOf'>;
+  random: () => number;
+  needs?: Needs;
+  capabilitiesOf?: (target: Candidate) => Capabilities;
+  /** The candidate that served this conversation last. */
+  sticky?: Candidate | undefined;
+  /** Puts the sticky candidate before better priorities: only it can read the conversation's encrypted parts. */
+  isPinned?: boolean;
+}
+
+/** A request's candidates, grouped by current availability. */
+export interface Order {
+  /** Available, in the order of attempts. */
+  ready: Candidate[];
+  /** Currently blocked, soonest recovery first. */
+  blocked: { target: Candidate; availability: Availability & { ready: false } }[];
+  /** Lack a capability that the request needs. */
+  unfit: { target: Candidate; lacks: (keyof Needs)[] }[];
+}
+
+/**
+ * Orders candidates by priority. Within a priority the conversation's sticky candidate comes first, then the others by
+ * repeated power of two choices. Health and priority take precedence over stickiness.
+ */
+export function orderTargets(options: OrderOptions): Order {
+  const { targets, health, needs = {}, capabilitiesOf = () => ({}) } = options;
+  const order: Order = { ready: [], blocked: [], unfit: [] };
+  const ready: Candidate[] = [];
+  for (const target of targets) {
+    const lacks = lackOf(capabilitiesOf(target), needs);
+    const availability = health.availabilityOf(target);
+    if (lacks.length > 0) order.unfit.push({ target, lacks });
+    else if (availability.ready) ready.push(target);
+    else order.blocked.push({ target, availability });
+  }
+  order.blocked.sort((a, b) => a.availability.waitMs - b.availability.waitMs);
+  order.ready = rank(ready, options);
+  return order;
+}
+
+function rank(
+  targets: readonly Candidate[],
+  { sticky, isPinned, health, random }: OrderOptions,
+): Candidate[] {
+  const stickyId = sticky && targetId(sticky);
+  const ranked = isPinned ? targets.filter((target) => targetId(target) === stickyId) : [];
+  let left = targets.filter((target) => !ranked.includes(target));
+  while (left.length > 0) {
+    const first = Math.min(...left.map(({ priority }) => priority));
+    const peers = left.filter(({ priority }) => priority === first);
+    const next =
+      peers.find((target) => targetId(target) === stickyId) ??
+      pickOfTwo(peers, { weightOf: ({ weight }) => weight, cost: health.costOf, random });
+    if (!next) break;
+    ranked.push(next);
+    left = left.filter((target) => target !== next);
+  }
+  return ranked;
 }

@@ -63,23 +63,18 @@ export function unitHash(key: string): number {
   return createHash('sha256').update(key).digest().readUInt32BE(0) / 2 ** 32;
 }
 
+type TurnField = 'pinned' | 'inToolLoop' | 'savingNanoUsd' | 'cacheLossNanoUsd';
+
+interface Turn extends Required<Pick<TierQuestion, TurnField>> {
+  choice: Tier;
+}
+
 /**
  * The tier of a conversation's next turn. It may rise at any turn, and falls only if that saves more than losing the
  * prompt cache costs. It never changes within a tool loop.
  */
-export function tierOfTurn({
-  pinned,
-  choice,
-  inToolLoop,
-  savingNanoUsd,
-  cacheLossNanoUsd,
-}: {
-  pinned: Tier | undefined;
-  choice: Tier;
-  inToolLoop: boolean;
-  savingNanoUsd: number;
-  cacheLossNanoUsd: number;
-}): Tier {
+export function tierOfTurn(turn: Turn): Tier {
+  const { pinned, choice, inToolLoop, savingNanoUsd, cacheLossNanoUsd } = turn;
   if (pinned === undefined || pinned === choice) return choice;
   if (inToolLoop) return pinned;
   if (choice === 'strong') return 'strong';

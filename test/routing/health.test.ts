@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Failure } from '../../src/routing/failure.ts';
-import { createHealth } from '../../src/routing/health.ts';
-import { isHealthSnapshot } from '../../src/routing/health-snapshot.ts';
+import { createHealth, isHealthSnapshot } from '../../src/routing/health.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
 import { target } from './simulation.ts';

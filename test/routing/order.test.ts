@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Candidate } from '../../src/routing/candidate.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { lackOf } from '../../src/routing/needs.ts';
-import { orderTargets } from '../../src/routing/order.ts';
+import { orderTargets } from '../../src/routing/next-attempt.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
 import { target } from './simulation.ts';

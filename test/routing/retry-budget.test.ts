@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countRequest, newRetryBudget, takeRetry } from '../../src/routing/retry-budget.ts';
+import { countRequest, newRetryBudget, takeRetry } from '../../src/routing/next-attempt.ts';
 
 describe('the retry budget', () => {
   test('allows a burst of 100 where there is no traffic', () => {

@@ -4,11 +4,11 @@ import type { UpstreamOutcome } from '../../src/routing/failure.ts';
 import { createHealth, type Health } from '../../src/routing/health.ts';
 import {
   type NextAttemptOptions,
+  newRetryBudget,
   nextAttempt,
   type StopReason,
   type Tried,
 } from '../../src/routing/next-attempt.ts';
-import { newRetryBudget } from '../../src/routing/retry-budget.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
 

@@ -4,14 +4,14 @@ import { modelLimits } from '../../pricing/limits.ts';
 import type { Candidate } from '../../routing/candidate.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Capabilities } from '../../routing/needs.ts';
+import type { OrderOptions } from '../../routing/next-attempt.ts';
 import {
+  countRequest,
   type NextAttempt,
   type NextAttemptOptions,
   nextAttempt,
   type Tried,
 } from '../../routing/next-attempt.ts';
-import type { OrderOptions } from '../../routing/order.ts';
-import { countRequest } from '../../routing/retry-budget.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';

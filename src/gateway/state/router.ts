@@ -1,8 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Random } from '../../ids.ts';
-import { createHealth, type Health } from '../../routing/health.ts';
-import { isHealthSnapshot } from '../../routing/health-snapshot.ts';
-import { newRetryBudget, type RetryBudget } from '../../routing/retry-budget.ts';
+import { createHealth, type Health, isHealthSnapshot } from '../../routing/health.ts';
+import { newRetryBudget, type RetryBudget } from '../../routing/next-attempt.ts';
 import { createStickiness, type SavedPin } from '../../routing/stickiness.ts';
 
 /** The router's state: health of the targets, affinity of conversations, and the budget of retries. */

@@ -128,7 +128,7 @@ function attemptsIn(text: string | null): { provider: string; outcome: string }[
   return list.map((each) => ({ provider: String(each?.provider), outcome: String(each?.outcome) }));
 }
 
-/** The blocks in the router's last snapshot that have not ended. Its shape is routing/health-snapshot.ts. */
+/** The blocks in the router's last snapshot that have not ended. Its shape is routing/health.ts. */
 function addBlocks(
   of: (name: string) => Gathered,
   { savedAt, snapshot }: { savedAt: number; snapshot: string },
