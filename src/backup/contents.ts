@@ -22,15 +22,10 @@ export async function collectFiles(
   { passphrase, random }: { passphrase: string | undefined; random: Random },
 ): Promise<BackupFile[]> {
   const nothing = Buffer.alloc(0);
-  const plain = (name: string, content: Buffer) => ({
-    name,
-    content,
-    cost: 0,
-    salt: nothing,
-    iv: nothing,
-    tag: nothing,
-  });
-  const files = existsSync(paths.config) ? [plain(SETTINGS, readFileSync(paths.config))] : [];
+  const unsealed = { cost: 0, salt: nothing, iv: nothing, tag: nothing };
+  const files = existsSync(paths.config)
+    ? [{ name: SETTINGS, content: readFileSync(paths.config), ...unsealed }]
+    : [];
   if (passphrase === undefined) return files;
   const keys: Keys = { credentials: readSecrets(paths.credentials), cliKeys: readSecrets(paths.cliKeys) };
   return [...files, { name: KEYS, ...(await seal(JSON.stringify(keys), passphrase, random)) }];
@@ -70,15 +65,8 @@ function secretsIn(value: Record<string, unknown>): Record<string, string> {
   );
 }
 
-/** Text encrypted with a passphrase: AES-256-GCM with a key that scrypt derives from it. */
-interface Sealed {
-  /** scrypt's N. */
-  cost: number;
-  salt: Buffer;
-  iv: Buffer;
-  tag: Buffer;
-  content: Buffer;
-}
+/** Text encrypted with a passphrase: AES-256-GCM with a key that scrypt derives from it; `cost` is scrypt's N. */
+type Sealed = Omit<BackupFile, 'name'>;
 
 /** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt */
 const COST = 2 ** 17;

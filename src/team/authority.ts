@@ -1,29 +1,14 @@
 import type { NanoUsd } from '../money.ts';
 import type { TeamKeyTerms } from '../store/team/keys.ts';
+import type { TeamBudget } from '../store/team/team-budgets.ts';
 import type { TeamUsage, TeamUsageBatch, TeamUsageQuery } from '../store/team/usage.ts';
 import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
 
-/** A team's budget, as set by an admin. */
-interface TeamBudget {
-  id: number;
-  /** '': the whole team. */
-  project: string;
-  period: 'daily' | 'monthly';
-  capNanoUsd: NanoUsd;
-  capVersion: number;
-  /** Ascending. */
-  alertPercents: number[];
-  /** Amount that each gateway may spend above its limit while the authority is unreachable; null: nothing. */
-  offlineNanoUsd: NanoUsd | null;
-}
-
 /** A budget with the figures of its current period. Times are UTC ms by the authority's clock. */
 export interface TeamBudgetStanding extends TeamBudget {
-  start: number;
-  ends: number;
-  /** Sum of all gateways' limits and reserves. */
-  allocatedNanoUsd: NanoUsd;
-  spentNanoUsd: NanoUsd;
+  capVersion: number;
+  /** Amount that each gateway may spend above its limit while the authority is unreachable; null: nothing. */
+  offlineNanoUsd: NanoUsd | null;
   /** Number of gateways with granted but unspent money. */
   holders: number;
   /** A request recently lacked money that other gateways hold. */

@@ -72,18 +72,6 @@ interface PaceState {
   isSettled: boolean;
 }
 
-/** Schedule of a gateway's syncs. All times are ms. */
-export interface Pace {
-  answered(answer: { syncAfterMs: number; wasNeedMet: boolean }): void;
-  failed(): void;
-  /** Whether the last sync failed. */
-  isFailing(): boolean;
-  /** Pause before a sync for `reason`; `sinceLastMs`: time since the last sync began. */
-  pauseFor(reason: SyncReason, sinceLastMs: number): number;
-  /** Pause after a sync; undefined if there is nothing to sync. */
-  next(state: PaceState): number | undefined;
-}
-
 /** Reason to sync early. */
 export type SyncReason = 'short' | 'low';
 
@@ -94,26 +82,29 @@ const MAX_FAILURE_PAUSE_MS = 15_000;
 const MAX_NEEDED_PAUSE_MS = 1_000;
 const DEFAULT_SYNC_AFTER_MS = 15_000;
 
-/** `fraction`: a random number from 0 to below 1. */
-export function createPace(fraction: () => number): Pace {
+/** Schedule of a gateway's syncs. All times are ms. `fraction`: a random number from 0 to below 1. */
+export function createPace(fraction: () => number) {
   let failurePause = 0;
   let needPause = 0;
   let syncAfter = DEFAULT_SYNC_AFTER_MS;
   return {
-    answered({ syncAfterMs, wasNeedMet }) {
+    answered({ syncAfterMs, wasNeedMet }: { syncAfterMs: number; wasNeedMet: boolean }): void {
       failurePause = 0;
       needPause = wasNeedMet ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, needPause * 2), syncAfterMs / 2);
       syncAfter = syncAfterMs;
     },
-    failed() {
+    failed(): void {
       failurePause = Math.min(Math.max(FIRST_PAUSE_MS, failurePause * 2), MAX_FAILURE_PAUSE_MS);
     },
-    isFailing: () => failurePause > 0,
-    pauseFor(reason, sinceLastMs) {
+    /** Whether the last sync failed. */
+    isFailing: (): boolean => failurePause > 0,
+    /** Pause before a sync for `reason`; `sinceLastMs`: time since the last sync began. */
+    pauseFor(reason: SyncReason, sinceLastMs: number): number {
       if (failurePause > 0) return MAX_NEEDED_PAUSE_MS;
       return reason === 'short' ? needPause : Math.max(0, FIRST_PAUSE_MS - sinceLastMs);
     },
-    next({ hasNeed, isSettled }) {
+    /** Pause after a sync; undefined if there is nothing to sync. */
+    next({ hasNeed, isSettled }: PaceState): number | undefined {
       if (failurePause > 0) return hasNeed ? Math.min(failurePause, MAX_NEEDED_PAUSE_MS) : failurePause;
       if (hasNeed) return needPause;
       return isSettled ? undefined : syncAfter * (0.8 + 0.4 * fraction());

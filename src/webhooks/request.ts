@@ -7,18 +7,9 @@ import type { Post } from './send.ts';
 import { signatureHeaders } from './sign.ts';
 
 /** The fields of a claim that an attempt needs. Test events have no claim and provide their own. */
-export type Outgoing = Pick<
+export type Outgoing = Omit<
   Claim,
-  | 'url'
-  | 'format'
-  | 'secret'
-  | 'oldSecret'
-  | 'oldSecretUntil'
-  | 'project'
-  | 'eventId'
-  | 'type'
-  | 'eventAt'
-  | 'data'
+  'id' | 'claims' | 'attempts' | 'endpointId' | 'lapsesAt' | 'eventCount' | 'since'
 > &
   Partial<Pick<Claim, 'eventCount' | 'since'>>;
 

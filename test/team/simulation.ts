@@ -1,6 +1,6 @@
 import { accountUpdates } from '../../src/team/accounts.ts';
 import { createDemands, type Demands } from '../../src/team/demands.ts';
-import { createPace, type Pace } from '../../src/team/policy.ts';
+import { createPace } from '../../src/team/policy.ts';
 import type { Standing, SyncAnswer, SyncRow } from '../../src/team/protocol.ts';
 import { composeMessage } from '../../src/team/sync-books.ts';
 import { createTeamClock } from '../../src/team/team-clock.ts';
@@ -60,7 +60,7 @@ interface Node {
   id: number;
   account: { limit: number; posted: number; pending: number; heard?: { limit: number; posted: number } };
   demands: Demands;
-  pace: Pace;
+  pace: ReturnType<typeof createPace>;
   standings: Map<number, Standing>;
   heardAt: number;
   heardPosted: number;

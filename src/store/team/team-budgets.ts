@@ -10,10 +10,11 @@ export interface TeamBudget {
   period: 'daily' | 'monthly';
   capNanoUsd: NanoUsd;
   /** Ascending. */
-  alertPercents: readonly number[];
+  alertPercents: number[];
   /** The running period by the team's clock, UTC ms, and how it stands. */
   start: number;
   ends: number;
+  /** Sum of all gateways' limits and reserves. */
   allocatedNanoUsd: NanoUsd;
   spentNanoUsd: NanoUsd;
 }
