@@ -1,14 +1,14 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Row } from '../database/columns.ts';
+import { columnsAs, insertRow, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { hashKey } from './callers.ts';
 
 export { hashKey } from './callers.ts';
 
-type KeyRow = Omit<Row<'keys'>, 'projectId' | 'hash' | 'oldHash' | 'rotatedAt'> & { project: string };
+type KeyRow = Pick<Row<'keys'>, (typeof COLUMNS)[number]> & { project: string };
 
 export interface Key extends Omit<KeyRow, 'models'> {
   /** The models that it may name; null: all. */
@@ -32,9 +32,12 @@ interface NewKey extends KeyLimits {
   random?: Random;
 }
 
-const SELECT = `SELECT k.id, p.name AS project, k.admin, k.label, k.hint, k.created_at AS createdAt,
-  k.revoked_at AS revokedAt, k.expires_at AS expiresAt, k.models, k.rpm, k.old_until AS oldUntil,
-  k.team_key_id AS teamKeyId FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
+const COLUMNS = [
+  ...(['id', 'admin', 'label', 'hint', 'createdAt', 'revokedAt', 'expiresAt', 'models', 'rpm'] as const),
+  ...(['oldUntil', 'teamKeyId'] as const),
+];
+const SELECT = `SELECT ${columnsAs(COLUMNS, 'k')}, p.name AS project FROM keys k
+  JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
 
 /** Makes a key. The key itself is returned once and never stored. Throws GwError 400 for bad limits. */
 export async function createKey(db: Db, options: NewKey): Promise<{ id: number; key: string }> {
@@ -44,31 +47,21 @@ export async function createKey(db: Db, options: NewKey): Promise<{ id: number; 
 
 /** Makes a key within a change of the configuration. */
 export function insertKey(db: Db, options: NewKey): { id: number; key: string } {
-  const {
-    projectId,
-    admin = false,
-    label = null,
-    now,
-    expiresAt = null,
-    models = null,
-    rpm = null,
-  } = options;
+  const { projectId, admin = false, label = null, now: createdAt, expiresAt = null, rpm = null } = options;
   const key = newApiKey(options.random ?? systemRandom);
-  const { lastInsertRowid } = db
-    .prepare(`INSERT INTO keys (project_id, hash, hint, label, admin, created_at, expires_at, models, rpm)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    .run(
-      projectId,
-      hashKey(key),
-      key.slice(-4),
-      label,
-      admin ? 1 : 0,
-      now,
-      expiresAt,
-      models && JSON.stringify(models),
-      rpm,
-    );
-  return { id: Number(lastInsertRowid), key };
+  const models = options.models ? JSON.stringify(options.models) : null;
+  const row = {
+    projectId,
+    hash: hashKey(key),
+    hint: key.slice(-4),
+    label,
+    admin,
+    createdAt,
+    expiresAt,
+    models,
+    rpm,
+  };
+  return { id: insertRow(db, 'keys', row), key };
 }
 
 /** The keys of a project, or of all projects, including revoked ones. */

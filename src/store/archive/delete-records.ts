@@ -2,6 +2,7 @@ import { notFound } from '../../errors.ts';
 import type { Db } from '../database/open.ts';
 import { inTransaction } from '../database/write.ts';
 import { createArchive, SEARCH_MS } from './archive.ts';
+import { createDelete } from './size-limit.ts';
 
 /** The records to delete: those of a project, or of one session of an agent in it. */
 export interface RecordsToDelete {
@@ -37,19 +38,11 @@ export function deleteRecords(db: Db, { projectId, session, before }: RecordsToD
       .prepare<object, number>(`SELECT id FROM requests WHERE project_id = @projectId
         AND at < @until ${ofSession} LIMIT ${ROWS}`)
       .pluck()
-      .all({
-        projectId,
-        until: before,
-        sessions: JSON.stringify(sessions.map(({ id }) => id)),
-      });
+      .all({ projectId, until: before, sessions: JSON.stringify(sessions.map(({ id }) => id)) });
     keepLastId(db);
-    for (const table of ['requests', 'request_details'])
-      db.prepare(`DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`).run(
-        JSON.stringify(ids),
-      );
-    db.prepare('DELETE FROM asks WHERE request_id IN (SELECT value FROM json_each(?))').run(
-      JSON.stringify(ids),
-    );
+    createDelete(db)(ids);
+    db.prepare(`DELETE FROM asks
+      WHERE request_id IN (SELECT value FROM json_each(?))`).run(JSON.stringify(ids));
     if (ids.length > 0) return ids.length;
     // Daemons remember the ids of sessions, so their rows stay.
     const rename = db.prepare('UPDATE sessions SET external_id = ? WHERE id = ?');

@@ -5,6 +5,7 @@ import { createNames } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import { bucketOf } from '../database/usage-bucket.ts';
 import { inTransaction } from '../database/write.ts';
+import { createSessions } from '../ledger/journal.ts';
 import { SOURCES } from '../ledger/record.ts';
 import { createUsageRows, DIMS } from './rollups.ts';
 import { COUNTERS, type Counter } from './usage-sums.ts';
@@ -29,8 +30,6 @@ export interface ImportedCall {
 
 /** Calls written in one transaction: about 5 ms, which requests of a running daemon wait for. */
 const BATCH = 500;
-/** As `names`, whose ids sessions are found by. */
-const MAX_LENGTH = 200;
 
 /**
  * Adds calls to the usage of a project, marked as imported. No budget and no other report counts them. Returns those that
@@ -69,7 +68,13 @@ interface UsageRow {
 
 function addBatch(db: Db, calls: readonly ImportedCall[], projectId: number): ImportedCall[] {
   const names = createNames(db);
-  const sessionOf = createSessionIds(db, projectId);
+  const sessions = createSessions(db);
+  /** Sessions that gw has not seen are added without times: they are in no list. */
+  const sessionOf = (call: ImportedCall, agentId: number, repoId: number) => {
+    const agentVersionId = names.idOf(call.agentVersion);
+    if (call.session === '') return 0;
+    return sessions.idOf(call.session, { at: 0, projectId }, { agentId, agentVersionId, repoId });
+  };
   const markImported = db.prepare<[number, string]>(`INSERT INTO imported_calls (agent_id, call) VALUES (?, ?)
     ON CONFLICT DO NOTHING`);
   const rows = new Map<string, UsageRow>();
@@ -86,7 +91,7 @@ function addBatch(db: Db, calls: readonly ImportedCall[], projectId: number): Im
       agent_id,
       repo_id,
       process_id: 0,
-      session_id: sessionOf(call.session, [agent_id, names.idOf(call.agentVersion), repo_id]),
+      session_id: sessionOf(call, agent_id, repo_id),
     };
     addTo(rows, call, columns);
     return true;
@@ -120,30 +125,6 @@ function countersOf({ usage, costNanoUsd }: ImportedCall): Partial<Record<Counte
     output_tokens: usage.outputTokens,
     reasoning_tokens: usage.reasoningTokens,
     cost_nano_usd: costNanoUsd ?? 0,
-  };
-}
-
-/** Finds sessions, and adds those that gw has not seen: without times, they are in no list. */
-function createSessionIds(db: Db, projectId: number) {
-  const select = db
-    .prepare<[string, number, number], number>(`SELECT id FROM sessions WHERE external_id = ?
-      AND project_id = ? AND agent_id = ?`)
-    .pluck();
-  const insert = db.prepare<[string, ...number[]]>(`
-    INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
-    VALUES (?, ?, ?, ?, ?, 0, 0)`);
-  const ids = new Map<string, number>();
-  return (session: string, names: [agentId: number, agentVersionId: number, repoId: number]): number => {
-    if (session === '') return 0;
-    const text = session.slice(0, MAX_LENGTH);
-    const [agentId] = names;
-    const key = `${agentId} ${text}`;
-    const id =
-      ids.get(key) ??
-      select.get(text, projectId, agentId) ??
-      Number(insert.run(text, projectId, ...names).lastInsertRowid);
-    ids.set(key, id);
-    return id;
   };
 }
 

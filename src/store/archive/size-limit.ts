@@ -1,4 +1,5 @@
 import type { Db } from '../database/open.ts';
+import { IS_UNNEEDED } from '../database/retention.ts';
 import { FLAGS, OUTCOMES } from '../ledger/record.ts';
 
 /**
@@ -30,7 +31,8 @@ function usedBytes(db: Db): number {
   return (pages - free) * bytes;
 }
 
-function createDelete(db: Db): (ids: readonly number[]) => boolean {
+/** Deletes records with their details. Returns whether there were any ids. */
+export function createDelete(db: Db): (ids: readonly number[]) => boolean {
   const [records, details] = ['requests', 'request_details'].map((table) =>
     db.prepare<[string]>(`DELETE FROM ${table} WHERE id IN (SELECT value FROM json_each(?))`),
   );
@@ -84,9 +86,6 @@ function createEvents(db: Db): () => boolean {
     WHERE finished_at IS NOT NULL ORDER BY id LIMIT ${ROWS})`);
   const events = db.prepare(`
     DELETE FROM events WHERE sequence IN (SELECT sequence FROM events ORDER BY sequence LIMIT ${ROWS})
-    AND sequence < (SELECT min(needed) FROM (
-      SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
-      UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
-      UNION ALL SELECT max(sequence) FROM events))`);
+    AND ${IS_UNNEEDED}`);
   return () => deliveries.run().changes + events.run().changes > 0;
 }

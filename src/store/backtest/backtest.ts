@@ -29,22 +29,19 @@ export interface BacktestPeriod {
   stopped: Stopped[];
 }
 
-interface Backtest {
-  /** Every record says what it needed, and none was refused before that the cap would have admitted. */
-  exact: boolean;
-  periods: BacktestPeriod[];
-}
-
 interface Event extends TimelineEvent {
   request: PastRequest;
 }
 
-/** Replays a project's requests, pages in the order of arrival, against a cap. */
+/**
+ * Replays a project's requests, pages in the order of arrival, against a cap. `exact`: every record says what it needed,
+ * and none was refused before that the cap would have admitted.
+ */
 export async function backtest(
   pages: AsyncIterable<PastRequest[]>,
   terms: SimulatedTerms,
   { calendar, onBlocked = () => {} }: { calendar: Calendar; onBlocked?: (request: PastRequest) => void },
-): Promise<Backtest> {
+) {
   const periods: BacktestPeriod[] = [];
   const timeline = createTimeline<Event>();
   const clients = new Map<string, Stopped>();
@@ -156,20 +153,17 @@ interface TimelineEvent {
   kind: 'settle' | 'ask';
 }
 
-/** Events in the order of their times. Those to come are few: requests that run, or were read ahead of their holds. */
-interface Timeline<T extends TimelineEvent> {
-  add(event: T): void;
-  /** The next event; undefined if none comes before `untilUs`. */
-  next(untilUs: number): T | undefined;
-}
-
-/** Two queues: in a single list, each settlement and each request read ahead would move all others. */
-function createTimeline<T extends TimelineEvent>(): Timeline<T> {
+/**
+ * Events in the order of their times. Those to come are few: requests that run, or were read ahead of their holds. Two
+ * queues: in a single list, each settlement and each request read ahead would move all others.
+ */
+function createTimeline<T extends TimelineEvent>() {
   const settlements = createQueue<T>();
   const asks = createQueue<T>();
   return {
-    add: (event) => (event.kind === 'settle' ? settlements : asks).add(event),
-    next(untilUs) {
+    add: (event: T) => (event.kind === 'settle' ? settlements : asks).add(event),
+    /** The next event; undefined if none comes before `untilUs`. */
+    next(untilUs: number): T | undefined {
       const [settlement, ask] = [settlements.timeUs(), asks.timeUs()];
       const [first, timeUs] = settlement <= ask ? [settlements, settlement] : [asks, ask];
       return timeUs < untilUs ? first.take() : undefined;

@@ -1,37 +1,28 @@
-import type { Calendar } from '../../calendar.ts';
 import { badRequest, GwError, notFound } from '../../errors.ts';
-import { formatAskId, parseAskId, type RequestId } from '../../ids.ts';
+import { formatAskId, parseAskId } from '../../ids.ts';
 import { formatUsd, type NanoUsd } from '../../money.ts';
+import { columnsAs, type Row as TableRow } from '../database/columns.ts';
 import { liveSlots } from '../database/daemons.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import type { AskState } from '../ledger/asks.ts';
 import { unspentOf } from '../ledger/standing.ts';
 import { type BudgetTerms, budgetName } from '../ledger/terms.ts';
-import { openBalances } from './budgets.ts';
+import { type BudgetContext, openBalances } from './budgets.ts';
 import { raiseInPlace } from './raise-budget.ts';
 
 /** The question whether a request may go beyond a budget. */
-export interface Ask {
-  requestId: RequestId;
-  projectId: number;
+export interface Ask extends Pick<TableRow<'asks'>, (typeof COLUMNS)[number]> {
   projectName: string;
-  budgetId: number;
   /** The budget's public id. */
   budget: string;
   isBudgetRemoved: boolean;
   /** The budget that is raised to raise it: of a member, the cap for each. */
   parentId: number;
-  model: string;
-  agent: string;
   least: NanoUsd;
   /** Amount that is held if it is approved. */
   needed: NanoUsd;
-  state: AskState;
   allowed: NanoUsd | null;
-  /** UTC milliseconds. */
-  createdAt: number;
-  expiresAt: number;
 }
 
 interface Row
@@ -40,11 +31,12 @@ interface Row
   slot: number;
 }
 
-const SELECT = `SELECT a.request_id AS requestId, a.project_id AS projectId, p.name AS projectName,
-  a.budget_id AS budgetId, b.period, b.repo, b.scope_kind AS scopeKind, b.scope_value AS scopeValue,
-  b.parent_id AS parentId, b.removed_at IS NOT NULL AS removed, a.slot, a.model, a.agent, a.least_nano_usd AS least,
-  a.needed_nano_usd AS needed, a.state, a.allowed_nano_usd AS allowed, a.created_at AS createdAt,
-  a.expires_at AS expiresAt
+const COLUMNS = [
+  ...(['requestId', 'projectId', 'budgetId', 'model', 'agent', 'state', 'createdAt', 'expiresAt'] as const),
+];
+const SELECT = `SELECT ${columnsAs(COLUMNS, 'a')}, p.name AS projectName, b.period, b.repo, b.scope_kind AS scopeKind,
+  b.scope_value AS scopeValue, b.parent_id AS parentId, b.removed_at IS NOT NULL AS removed, a.slot,
+  a.least_nano_usd AS least, a.needed_nano_usd AS needed, a.allowed_nano_usd AS allowed
   FROM asks a JOIN budgets b ON b.id = a.budget_id JOIN projects p ON p.id = b.project_id`;
 
 /** The questions that requests wait with, the oldest first; `projectId`: of one project. */
@@ -66,16 +58,15 @@ export interface Approval {
   raiseNanoUsd?: NanoUsd | undefined;
 }
 
-interface Context {
-  calendar: Calendar;
-  now: number;
-}
-
 /**
  * Approves a request that waits: it may hold what it needs beyond the budgets that ask, or the budget is raised. Throws
  * GwError 404 for an unknown id, 409 if the request waits no more or needs no answer, and 400 for a raise that is too low.
  */
-export async function approveAsk(db: Db, { id, raiseNanoUsd }: Approval, context: Context): Promise<Ask> {
+export async function approveAsk(
+  db: Db,
+  { id, raiseNanoUsd }: Approval,
+  context: BudgetContext,
+): Promise<Ask> {
   return answer(db, id, context.now, (ask) => {
     const left = roomToSpend(db, ask, context);
     if (raiseNanoUsd === undefined) {
@@ -136,7 +127,7 @@ function write(db: Db, { requestId }: Ask, state: AskState, allowed: NanoUsd | n
 }
 
 /** What is left to spend of the budget. Throws GwError 409 if the request needs no approval any more. */
-function roomToSpend(db: Db, ask: Ask, { calendar, now }: Context): NanoUsd {
+function roomToSpend(db: Db, ask: Ask, { calendar, now }: BudgetContext): NanoUsd {
   if (ask.isBudgetRemoved)
     throw answered(
       `budget ${ask.budget} was removed, so request ${formatAskId(ask.requestId)} needs no approval`,

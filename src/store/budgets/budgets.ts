@@ -3,6 +3,7 @@ import { badRequest, notFound } from '../../errors.ts';
 import { systemRandom } from '../../ids.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
 import type { Project } from '../accounts/projects.ts';
+import { columnsAs, insertRow, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { type Balances, createBalances } from '../ledger/balances.ts';
@@ -47,7 +48,7 @@ const MAX_ALERTS = 10;
 const MIN_WINDOW_MS = 60_000;
 const MAX_WINDOW_MS = 31 * 86_400_000;
 
-interface Context {
+export interface BudgetContext {
   calendar: Calendar;
   now: number;
 }
@@ -61,17 +62,16 @@ export async function setBudget(
   db: Db,
   project: Project,
   settings: BudgetSettings,
-  { calendar, now }: Context,
+  { calendar, now }: BudgetContext,
 ): Promise<Standing> {
   checkTerms(settings);
   return changeConfiguration(db, () => {
     const balances = openBalances(db, calendar, now);
     const scope = scopeColumns(db, project, settings.scope);
     const existing = findBudget(db, project, settings, scope);
-    if (!existing && scope.kind === 'run') throw noSuchBudget(project, settings);
-    const id = existing
-      ? change(db, balances, project, { existing, settings, scope })
-      : add(db, balances, project, { settings, scope, context: { calendar, now } });
+    if (!existing && scope.scopeKind === 'run') throw noSuchBudget(project, settings);
+    const setting = { db, balances, project, settings, scope };
+    const id = existing ? change(setting, existing) : add(setting, { calendar, now });
     const standing = balances.standings(project.id).find(({ budget }) => budget.id === id);
     balances.write();
     if (!standing) throw new Error(`budget ${id} vanished`);
@@ -79,25 +79,28 @@ export async function setBudget(
   });
 }
 
-interface Addition {
+interface Setting {
+  db: Db;
+  balances: Balances;
+  project: Project;
   settings: BudgetSettings;
   scope: ScopeColumns;
-  context: Context;
 }
 
-function add(db: Db, balances: Balances, project: Project, { settings, scope, context }: Addition): number {
-  const id = insert(db, project, settings, scope, context);
+function add(setting: Setting, context: BudgetContext): number {
+  const { db, balances, project, settings, scope } = setting;
+  const id = insert(setting, context);
   const counted: CountedRequests = {
     projectId: project.id,
     repo: settings.repo,
     keyId: scope.keyId,
-    agent: scope.kind === 'agent' ? scope.value : undefined,
-    session: scope.kind === 'session' ? scope.value : undefined,
+    agent: scope.scopeKind === 'agent' ? scope.scopeValue : undefined,
+    session: scope.scopeKind === 'session' ? scope.scopeValue : undefined,
     since: countsFrom(settings, context),
   };
   const { period } = settings;
-  if (scope.kind === 'each') {
-    const kind = scope.value as EachKind;
+  if (scope.scopeKind === 'each') {
+    const kind = scope.scopeValue as EachKind;
     addMembers(db, balances, { id, projectId: project.id, period, kind, counted, now: context.now });
     return id;
   }
@@ -108,16 +111,11 @@ function add(db: Db, balances: Balances, project: Project, { settings, scope, co
   return id;
 }
 
-interface Change {
-  existing: StoredBudget;
-  settings: BudgetSettings;
-  scope: ScopeColumns;
-}
-
-function change(db: Db, balances: Balances, project: Project, { existing, settings, scope }: Change): number {
-  const { id } = existing;
-  const changed = update(db, existing, settings, scope);
-  if (scope.kind !== 'each') balances.announce(project.id, id, existing);
+function change(setting: Setting, existing: StoredBudget): number {
+  const { db, balances, project, scope } = setting;
+  const { id, capNanoUsd: cap, capVersion: version } = existing;
+  const changed = update(setting, existing);
+  if (scope.scopeKind !== 'each') balances.announce(project.id, id, { cap, version });
   else if (changed) changeMembers(db, balances, { id, projectId: project.id });
   return id;
 }
@@ -126,7 +124,7 @@ function change(db: Db, balances: Balances, project: Project, { existing, settin
 export async function listBudgets(
   db: Db,
   projectIds: number[],
-  { calendar, now }: Context,
+  { calendar, now }: BudgetContext,
 ): Promise<Standing[]> {
   return inTransaction(db, () => {
     const balances = openBalances(db, calendar, now);
@@ -158,9 +156,9 @@ export async function removeBudget(db: Db, project: Project, place: BudgetPlace,
     const scope = scopeColumns(db, project, place.scope);
     const existing = findBudget(db, project, place, scope);
     if (existing?.parentId !== 0) throw noSuchBudget(project, place);
-    const each = findEach(db, project, place.period, scope.kind);
+    const each = findEach(db, project, place.period, scope.scopeKind);
     if (each) {
-      const value = scope.kind === 'key' ? String(scope.keyId) : scope.value;
+      const value = scope.scopeKind === 'key' ? String(scope.keyId) : scope.scopeValue;
       // The key may have been a member before it took over the label of this budget.
       removeMembers(db, each.id, now, value);
       makeMember(db, existing.id, { parentId: each.id, value });
@@ -216,67 +214,45 @@ export function openBalances(db: Db, calendar: Calendar, now: number) {
   return balances;
 }
 
-function insert(
-  db: Db,
-  project: Project,
-  settings: BudgetSettings,
-  scope: ScopeColumns,
-  { calendar, now }: Context,
-): number {
-  const start = settings.period === 'rolling' ? now : startOf(settings, project, { calendar, now });
-  const { alert, alerts } = alertColumns(settings) ?? { alert: DEFAULT_ALERT_PERCENT, alerts: '' };
-  const result = db
-    .prepare(`
-      INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-      current_start, created_at, repo, scope_kind, scope_value, key_id, on_limit)
-      VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)`)
-    .run(
-      project.id,
-      settings.period,
-      settings.windowMs ?? null,
-      settings.capNanoUsd,
-      alert,
-      alerts,
-      start,
-      now,
-      settings.repo ?? '',
-      scope.kind,
-      scope.value,
-      scope.keyId,
-      settings.onLimit ?? 'block',
-    );
-  return Number(result.lastInsertRowid);
+function insert({ db, project, settings, scope }: Setting, { calendar, now }: BudgetContext): number {
+  const { period, windowMs = null, capNanoUsd, repo = '', onLimit = 'block' } = settings;
+  const { alertPercent, alertPercents } = alertColumns(settings) ?? {
+    alertPercent: DEFAULT_ALERT_PERCENT,
+    alertPercents: '',
+  };
+  const terms = { period, windowMs, capNanoUsd, alertPercent, alertPercents, capVersion: 1, onLimit };
+  const currentStart = period === 'rolling' ? now : startOf(settings, project, { calendar, now });
+  return insertRow(db, 'budgets', {
+    projectId: project.id,
+    ...terms,
+    repo,
+    ...scope,
+    currentStart,
+    createdAt: now,
+  });
 }
 
 /**
  * Returns whether the terms or raises differ. Raises for a time end: the new cap is what the user wants now. A member
  * of a cap for each becomes a budget of its own.
  */
-function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope: ScopeColumns): boolean {
-  const { alert, alerts } = alertColumns(settings) ?? existing;
-  const { windowMs = existing.windowMs, onLimit = existing.onLimit } = settings;
+function update({ db, settings, scope }: Setting, existing: StoredBudget): boolean {
+  const { capNanoUsd, windowMs = existing.windowMs, onLimit = existing.onLimit } = settings;
+  const { alertPercent, alertPercents } = alertColumns(settings) ?? existing;
   const changed =
-    settings.capNanoUsd !== existing.cap ||
+    capNanoUsd !== existing.capNanoUsd ||
     windowMs !== existing.windowMs ||
-    alert !== existing.alert ||
-    alerts !== existing.alerts;
-  const { changes: endedRaises } = db
-    .prepare('DELETE FROM budget_raises WHERE budget_id = ?')
-    .run(existing.id);
+    alertPercent !== existing.alertPercent ||
+    alertPercents !== existing.alertPercents;
+  const { id } = existing;
+  const { changes: endedRaises } = db.prepare('DELETE FROM budget_raises WHERE budget_id = ?').run(id);
+  const capVersion = existing.capVersion + (changed ? 1 : 0);
+  const terms = { capNanoUsd, alertPercent, alertPercents, windowMs, onLimit, capVersion };
   db.prepare(`
-    UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, on_limit = ?, cap_version = ?,
-    parent_id = 0, scope_value = iif(parent_id = 0, scope_value, ?), key_id = iif(scope_kind = 'run', key_id, ?)
-    WHERE id = ?`).run(
-    settings.capNanoUsd,
-    alert,
-    alerts,
-    windowMs,
-    onLimit,
-    existing.version + (changed ? 1 : 0),
-    scope.value,
-    scope.keyId,
-    existing.id,
-  );
+    UPDATE budgets SET cap_nano_usd = @capNanoUsd, alert_percent = @alertPercent, alert_percents = @alertPercents,
+    window_ms = @windowMs, on_limit = @onLimit, cap_version = @capVersion, parent_id = 0,
+    scope_value = iif(parent_id = 0, scope_value, @scopeValue), key_id = iif(scope_kind = 'run', key_id, @keyId)
+    WHERE id = @id`).run({ ...terms, ...scope, id });
   return changed || onLimit !== existing.onLimit || endedRaises > 0;
 }
 
@@ -286,18 +262,18 @@ function alertColumns({ alertPercent, alertPercents }: BudgetSettings) {
   if (given === undefined) return undefined;
   const sorted = [...new Set(given)].sort((a, b) => a - b);
   return {
-    alert: sorted[0] ?? DEFAULT_ALERT_PERCENT,
-    alerts: sorted.length > 1 ? JSON.stringify(sorted) : '',
+    alertPercent: sorted[0] ?? DEFAULT_ALERT_PERCENT,
+    alertPercents: sorted.length > 1 ? JSON.stringify(sorted) : '',
   };
 }
 
 /** When the running period began: that of a lifetime budget with its project. */
-function startOf({ period }: BudgetSettings, project: Project, { calendar, now }: Context): number {
+function startOf({ period }: BudgetSettings, project: Project, { calendar, now }: BudgetContext): number {
   return period === 'lifetime' ? project.createdAt : spanOf(period, now, calendar).start;
 }
 
 /** The time from which a new budget counts requests. */
-function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Context): number {
+function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: BudgetContext): number {
   if (period === 'lifetime') return 0;
   return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
 }
@@ -317,52 +293,41 @@ interface BudgetPlace {
   scope?: Scope | undefined;
 }
 
+const STORED = [
+  ...(['id', 'capNanoUsd', 'capVersion', 'alertPercent', 'alertPercents', 'windowMs', 'onLimit'] as const),
+  'parentId' as const,
+];
+
 /** A live budget as it is stored. */
-interface StoredBudget {
-  id: number;
-  cap: NanoUsd;
-  version: number;
-  alert: number;
-  alerts: string;
-  windowMs: number | null;
-  onLimit: OnLimit;
-  parentId: number;
-}
+type StoredBudget = Pick<Row<'budgets'>, (typeof STORED)[number]>;
 
 /** The columns that a scope is stored in. */
-interface ScopeColumns {
-  kind: string;
-  value: string;
-  keyId: number;
-}
-
-const COLUMNS = `id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert,
-  alert_percents AS alerts, window_ms AS windowMs, on_limit AS onLimit, parent_id AS parentId`;
+type ScopeColumns = Pick<Row<'budgets'>, 'scopeKind' | 'scopeValue' | 'keyId'>;
 
 /** The live budget of a place, or the member of a cap for each that has it; undefined if there is none. */
 function findBudget(
   db: Db,
   project: Project,
   { period, repo = '' }: BudgetPlace,
-  { kind, value, keyId }: ScopeColumns,
+  scope: ScopeColumns,
 ): StoredBudget | undefined {
   return db
     .prepare<[Record<string, string | number>], StoredBudget>(`
-      SELECT ${COLUMNS} FROM budgets WHERE project_id = @projectId AND period = @period AND repo = @repo
-      AND scope_kind = @kind AND removed_at IS NULL
-      AND (scope_value = @value OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, key_id <> @keyId, id LIMIT 1`)
-    .get({ projectId: project.id, period, repo, kind, value, keyId });
+      SELECT ${columnsAs(STORED)} FROM budgets WHERE project_id = @projectId AND period = @period AND repo = @repo
+      AND scope_kind = @scopeKind AND removed_at IS NULL
+      AND (scope_value = @scopeValue OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, key_id <> @keyId, id LIMIT 1`)
+    .get({ projectId: project.id, period, repo, ...scope });
 }
 
 /** The cap for each of a kind that a budget would be a member of. */
 function findEach(db: Db, project: Project, period: BudgetPeriod, kind: string): StoredBudget | undefined {
-  return findBudget(db, project, { period }, { kind: 'each', value: kind, keyId: 0 });
+  return findBudget(db, project, { period }, { scopeKind: 'each', scopeValue: kind, keyId: 0 });
 }
 
 /** The columns of a scope. Throws GwError 400 for a key that the project doesn't have. */
 function scopeColumns(db: Db, project: Project, scope: Scope | undefined): ScopeColumns {
-  if (scope === undefined) return { kind: '', value: '', keyId: 0 };
-  if (scope.kind !== 'key') return { kind: scope.kind, value: scope.value, keyId: 0 };
+  if (scope === undefined) return { scopeKind: '', scopeValue: '', keyId: 0 };
+  if (scope.kind !== 'key') return { scopeKind: scope.kind, scopeValue: scope.value, keyId: 0 };
   const keys = db
     .prepare<[Record<string, string | number>], { id: number; label: string | null; others: number }>(`
       SELECT id, label, (SELECT count(*) FROM keys o WHERE o.project_id = k.project_id AND o.label = k.label
@@ -377,5 +342,5 @@ function scopeColumns(db: Db, project: Project, scope: Scope | undefined): Scope
     );
   // A label that other keys have too, or that reads as an id, names none.
   const isName = key.label !== null && key.others === 0 && !/^\d+$/.test(key.label);
-  return { kind: 'key', value: isName ? (key.label ?? '') : String(key.id), keyId: key.id };
+  return { scopeKind: 'key', scopeValue: isName ? (key.label ?? '') : String(key.id), keyId: key.id };
 }

@@ -17,14 +17,9 @@ export function readDistrustedBounds(db: Db, now: number): DistrustedBound[] {
 }
 
 /** Switches a bound off. Call it within a transaction. */
-export function distrustBound(db: Db, { provider, model, bound, at, requestId }: DistrustedBound): void {
-  db.prepare('INSERT OR REPLACE INTO distrusted_bounds VALUES (?, ?, ?, ?, ?)').run(
-    provider,
-    model,
-    bound,
-    at,
-    requestId,
-  );
+export function distrustBound(db: Db, bound: DistrustedBound): void {
+  db.prepare(`INSERT OR REPLACE INTO distrusted_bounds
+    VALUES (@provider, @model, @bound, @at, @requestId)`).run(bound);
 }
 
 /** Switches all bounds on again; returns how many were off. Running daemons notice. */

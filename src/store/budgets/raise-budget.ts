@@ -1,4 +1,3 @@
-import type { Calendar } from '../../calendar.ts';
 import { badRequest, notFound } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
 import { findProject } from '../accounts/projects.ts';
@@ -6,7 +5,7 @@ import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { budgetName, teamBudgetOf, teamBudgetText } from '../ledger/terms.ts';
-import { openBalances } from './budgets.ts';
+import { type BudgetContext, openBalances } from './budgets.ts';
 import { changeMembers } from './members.ts';
 
 export interface Raise {
@@ -18,16 +17,11 @@ export interface Raise {
   forMs?: number | undefined;
 }
 
-interface Context {
-  calendar: Calendar;
-  now: number;
-}
-
 const MIN_RAISE_MS = 60_000;
 const MAX_RAISE_MS = 366 * 86_400_000;
 
 /** As `raiseInPlace`, in a transaction of its own. */
-export async function raiseBudget(db: Db, raise: Raise, context: Context): Promise<Standing> {
+export async function raiseBudget(db: Db, raise: Raise, context: BudgetContext): Promise<Standing> {
   return raiseInPlace(db, raise, context);
 }
 
@@ -38,7 +32,7 @@ export async function raiseBudget(db: Db, raise: Raise, context: Context): Promi
 export function raiseInPlace(
   db: Db,
   { budget: name, amountNanoUsd, forMs }: Raise,
-  { calendar, now }: Context,
+  { calendar, now }: BudgetContext,
 ): Standing {
   if (!Number.isSafeInteger(amountNanoUsd) || amountNanoUsd <= 0)
     throw badRequest('a raise is an amount of more than $0', 'amount_usd');

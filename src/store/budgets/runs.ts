@@ -1,10 +1,12 @@
 import type { Random } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { insertKey } from '../accounts/keys.ts';
+import { insertRow } from '../database/columns.ts';
 import { isLockFree } from '../database/lock.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { BILLED_NANO_USD, OUTCOMES } from '../ledger/record.ts';
+import type { BudgetPeriod } from '../ledger/terms.ts';
 import { type BudgetSettings, checkTerms, DEFAULT_ALERT_PERCENT } from './budgets.ts';
 
 /** A cap of one run: for all of it, or in a sliding window. */
@@ -33,19 +35,18 @@ export async function openRun(db: Db, run: NewRun): Promise<Run> {
   for (const cap of caps) checkTerms({ ...cap, period: periodOf(cap) });
   return changeConfiguration(db, () => {
     const { id: keyId, key } = insertKey(db, { ...run, label: id });
-    const insertBudget = db.prepare(`
-      INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start,
-      created_at, scope_kind, scope_value, key_id) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 'run', ?, ?)`);
     for (const cap of caps) {
       const { windowMs = null, capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT } = cap;
-      insertBudget.run(projectId, periodOf(cap), windowMs, capNanoUsd, alertPercent, now, now, id, keyId);
+      const terms = { projectId, period: periodOf(cap), windowMs, capNanoUsd, alertPercent, capVersion: 1 };
+      const scope = { scopeKind: 'run', scopeValue: id, keyId };
+      insertRow(db, 'budgets', { ...terms, ...scope, currentStart: now, createdAt: now });
     }
-    db.prepare('INSERT INTO runs (id, key_id, lock_path) VALUES (?, ?, ?)').run(id, keyId, lockPath);
+    insertRow(db, 'runs', { id, keyId, lockPath });
     return { id, keyId, key };
   });
 }
 
-const periodOf = ({ windowMs }: RunCap) => (windowMs === undefined ? 'lifetime' : 'rolling');
+const periodOf = ({ windowMs }: RunCap): BudgetPeriod => (windowMs === undefined ? 'lifetime' : 'rolling');
 
 /** Ends a run: its key is revoked and its budgets are removed. What its requests hold settles as usual. */
 export function endRun(db: Db, id: string, now: number): void {

@@ -19,12 +19,8 @@ interface ProjectState {
 }
 
 /** A key that is not revoked, without its secret. */
-interface LiveKey {
-  id: number;
+interface LiveKey extends Pick<Row<'keys'>, 'id' | 'hint' | 'label' | 'admin'> {
   project: string;
-  hint: string;
-  label: string | null;
-  admin: boolean;
 }
 
 /** Reads the projects, ordered by name, and their keys, oldest first. */

@@ -1,3 +1,4 @@
+import type { Db } from './open.ts';
 import type * as schema from './schema.ts';
 
 /** The tables, by their names in the schema. */
@@ -29,3 +30,19 @@ export const byColumnName = <Name extends string, Value>(
   read: (name: Name) => Value,
 ): Record<ColumnName<Name>, Value> =>
   Object.fromEntries(names.map((name) => [columnName(name), read(name)])) as Record<ColumnName<Name>, Value>;
+
+/** Inserts a row, whose other columns get their defaults, and returns its id. Call it within a write transaction. */
+export function insertRow<Table extends TableName>(
+  db: Db,
+  table: Table,
+  row: (typeof schema)[Table]['$inferInsert'],
+): number {
+  const names = Object.keys(row);
+  const insert = db.prepare<object>(`INSERT INTO ${columnName(table)} (${names.map(columnName).join(', ')})
+    VALUES (${names.map((name) => `@${name}`).join(', ')})`);
+  const values = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'boolean' ? Number(value) : value,
+  ]);
+  return Number(insert.run(Object.fromEntries(values)).lastInsertRowid);
+}

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
 import { createRequestIds, MAX_SLOTS, type RequestId, type RequestIds } from '../../ids.ts';
-import type { Row } from './columns.ts';
+import { insertRow, type Row } from './columns.ts';
 import { stampDatabase } from './file-watch.ts';
 import { isLockFree } from './lock.ts';
 import type { Db } from './open.ts';
@@ -25,17 +25,11 @@ export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { start
     if (slot === undefined) {
       throw new GwError(
         `${MAX_SLOTS} daemons share this database already, and no more can. Stop one: gw stop`,
-        {
-          status: 503,
-          type: 'api_error',
-          code: 'too_many_daemons',
-        },
+        { status: 503, type: 'api_error', code: 'too_many_daemons' },
       );
     }
     if (db.prepare('SELECT 1 FROM daemons').get() === undefined) stampDatabase(db);
-    db.prepare(
-      'INSERT INTO daemons (slot, instance_id, pid, lock_path, started_at) VALUES (?, ?, ?, ?, ?)',
-    ).run(slot, daemon.instanceId, daemon.pid, daemon.lockPath, daemon.startedAt);
+    insertRow(db, 'daemons', { ...daemon, slot });
     return slot;
   });
   return register.immediate();

@@ -29,6 +29,15 @@ export function confirmedTime(db: Db, time: number): number {
   return next;
 }
 
+/**
+ * SQL for the events before the first that a delivery or a summary refers to. The newest is kept, so that its sequence
+ * number is not reused.
+ */
+export const IS_UNNEEDED = `sequence < (SELECT min(needed) FROM (
+  SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
+  UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
+  UNION ALL SELECT max(sequence) FROM events))`;
+
 export function createPruning(db: Db) {
   // Requests are in the order of their times, whatever their ids are of.
   const requests = db.prepare<[number]>(`DELETE FROM requests WHERE id IN (
@@ -40,10 +49,7 @@ export function createPruning(db: Db) {
     WHERE finished_at < ? LIMIT ${ROWS})`);
   const events = db.prepare<[number]>(`
     DELETE FROM events WHERE sequence IN (SELECT sequence FROM events ORDER BY sequence LIMIT ${ROWS})
-    AND created_at < ? AND sequence < (SELECT min(needed) FROM (
-      SELECT min(coalesce(first_sequence, sequence)) AS needed FROM deliveries
-      UNION ALL SELECT min(first_sequence) FROM blocked_summaries WHERE event_count > 0
-      UNION ALL SELECT max(sequence) FROM events))`);
+    AND created_at < ? AND ${IS_UNNEEDED}`);
   const minutes = db.prepare<{ before: number }>(`DELETE FROM budget_periods WHERE (budget_id, start) IN (
     SELECT p.budget_id, p.start FROM budgets b CROSS JOIN budget_periods p ON p.budget_id = b.id
     AND p.start <= iif(b.removed_at IS NULL, min(@before, coalesce(b.window_from, 0)), @before)
@@ -62,10 +68,7 @@ export function createPruning(db: Db) {
     },
     /** Deliveries that ended longer ago than `keepMs`, or 31 days if that is more. */
     deliveries: (now: number, keepMs: number): boolean => isFull(deliveries.run(beforeEvents(now, keepMs))),
-    /**
-     * Events that are as old, up to the first that a delivery or a summary refers to. The newest is kept, so that its
-     * sequence number is not reused.
-     */
+    /** Events that are as old, up to the first that a delivery or a summary refers to. */
     events: (now: number, keepMs: number): boolean => isFull(events.run(beforeEvents(now, keepMs))),
     /** Minutes of rolling budgets that are in no window and in no stored sum. */
     minutes: (now: number): boolean => isFull(minutes.run({ before: now - MINUTES_MS })),

@@ -95,18 +95,8 @@ export type AdmissionResult =
 
 /** A running request that needs a hold for its next attempt. */
 export interface Readmission
-  extends Omit<
-    Admission,
-    | 'least'
-    | 'leastIfCounted'
-    | 'isWorthCounting'
-    | 'cutShorter'
-    | 'queueKey'
-    | 'isFinal'
-    | 'blockedRecord'
-    | 'requote'
-    | 'asking'
-  > {
+  extends RequestHead,
+    Pick<Admission, 'amount' | 'small' | 'fitInto' | 'needOf' | 'unpriced'> {
   /** Cost of its attempts so far, or an upper bound of it. */
   spent: NanoUsd;
   /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
@@ -142,17 +132,8 @@ interface BlockedNeed {
   small: NanoUsd | undefined;
 }
 
-/** Decides who may run. Each function runs within a batch. */
-export interface Admissions {
-  admit(admission: Admission): AdmissionResult;
-  /** State of a request that is waiting for approval. `wait`: it is to be admitted in its turn. */
-  look(admission: Admission): AdmissionResult;
-  readmit(readmission: Readmission): ReadmissionResult;
-  /** Ends the batch: in the next one, room may have been freed for those who wait. */
-  endBatch(): void;
-}
-
-export function createAdmissions(options: AdmissionsOptions): Admissions {
+/** Decides who may run. Each function runs within a batch; after `endBatch`, those who wait may find room that was freed. */
+export function createAdmissions(options: AdmissionsOptions) {
   const { slot, balances, journal, writeRecord, emitBlocked, team, asks } = options;
   const { standingsFor } = balances;
   const asking =

@@ -1,5 +1,6 @@
 import { formatAskId, formatRequestId, type RequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
+import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import type { EmitEvent } from './events.ts';
 import type { RequestHead } from './journal.ts';
@@ -134,25 +135,12 @@ export const roomWith = (standings: Standing[], allowed: NanoUsd): NanoUsd =>
  * `open`: the request waits for an answer. `expired`: there was none in time. `ended`: the request needs none any more,
  * because its client or its daemon is gone, or there was room.
  */
-const ASK_STATES = ['open', 'approved', 'denied', 'expired', 'ended'] as const;
-export type AskState = (typeof ASK_STATES)[number];
+export type AskState = Row<'asks'>['state'];
 
-/** A request that waits for its owner's answer. */
-interface NewAsk {
-  requestId: RequestId;
-  projectId: number;
-  /** The budget that has no room. */
-  budgetId: number;
-  keyId: number;
-  model: string;
-  agent: string;
-  /** The least that it can do with. */
-  least: NanoUsd;
-  /** Amount that is held if it is approved. */
-  needed: NanoUsd;
-  /** UTC milliseconds. */
-  expiresAt: number;
-}
+type AskColumn = 'requestId' | 'projectId' | 'budgetId' | 'keyId' | 'model' | 'agent' | 'expiresAt';
+
+/** A request that waits for its owner's answer. `least`: the least that it can do with; `needed`: held if it is approved. */
+type NewAsk = Pick<Row<'asks'>, AskColumn> & { least: NanoUsd; needed: NanoUsd };
 
 /** State of an ask. */
 interface AskAnswer {

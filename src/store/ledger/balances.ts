@@ -12,32 +12,7 @@ import { type BudgetTerms, type CountedRequest, countsRequest, memberValue } fro
  * The money of all budgets: reserve, post, release. Commands change it in memory, in order, and `write` stores it once
  * a batch, in the transaction that began with `begin`.
  */
-export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'write' | 'forget'> {
-  /** The budgets of a project as they stand in the running period. */
-  standings(projectId: number): Standing[];
-  /** One budget of a project, as it stands. */
-  standingOf(projectId: number, budgetId: number): Standing | undefined;
-  /** The budgets that count a request, as they stood after the last batch; undefined if that isn't cached. */
-  cachedStandings(request: Counted): Standing[] | undefined;
-  /** The budgets that count a request. Where its repository isn't known, those of repositories don't. */
-  standingsFor(request: Counted): Standing[];
-  /** Reserves an amount in each budget that counts the request; returns the charges to `post` later. */
-  reserve(request: Counted, amount: NanoUsd): Charge[];
-  /**
-   * Turns a reservation into spend; an actual cost of 0 releases it. The spend counts in the period of the reservation.
-   * Events are emitted for the running period of budgets that are not removed.
-   */
-  post(projectId: number, charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void;
-  /** Emits that a budget is exceeded: a request was blocked for lack of room in it. */
-  exceed(projectId: number, budgetId: number): void;
-  /**
-   * Books what was spent before a budget was set, so that a cap set at noon counts the morning, and what running
-   * requests hold: `charge` adds the budget's charge to their holds and returns what they hold in all.
-   */
-  seed(projectId: number, budgetId: number, spent: NanoUsd, charge: (charge: Charge) => NanoUsd): void;
-  /** Emits the events that a new or changed budget has reached, except those of its earlier cap that still hold. */
-  announce(projectId: number, budgetId: number, earlier?: EarlierCap): void;
-}
+export type Balances = ReturnType<typeof createBalances>;
 
 /** Fields that decide which budgets count a request. */
 type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin' | 'agent' | 'session'>;
@@ -47,7 +22,7 @@ interface BalancesOptions extends AccountCacheOptions {
   onTeamSpend?: ((budgetId: number, cost: NanoUsd) => void) | undefined;
 }
 
-export function createBalances(options: BalancesOptions): Balances {
+export function createBalances(options: BalancesOptions) {
   const { onTeamSpend = () => {} } = options;
   const { ofProject, cachedOf, member, cachedMember, standingOfEach, find, ...cache } =
     createAccountCache(options);
@@ -79,13 +54,18 @@ export function createBalances(options: BalancesOptions): Balances {
 
   return {
     ...cache,
-    standings: (projectId) =>
+    /** The budgets of a project as they stand in the running period. */
+    standings: (projectId: number): Standing[] =>
       ofProject(projectId).map((account) =>
         account.budget.scopeKind === 'each' ? standingOfEach(account) : account.standing(),
       ),
-    standingOf: (projectId, budgetId) => find(projectId, budgetId)?.standing(),
-    standingsFor: (request) => accountsFor(request).map((account) => account.standing()),
-    cachedStandings(request) {
+    /** One budget of a project, as it stands. */
+    standingOf: (projectId: number, budgetId: number): Standing | undefined =>
+      find(projectId, budgetId)?.standing(),
+    /** The budgets that count a request. Where its repository isn't known, those of repositories don't. */
+    standingsFor: (request: Counted): Standing[] => accountsFor(request).map((account) => account.standing()),
+    /** The budgets that count a request, as they stood after the last batch; undefined if that isn't cached. */
+    cachedStandings(request: Counted): Standing[] | undefined {
       const accounts = cachedOf(request.projectId);
       const standings: Standing[] = [];
       for (const account of accounts ? counting(accounts, request, cachedMember) : []) {
@@ -94,8 +74,14 @@ export function createBalances(options: BalancesOptions): Balances {
       }
       return accounts && standings;
     },
-    reserve: (request, amount) => accountsFor(request).map((account) => account.reserve(amount)),
-    post(projectId, charges, reserved, actual) {
+    /** Reserves an amount in each budget that counts the request; returns the charges to `post` later. */
+    reserve: (request: Counted, amount: NanoUsd): Charge[] =>
+      accountsFor(request).map((account) => account.reserve(amount)),
+    /**
+     * Turns a reservation into spend; an actual cost of 0 releases it. The spend counts in the period of the reservation.
+     * Events are emitted for the running period of budgets that are not removed.
+     */
+    post(projectId: number, charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void {
       for (const [budgetId, start] of charges) {
         const account = find(projectId, budgetId);
         if (!account) continue;
@@ -104,38 +90,21 @@ export function createBalances(options: BalancesOptions): Balances {
         if (actual > 0 && account.isRunning(start) && account.budget.removed === 0) account.emitReached();
       }
     },
-    exceed: (projectId, budgetId) => find(projectId, budgetId)?.emitExceeded(),
-    seed: (projectId, budgetId, spent, charge) => find(projectId, budgetId)?.seed(spent, charge),
-    announce(projectId, budgetId, earlier) {
+    /** Emits that a budget is exceeded: a request was blocked for lack of room in it. */
+    exceed: (projectId: number, budgetId: number): void => find(projectId, budgetId)?.emitExceeded(),
+    /**
+     * Books what was spent before a budget was set, so that a cap set at noon counts the morning, and what running
+     * requests hold: `charge` adds the budget's charge to their holds and returns what they hold in all.
+     */
+    seed: (projectId: number, budgetId: number, spent: NanoUsd, charge: (charge: Charge) => NanoUsd): void =>
+      find(projectId, budgetId)?.seed(spent, charge),
+    /** Emits the events that a new or changed budget has reached, except those of its earlier cap that still hold. */
+    announce(projectId: number, budgetId: number, earlier?: EarlierCap): void {
       const account = find(projectId, budgetId);
       if (earlier) account?.keepMarks(earlier);
       account?.emitReached();
     },
   };
-}
-
-/** The accounts that batches touch, read under the write lock and reused until another writer has committed. */
-interface AccountCache {
-  /** Starts a batch at a time. */
-  begin(now: number): void;
-  /** The budgets of a project that are not removed, in the running period, without the members of caps for each. */
-  ofProject(projectId: number): Account[];
-  /** The member of a cap for each, in the running period. It is added if there is none. */
-  member(each: Account, value: string): Account;
-  /** As `member`, after the last batch that touched it; undefined if it isn't cached. */
-  cachedMember(each: Account, value: string): Account | undefined;
-  /** Standing of a per-member cap: that of its fullest member. */
-  standingOfEach(each: Account): Standing;
-  /** As `ofProject`, after the last batch that touched them; undefined if they aren't cached. */
-  cachedOf(projectId: number): Account[] | undefined;
-  /** One budget of a project, removed or not. */
-  find(projectId: number, budgetId: number): Account | undefined;
-  /** Rolls every budget into the running period. */
-  rollAll(): void;
-  /** Writes what the batch has changed. */
-  write(): void;
-  /** Drops what was read: another writer has committed, or the batch has failed. */
-  forget(): void;
 }
 
 interface AccountCacheOptions {
@@ -156,7 +125,8 @@ const memberKey = (parentId: number, value: string) => `${parentId} ${value}`;
 
 const MAX_CACHED = 1_000;
 
-function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions): AccountCache {
+/** The accounts that batches touch, read under the write lock and reused until another writer has committed. */
+function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions) {
   const rows = createBalanceRows(db);
   const changed = new Set<Account>();
   const terms = { calendar, team: createTeamTerms(db, teamNow) };
@@ -166,6 +136,7 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
   const members = new Map<string, { account: Account; batch: number }>();
   let batch = 0;
 
+  /** The budgets of a project that are not removed, in the running period, without the members of caps for each. */
   function ofProject(projectId: number): Account[] {
     let project = byProject.get(projectId);
     if (!project) {
@@ -187,16 +158,13 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
     return account;
   }
 
-  function openMember(budget: BudgetTerms): Account {
-    const account = open(budget);
-    account.enterBatch();
-    members.set(memberKey(budget.parentId, budget.scopeValue), { account, batch });
-    return account;
-  }
-
+  /** The member of a cap for each, in the running period. It is added if there is none. */
   function member({ budget }: Account, value: string): Account {
-    const cached = members.get(memberKey(budget.id, value));
-    if (!cached) return openMember(rows.member(budget, value, context.now));
+    let cached = members.get(memberKey(budget.id, value));
+    if (!cached) {
+      cached = { account: open(rows.member(budget, value, context.now)), batch: 0 };
+      members.set(memberKey(budget.id, value), cached);
+    }
     if (cached.batch !== batch) {
       cached.batch = batch;
       cached.account.enterBatch();
@@ -204,7 +172,7 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
     return cached.account;
   }
 
-  /** Members that the batch has changed are not written yet. */
+  /** Standing of a per-member cap: that of its fullest member. Members that the batch has changed are not written yet. */
   function standingOfEach(each: Account): Standing {
     const { id, projectId, period, currentStart } = each.budget;
     const stored = rows.fullest(each.budget, period === 'rolling' ? each.windowFrom() : currentStart);
@@ -213,6 +181,7 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
     return fullestOf(each, found ? [...unwritten, found] : unwritten);
   }
 
+  /** One budget of a project, removed or not. */
   function find(projectId: number, budgetId: number): Account | undefined {
     ofProject(projectId);
     const account = byId.get(budgetId);
@@ -223,26 +192,29 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
     return parent ? member(parent, budget.scopeValue) : (account ?? open(budget));
   }
 
+  /** Drops what was read: another writer has committed, or the batch has failed. */
   function forget(): void {
     for (const cached of [byProject, byId, members, changed]) cached.clear();
     terms.team.forget();
   }
 
   return {
-    begin(now) {
+    begin(now: number): void {
       context.now = now;
       batch++;
     },
     ofProject,
-    cachedOf: (projectId) => byProject.get(projectId)?.accounts,
+    /** As `ofProject`, after the last batch that touched them; undefined if they aren't cached. */
+    cachedOf: (projectId: number): Account[] | undefined => byProject.get(projectId)?.accounts,
     member,
-    cachedMember: ({ budget }, value) => members.get(memberKey(budget.id, value))?.account,
+    /** As `member`, after the last batch that touched it; undefined if it isn't cached. */
+    cachedMember: ({ budget }: Account, value: string) => members.get(memberKey(budget.id, value))?.account,
     standingOfEach,
     find,
-    rollAll() {
+    rollAll(): void {
       for (const projectId of rows.projects()) ofProject(projectId);
     },
-    write() {
+    write(): void {
       for (const account of changed) account.write();
       changed.clear();
       if (byId.size > MAX_CACHED) forget();

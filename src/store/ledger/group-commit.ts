@@ -10,21 +10,7 @@ export interface BatchHooks {
   end(committed: boolean): void;
 }
 
-export interface GroupCommit {
-  /** Runs `command` in the next transaction; resolves with its result once that has committed. */
-  submit<T>(command: () => T): Promise<T>;
-  /**
-   * As `submit`, but nobody waits for it: `command` rides on the next transaction, ahead of its other commands, or has
-   * one of its own after LATE_MS.
-   */
-  submitLate<T>(command: () => T): Promise<T>;
-  /** Resolves when everything submitted so far has been committed, or has failed. */
-  settled(): Promise<void>;
-  /** Commits what is waiting, now. */
-  flush(): void;
-  /** Holds back what is submitted until the returned function is called. */
-  pause(): () => void;
-}
+export type GroupCommit = ReturnType<typeof createGroupCommit>;
 
 interface Entry {
   command: () => unknown;
@@ -44,7 +30,7 @@ const FULL_BATCH = 64;
  * Runs all commands of an event-loop turn in one immediate transaction, in the order in which they were submitted.
  * A command that throws fails alone: the batch is rolled back and each command runs in its own transaction.
  */
-export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): GroupCommit {
+export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks) {
   const run = createTransaction(db, clock, hooks);
   let waiting: Entry[] = [];
   let late: Entry[] = [];
@@ -108,30 +94,33 @@ export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): Grou
   }
 
   return {
-    submit: <T>(command: () => T) =>
-      new Promise<T>((resolve, reject) => {
+    /** Runs `command` in the next transaction; resolves with its result once that has committed. */
+    submit: <T>(command: () => T): Promise<T> =>
+      new Promise((resolve, reject) => {
         if (waiting.length === 0) window.open();
         waiting.push({ command, resolve, reject } as Entry);
       }),
-    submitLate: <T>(command: () => T) =>
-      new Promise<T>((resolve, reject) => {
+    /**
+     * As `submit`, but nobody waits for it: `command` rides on the next transaction, ahead of its other commands, or has
+     * one of its own after LATE_MS.
+     */
+    submitLate: <T>(command: () => T): Promise<T> =>
+      new Promise((resolve, reject) => {
         if (late.length === 0) lateTimer.start();
         late.push({ command, resolve, reject } as Entry);
       }),
-    async settled() {
+    /** Resolves when everything submitted so far has been committed, or has failed. */
+    async settled(): Promise<void> {
       while (waiting.length + late.length > 0)
         await new Promise<void>((resolve) => {
-          const entry: Entry = {
-            command: () => undefined,
-            resolve: () => resolve(),
-            reject: () => resolve(),
-          };
           if (waiting.length === 0) window.open();
-          waiting.push(entry);
+          waiting.push({ command: () => undefined, resolve: () => resolve(), reject: () => resolve() });
         });
     },
+    /** Commits what is waiting, now. */
     flush,
-    pause() {
+    /** Holds back what is submitted until the returned function is called. */
+    pause(): () => void {
       paused = true;
       return () => {
         paused = false;

@@ -1,6 +1,6 @@
 import type { RequestId } from '../../ids.ts';
 import type { Origin } from '../../origin.ts';
-import type { Names } from '../database/names.ts';
+import { createIdCache, type Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type RecordedNeed, type RequestRecord, type Trial } from './record.ts';
 import {
@@ -228,7 +228,6 @@ type Sessions = ReturnType<typeof createSessions>;
 
 /** Longer ids are cut: clients choose them. */
 const MAX_LENGTH = 200;
-const MAX_CACHED = 10_000;
 
 export function createSessions(db: Db) {
   const select = db
@@ -238,9 +237,7 @@ export function createSessions(db: Db) {
   const insert = db.prepare<(string | number)[]>(`
     INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
     VALUES (?, ?, ?, ?, ?, ?, ?)`);
-  const cache = new Map<string, number>();
-  /** Sessions of the running transaction. */
-  const uncommitted = new Map<string, number>();
+  const cache = createIdCache();
   return {
     /** The id of an agent's session, which is added if it is new. Call it within a write transaction. */
     idOf(
@@ -250,21 +247,16 @@ export function createSessions(db: Db) {
     ): number {
       const text = externalId.slice(0, MAX_LENGTH);
       const key = `${projectId} ${agentId} ${text}`;
-      const cached = cache.get(key) ?? uncommitted.get(key);
+      const cached = cache.get(key);
       if (cached !== undefined) return cached;
       const id =
         select.get(text, projectId, agentId) ??
         Number(insert.run(text, projectId, agentId, agentVersionId, repoId, at, at).lastInsertRowid);
-      uncommitted.set(key, id);
+      cache.set(key, id);
       return id;
     },
     /** The transaction has ended. */
-    settle(committed: boolean) {
-      if (uncommitted.size === 0) return;
-      if (cache.size > MAX_CACHED) cache.clear();
-      if (committed) for (const [key, id] of uncommitted) cache.set(key, id);
-      uncommitted.clear();
-    },
+    settle: cache.settle,
   };
 }
 

@@ -68,15 +68,8 @@ export async function projectsOnTrial(db: Db): Promise<{ id: number; name: strin
 /** Closes a project's trial: stores the verdict and deletes the conversations, so that the next trial starts empty. */
 export function closeTrial(db: Db, projectId: number, verdict: Verdict): void {
   changeConfiguration(db, () => {
-    const { at, savedNanoUsd, marginNanoUsd, treatedConversations, heldOutConversations } = verdict;
-    db.prepare('INSERT OR REPLACE INTO optimizer_verdicts VALUES (?, ?, ?, ?, ?, ?)').run(
-      projectId,
-      at,
-      savedNanoUsd,
-      marginNanoUsd,
-      treatedConversations,
-      heldOutConversations,
-    );
+    db.prepare(`INSERT OR REPLACE INTO optimizer_verdicts VALUES (@projectId, @at, @savedNanoUsd, @marginNanoUsd,
+      @treatedConversations, @heldOutConversations)`).run({ ...verdict, projectId });
     db.prepare('DELETE FROM optimizer_trials WHERE project_id = ?').run(projectId);
   });
 }

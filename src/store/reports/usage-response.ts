@@ -1,14 +1,11 @@
 import { usdNumber } from '../../money.ts';
 import { COUNTS, type UsageFigures } from '../archive/usage-sums.ts';
 import { byColumnName } from '../database/columns.ts';
-import { type GroupBy, type Grouping, groupingsOf } from './query.ts';
+import { type GroupBy, type Grouping, groupingsOf, type UsageQuery } from './query.ts';
 import type { UsageReport, UsageRow } from './usage-report.ts';
 
 /** The query that a usage response repeats. */
-export interface UsageScope {
-  from: string;
-  to: string;
-  groupBy: GroupBy;
+export interface UsageScope extends Pick<UsageQuery, 'from' | 'to' | 'groupBy'> {
   /** The name of the only project; null: all projects. */
   project: string | null;
   timezone: string;
