@@ -12,7 +12,7 @@ import { COUNTERS, type Counter } from './usage-sums.ts';
 
 /** A model call that an agent logged and that did not come through gw. */
 export interface ImportedCall {
-  /** Tells it apart in the agent's logs. */
+  /** Identifies the call in the agent's logs. */
   key: string;
   agent: string;
   agentVersion: string;
@@ -130,10 +130,7 @@ function countersOf({ usage, costNanoUsd }: ImportedCall): Partial<Record<Counte
 
 const HOUR_MS = 3_600_000;
 
-/**
- * Tells of a time of a session whether gw has figures of that hour, but no records any more, which it keeps for a time
- * only.
- */
+/** Returns a check whether gw counted usage of a session in the hour of a time, and has pruned its records. */
 export function readForgottenUsage(db: Db): (session: string, at: number) => boolean {
   const until = oldestRecordAt(db) ?? Number.MAX_SAFE_INTEGER;
   const found = db

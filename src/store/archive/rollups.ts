@@ -11,7 +11,7 @@ import {
   type UsageSums,
 } from './usage-sums.ts';
 
-/** What usage is told apart by: the columns of `usage_dims`. */
+/** Dimensions of usage: the columns of `usage_dims`. */
 export const DIMS = [
   'source',
   'project_id',

@@ -42,7 +42,7 @@ type SumKind = keyof typeof SUM_KINDS;
 /** SQL for the start of a bucket's UTC day. */
 const DAY = 'bucket - bucket % 86400000';
 
-/** SQL for the key of each kind: project, start, provider, model; 0 where it sums over them. */
+/** SQL for the key of each kind: project, start, provider, model; 0 for those that it sums over. */
 const KEYS: Record<SumKind, string> = {
   bucket: '0, bucket, 0, 0',
   bucketOfProject: 'project_id, bucket, 0, 0',

@@ -126,7 +126,7 @@ function write(db: Db, { requestId }: Ask, state: AskState, allowed: NanoUsd | n
   );
 }
 
-/** What is left to spend of the budget. Throws GwError 409 if the request needs no approval any more. */
+/** Amount that the budget has left. Throws GwError 409 if the request needs no approval any more. */
 function roomToSpend(db: Db, ask: Ask, { calendar, now }: BudgetContext): NanoUsd {
   if (ask.isBudgetRemoved)
     throw answered(

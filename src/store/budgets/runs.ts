@@ -48,7 +48,7 @@ export async function openRun(db: Db, run: NewRun): Promise<Run> {
 
 const periodOf = ({ windowMs }: RunCap): BudgetPeriod => (windowMs === undefined ? 'lifetime' : 'rolling');
 
-/** Ends a run: its key is revoked and its budgets are removed. What its requests hold settles as usual. */
+/** Ends a run: its key is revoked and its budgets are removed. Its open holds settle as usual. */
 export function endRun(db: Db, id: string, now: number): void {
   changeConfiguration(db, () => {
     db.prepare(`UPDATE keys SET revoked_at = ? WHERE id = (SELECT key_id FROM runs WHERE id = ?)

@@ -1,6 +1,6 @@
 import type { Db } from '../database/open.ts';
 
-/** What has rows of projects, with the column that says which. */
+/** Tables and views with rows of projects, and their columns of the project's id. */
 const TABLES: Readonly<Record<string, string>> = {
   projects: 'id',
   keys: 'project_id',

@@ -22,7 +22,7 @@ export function confirmedTime(db: Db, time: number): number {
   const seen = get.get('retention_seen');
   const confirmed = Math.min(get.get('retention_confirmed') ?? now, now);
   if (seen !== undefined && now >= seen && now < seen + DAY_MS) return confirmed;
-  // What a clock that was set back had shown confirms nothing.
+  // A time that the clock showed before it was set back confirms nothing.
   const next = seen === undefined || now < seen ? confirmed : seen;
   set.run('retention_seen', now);
   set.run('retention_confirmed', next);

@@ -43,7 +43,7 @@ export const teamUsageDirty = sqliteTable('team_usage_dirty', {
   version: integer().notNull().default(1),
 });
 
-/** What this gateway may spend of a team budget in a period, and what the authority has heard of it last. */
+/** This gateway's limit of a team budget in a period, and the values that the authority acknowledged last. */
 export const teamLimits = sqliteTable(
   'team_limits',
   {

@@ -143,7 +143,7 @@ export function createBalanceRows(db: Db) {
     advance: (budgetId: number, currentStart: number) => void advance.run(currentStart, budgetId),
     /** As `advance`, for a team budget. Returns what may be spent in that period. */
     advanceTeam: (id: number, start: number): NanoUsd => advanceTeam.get({ id, start }) ?? 0,
-    /** A balance; all zero where there is no row. */
+    /** A balance; all zero if there is no row. */
     read: (budgetId: number, start: number): BalanceRow =>
       selectBalance.get(budgetId, start) ?? {
         start,

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { Db } from '../database/open.ts';
 import { isBusy, isSqlite, isStorageFault, storageUnavailable } from '../database/write.ts';
 
-/** What happens around the commands of one transaction. */
+/** Hooks around the commands of one transaction. */
 export interface BatchHooks {
   begin(now: number): void;
   /** Writes what the commands left in memory; runs inside the transaction. */

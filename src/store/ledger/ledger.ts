@@ -98,7 +98,7 @@ export interface LedgerOptions {
   random?: Random;
   /** Why no request may be admitted any more; undefined as long as the database is in its place. */
   fault?: () => GwError | undefined;
-  /** Told of team budgets; undefined without a team. */
+  /** Called about requests in team budgets; undefined without a team. */
   team?: TeamHooks | undefined;
 }
 

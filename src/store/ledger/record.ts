@@ -112,7 +112,7 @@ export interface LoweredLimit {
   sent: number;
 }
 
-/** When stages of a request ended, in milliseconds after it came in; undefined where it did not reach the stage. */
+/** When stages of a request ended, in milliseconds after it came in; undefined if it did not reach the stage. */
 export interface StageTimings {
   /** Its body was read. */
   body?: number | undefined;

@@ -26,7 +26,7 @@ export interface RequestHead
   notBilled?: boolean;
 }
 
-/** What a running request holds, and in which balances. */
+/** Amount that a running request holds, and the balances that it is reserved in. */
 export interface Hold {
   amount: NanoUsd;
   charges: Charge[];

@@ -49,7 +49,7 @@ export const unspentOf = ({ budget, posted, team }: Standing): NanoUsd =>
 /** Spend under the cap; for a team budget, that of the whole team. */
 export const spentOf = (standing: Standing): NanoUsd => capOf(standing) - unspentOf(standing);
 
-/** What new requests may use of the cap: of a team budget, if the other gateways need nothing. */
+/** Part of the cap that new requests may use: of a team budget, if the other gateways need nothing. */
 export const remainingOf = (standing: Standing): NanoUsd => unspentOf(standing) - standing.pending;
 
 /** Room for new requests, as shown to people: not below 0. */

@@ -111,7 +111,7 @@ export function createTeamTerms(db: Db, teamNow?: () => number) {
 }
 
 /**
- * What the ledger tells of team budgets while a batch runs. The batch may yet be rolled back: these are hints of when
+ * Called by the ledger for team budgets while a batch runs. The batch may yet be rolled back: these are hints of when
  * to ask the authority for how much, and no money depends on them.
  */
 export interface TeamHooks {

@@ -17,7 +17,7 @@ export interface BudgetTerms
   /** Sum of the temporary raises, and when the first of them ends; null: there are none. */
   raisedNanoUsd: NanoUsd;
   raisedUntil: number | null;
-  /** What else the budget is for; '': nothing. */
+  /** The budget's scope besides a repository; '': none. */
   scopeKind: ScopeKind | '';
   /** 1 if it was removed. */
   removed: number;
@@ -144,7 +144,7 @@ export function thresholdOf(
   return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
 }
 
-/** What identifies a budget: its project, its period and, if it has one, its repository or scope. */
+/** A budget's identity: its project, its period and, if it has one, its repository or scope. */
 export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> &
   Partial<Pick<BudgetTerms, 'repo' | 'scopeKind' | 'scopeValue'>>;
 
@@ -163,7 +163,7 @@ export function budgetName({
   return `${projectName}/${period}${of === '' ? '' : `@${of}`}`;
 }
 
-/** What a team's budget is for; '': the whole team. */
+/** A team budget's project ('': the whole team) and period. */
 export interface TeamBudgetKey {
   project: string;
   period: 'daily' | 'monthly';

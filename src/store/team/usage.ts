@@ -47,7 +47,7 @@ export interface TeamUsage {
   sums: TeamUsageSum[];
 }
 
-/** Asks the team's database for sums. Throws GwError: 409 without a team, 503 where it can't be asked. */
+/** Asks the team's database for sums. Throws GwError: 409 without a team, 503 if it is unreachable. */
 export type AskTeamUsage = (query: TeamUsageQuery) => Promise<TeamUsage & { team: string; timezone: string }>;
 
 /** One message: all rows of some buckets, as they are now. */
@@ -125,7 +125,7 @@ export function noteTeamUsage(db: Db, { buckets }: Pick<TeamUsageBatch, 'buckets
   for (const { bucket, version } of buckets) remove.run(bucket, version);
 }
 
-/** Another server answers, which may have lost what it was told: all since the join is sent again. */
+/** Marks all usage since the join to be sent again: another server answers, which may have lost some of it. */
 export function resendTeamUsage(db: Db): void {
   db.prepare(`
     INSERT INTO team_usage_dirty (bucket) SELECT DISTINCT h.bucket FROM usage_hours h, team_membership t

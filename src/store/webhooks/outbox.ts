@@ -6,7 +6,7 @@ import type { EventType } from './event-types.ts';
 const ACTIVE = `webhook_endpoints e JOIN projects p ON p.id = e.project_id
   WHERE e.disabled_at IS NULL AND p.plan IN ('pro', 'team') AND p.removed_at IS NULL`;
 const OLDEST = 'SELECT d.id FROM deliveries d WHERE d.endpoint_id = e.id AND d.finished_at IS NULL';
-/** What each endpoint gets next: its oldest alert, or its oldest summary of blocked requests if no alert is open. */
+/** Each endpoint's next delivery: its oldest alert, or its oldest summary of blocked requests if no alert is open. */
 const HEADS = `SELECT coalesce((${OLDEST} AND d.first_sequence IS NULL ORDER BY d.id LIMIT 1),
   (${OLDEST} ORDER BY d.id LIMIT 1)) FROM ${ACTIVE}`;
 /** Blocked requests that an earlier version has queued one by one. */
