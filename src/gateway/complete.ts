@@ -2,6 +2,7 @@ import { GwError } from '../errors.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import type { Wire } from '../wire/wire.ts';
 import { admit } from './admission/admit.ts';
+import { measureLarge } from './admission/measure-prompt.ts';
 import type { RoutedAttempt } from './attempt/attempt.ts';
 import { deliver } from './attempt/deliver.ts';
 import { keepBodies } from './attempt/keep-bodies.ts';
@@ -26,7 +27,7 @@ import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { type Route, route } from './routing/route.ts';
-import { translateRequest } from './routing/translate.ts';
+import { translateInTurns } from './routing/translate.ts';
 import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
@@ -100,7 +101,9 @@ async function firstAttempt(
   chosen: Route,
 ): Promise<RoutedAttempt> {
   const { target, why } = chosen;
-  const translated = translateRequest(context, target, gateway);
+  const steps = translateInTurns(context, target, gateway);
+  const translated = steps instanceof Promise ? await steps : steps;
+  if (isLarge(translated.request.bytes)) await measureLarge(translated);
   const admitted = await admit(gateway, translated, target, gateway.calendar());
   return { context: translated, target, admitted, why, route: chosen };
 }

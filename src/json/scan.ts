@@ -205,27 +205,29 @@ export function skipSpace(bytes: Buffer, from: number): number {
 /** The end of the string at `start`. Throws JsonSyntaxError. */
 export function skipString(bytes: Buffer, start: number): number {
   if (bytes[start] !== QUOTE) throw new JsonSyntaxError('a string was expected', start);
-  const shortEnd = Math.min(start + SHORT_STRING, bytes.length);
   let position = start + 1;
-  while (position < shortEnd) {
-    const byte = bytes[position];
-    if (byte === QUOTE) {
-      see?.(bytes, start, position + 1);
-      return position + 1;
-    }
-    position += byte === BACKSLASH ? 2 : 1;
-  }
+  let nearBytes = SHORT_STRING;
   for (;;) {
+    const nearEnd = Math.min(position + nearBytes, bytes.length);
+    while (position < nearEnd) {
+      const byte = bytes[position];
+      if (byte === QUOTE) return endString(bytes, start, position + 1);
+      position += byte === BACKSLASH ? 2 : 1;
+    }
     const quote = bytes.indexOf(QUOTE, position);
     if (quote < 0) throw new JsonSyntaxError('a string does not end', start);
     let slashes = 0;
     while (quote - 1 - slashes >= position && bytes[quote - 1 - slashes] === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) {
-      if (quote - start < MAX_REPORTED) see?.(bytes, start, quote + 1);
-      return quote + 1;
-    }
+    if (slashes % 2 === 0) return endString(bytes, start, quote + 1);
+    // Where escaped quotes are close together, a search for each takes longer than the loop.
+    nearBytes = quote - position < SHORT_STRING ? 32 * SHORT_STRING : SHORT_STRING;
     position = quote + 1;
   }
+}
+
+function endString(bytes: Buffer, start: number, end: number): number {
+  if (end - start <= MAX_REPORTED) see?.(bytes, start, end);
+  return end;
 }
 
 function skipScalar(bytes: Buffer, start: number): number {

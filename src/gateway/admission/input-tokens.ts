@@ -20,6 +20,7 @@ import {
 } from './edit-bound.ts';
 import {
   blocksOf,
+  growthOfText,
   measurePrompt,
   nonTextOf,
   promptOf,
@@ -29,7 +30,7 @@ import {
 } from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
 import type { Quote } from './quote.ts';
-import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
+import { rewriteGrowth } from './text-growth.ts';
 
 /** Tokens that a provider adds to any request. */
 const TOKENS_PER_REQUEST = 64;
@@ -125,11 +126,8 @@ function growth(
   target: Target,
   blocks: MeasuredPrompt['blocks'] | undefined,
 ): number {
-  const { bytes, split } = request;
-  const prompt = split?.bytes === bytes ? split.blocks : undefined;
-  const normalized = prompt?.growth ?? normalizationGrowth(bytes);
-  // A later prompt that begins with this one has only the rest of its text to look at.
-  if (prompt) prompt.growth = normalized;
+  const { bytes } = request;
+  const normalized = growthOfText(request);
   if (!rewritesJson(target)) return normalized;
   if (blocks) {
     return blocks.reduce(

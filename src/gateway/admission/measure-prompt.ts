@@ -6,6 +6,7 @@ import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request
 import { sealOf } from '../../wire/request/seals.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
+import { giveWay } from '../intake/scan-large.ts';
 import { type PromptBases, SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
@@ -49,6 +50,23 @@ export function blocksOf({ wire, request, exchange, recentPrompts }: Splittable)
     request.split = { bytes, blocks: prompt && withLightBetas(prompt, exchange.request.headers) };
   }
   return request.split.blocks;
+}
+
+/** Tokens by which normalized forms of the request's text can exceed its bytes. Computed once for all stages. */
+export function growthOfText({ bytes, split }: WireRequest): number {
+  if (split?.bytes !== bytes) return normalizationGrowth(bytes);
+  split.growth ??= split.blocks?.growth ?? normalizationGrowth(bytes);
+  // A later prompt that begins with this one has only the rest of its text to look at.
+  if (split.blocks) split.blocks.growth = split.growth;
+  return split.growth;
+}
+
+/** Splits and measures a large body, with turns for other requests in between. */
+export async function measureLarge(context: Splittable): Promise<void> {
+  blocksOf(context);
+  await giveWay();
+  growthOfText(context.request);
+  await giveWay();
 }
 
 /** Input that the request's bytes don't bound, or that is of no known shape. Read once for all stages. */

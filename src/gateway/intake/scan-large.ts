@@ -19,6 +19,26 @@ export const isLarge = (bytes: Buffer): boolean => bytes.length > LARGE_BYTES;
 /** Lets the event loop serve others. */
 export const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** Runs steps at once, or those of a large body with turns for others in between. */
+export function runSteps<T>(steps: Generator<undefined, T>, bytes: Buffer): T | Promise<T> {
+  return isLarge(bytes) ? runInTurns(steps) : runAtOnce(steps);
+}
+
+export function runAtOnce<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+async function runInTurns<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await giveWay();
+  }
+}
+
 /** One thread for the process. It ends after a minute without a large body. */
 const calls = createWorkerCalls<ScanRequest, ScanAnswer>({
   name: 'reader of large bodies',

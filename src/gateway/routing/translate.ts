@@ -11,6 +11,7 @@ import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
+import { runAtOnce, runSteps } from '../intake/scan-large.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 
@@ -34,11 +35,29 @@ export function translateRequest(
   gateway: TranslationState,
   lacksResponses = false,
 ): RequestContext {
+  if (!lacksResponses && speaksNatively(target.provider, context.wire, gateway)) return context;
+  return runAtOnce(translationSteps(context, target, gateway));
+}
+
+/** The same, with turns for other requests between the steps of a large body. */
+export function translateInTurns(
+  context: RequestContext,
+  target: Target,
+  gateway: TranslationState,
+): RequestContext | Promise<RequestContext> {
+  if (speaksNatively(target.provider, context.wire, gateway)) return context;
+  return runSteps(translationSteps(context, target, gateway), context.request.bytes);
+}
+
+function* translationSteps(
+  context: RequestContext,
+  target: Target,
+  gateway: TranslationState,
+): Generator<undefined, RequestContext> {
   const { wire, request } = context;
   const { provider, model } = target;
   const { clock } = gateway;
   const memory = gateway.memory(context.project.id);
-  if (!lacksResponses && speaksNatively(provider, wire, gateway)) return context;
   const translation = findTranslation(wire.endpoint, provider.wire);
   if (!translation) {
     throw badRequest(
@@ -47,7 +66,10 @@ export function translateRequest(
       'unsupported_endpoint',
     );
   }
-  const body = parseObject(request.bytes.toString('utf8'));
+  const text = request.bytes.toString('utf8');
+  yield;
+  const body = parseObject(text);
+  yield;
   if (!body) throw badRequest('the body is not valid JSON', undefined, 'invalid_json');
   const maxOutputTokens = modelLimits(provider.name, model)?.maxOutputTokens;
   const leftOut = createLeftOut();
@@ -61,7 +83,12 @@ export function translateRequest(
     isCodex: isFromCodex(context.exchange.request.headers),
     leaveOut: leftOut.leaveOut,
   });
-  const translated = translation.wire.parse(Buffer.from(JSON.stringify(translatedBody)));
+  yield;
+  const json = JSON.stringify(translatedBody);
+  yield;
+  const bytes = Buffer.from(json);
+  yield;
+  const translated = translation.wire.parse(bytes);
   const { wantsUsage } = request;
   return {
     ...context,

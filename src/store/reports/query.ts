@@ -13,7 +13,17 @@ export type Time = keyof typeof TIMES;
 export const isTime = (grouping: string | undefined): grouping is Time =>
   grouping !== undefined && Object.hasOwn(TIMES, grouping);
 
-export const GROUPINGS = ['day', 'hour', 'model', 'project', 'process', 'repo', 'session', 'agent', 'key'] as const;
+export const GROUPINGS = [
+  'day',
+  'hour',
+  'model',
+  'project',
+  'process',
+  'repo',
+  'session',
+  'agent',
+  'key',
+] as const;
 
 export type Grouping = (typeof GROUPINGS)[number];
 
