@@ -23,9 +23,16 @@ export function textLine(text: string, width: number, look: Look, style = plain)
   return style(shorten(clean(text), width, look.symbols.ellipsis));
 }
 
-/** A heading on a rule: the title, and the labels of the columns below it. */
+/** The title, and the labels of the columns below it. */
+export interface Heading {
+  title: string;
+  labels?: string;
+  focused?: boolean;
+}
+
+/** A heading on a rule. */
 export function heading(
-  { title, labels = '', focused = false }: { title: string; labels?: string; focused?: boolean },
+  { title, labels = '', focused = false }: Heading,
   width: number,
   { palette, symbols }: Look,
 ): string {

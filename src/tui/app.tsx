@@ -1,19 +1,26 @@
 import { type Key, useApp, useInput } from 'ink';
-import { type Dispatch, useEffect, useReducer } from 'react';
+import { type Dispatch, useEffect, useReducer, useRef } from 'react';
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
-import type { Look } from '../terminal/look.ts';
-import { Dashboard } from './dashboard.tsx';
+import { GwError, messageOf } from '../errors.ts';
+import type { RequestView } from '../operations/schemas/requests.ts';
+import type { TeamView } from '../operations/schemas/team.ts';
+import { Dashboard, type DashboardProps } from './dashboard.tsx';
 import type { Source } from './source.ts';
 import { chosenSession } from './state/drill.ts';
 import type { Size } from './state/layout.ts';
 import { reduce } from './state/reduce.ts';
-import { type Action, initialState, type State } from './state/state.ts';
-import { repeat, useDetail, usePolling } from './use-polling.ts';
+import {
+  type Action,
+  type AgentView,
+  type DaemonView,
+  detailId,
+  initialState,
+  type State,
+} from './state/state.ts';
 
 /** The terminal functions that the dashboard uses. */
-interface Surface {
+export interface Surface {
   size(): Size;
   /** Returns a function that removes the listener. */
   onResize(listener: () => void): () => void;
@@ -21,18 +28,15 @@ interface Surface {
   copy(text: string): void;
 }
 
-export interface AppProps {
+export interface AppProps extends Omit<DashboardProps, 'state'> {
   source: Source;
   surface: Surface;
   clock: Clock;
-  look: Look;
-  version: string;
-  baseUrl: string;
   readonly: boolean;
 }
 
 /** The running dashboard: state in a reducer, effects in hooks. Exits with an exit code. */
-export function App({ source, surface, clock, look, version, baseUrl, readonly }: AppProps) {
+export function App({ source, surface, clock, readonly, ...props }: AppProps) {
   const [state, dispatch] = useReducer(reduce, undefined, () =>
     initialState({ size: surface.size(), readonly, now: clock.now() }),
   );
@@ -43,7 +47,7 @@ export function App({ source, surface, clock, look, version, baseUrl, readonly }
   useTeam(state, dispatch, source, clock);
   useCommands(state, dispatch, source);
   useSurface(state, dispatch, surface);
-  return <Dashboard state={state} version={version} baseUrl={baseUrl} look={look} />;
+  return <Dashboard state={state} {...props} />;
 }
 
 function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Source): void {
@@ -148,22 +152,14 @@ function useTeam(
   useEffect(() => {
     if (paused) return;
     // The request fails on an older gw, which has no teams.
-    return repeat(
-      clock,
-      TEAM_POLL_MS,
-      () =>
-        void source.team().then(
-          (found) => dispatch({ type: 'team', team: found }),
-          () => {},
-        ),
-    );
+    const show = (found: TeamView) => dispatch({ type: 'team', team: found });
+    return repeat(clock, TEAM_POLL_MS, () => void source.team().then(show, () => {}));
   }, [paused, dispatch, source, clock]);
 
   const timezone = team?.timezone ?? null;
   useEffect(() => {
     if (!isOpen || paused || timezone === null) return;
     let isCurrent = true;
-    let isPending = false;
     const show = (action: Action) => {
       if (isCurrent) dispatch(action);
     };
@@ -174,18 +170,98 @@ function useTeam(
       const models = await source.teamUsage({ ...days, groupBy: 'model' });
       show({ type: 'teamUsage', gateways, models, at: clock.now() });
     };
-    const stop = repeat(clock, USAGE_POLL_MS, () => {
-      if (isPending) return;
-      isPending = true;
-      void read()
-        .catch((error) => show({ type: 'teamFailure', message: messageOf(error), at: clock.now() }))
-        .then(() => {
-          isPending = false;
-        });
-    });
+    const stop = repeat(clock, USAGE_POLL_MS, () =>
+      read().catch((error) => show({ type: 'teamFailure', message: messageOf(error), at: clock.now() })),
+    );
     return () => {
       isCurrent = false;
       stop();
     };
   }, [isOpen, paused, timezone, dispatch, source, clock]);
+}
+
+const POLL_MS = 1_000;
+const DAEMON_POLL_MS = 3_000;
+const AGENTS_POLL_MS = 60_000;
+const MINUTE_MS = 60_000;
+
+/** Polls for changes. Reads only after a write and at the start of each minute. */
+function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, clock: Clock): void {
+  const { window, filter, paused } = state;
+  const readMinute = useRef(-1);
+
+  useEffect(() => {
+    if (paused) return;
+    // A new window or filter, and the end of a pause, take effect at once.
+    readMinute.current = -1;
+    let isCurrent = true;
+    const poll = async () => {
+      const now = clock.now();
+      const minute = Math.floor(now / MINUTE_MS);
+      try {
+        const changed = source.changed();
+        if (!changed && minute === readMinute.current) return;
+        readMinute.current = minute;
+        const data = await source.read({ window, filter, now });
+        if (data && isCurrent) dispatch({ type: 'data', data });
+      } catch (error) {
+        readMinute.current = -1;
+        if (isCurrent) dispatch({ type: 'problem', message: problemOf(error) });
+      }
+    };
+    const stop = repeat(clock, POLL_MS, poll);
+    return () => {
+      isCurrent = false;
+      stop();
+    };
+  }, [window, filter, paused, dispatch, source, clock]);
+
+  useEffect(() => {
+    const show = (daemon: DaemonView) => dispatch({ type: 'daemon', daemon, now: clock.now() });
+    return repeat(clock, DAEMON_POLL_MS, () => source.daemon().then(show));
+  }, [dispatch, source, clock]);
+
+  useEffect(() => {
+    const show = (agents: readonly AgentView[]) => dispatch({ type: 'agents', agents });
+    // Reading the logs takes less than a second. After a failure the old figures stay.
+    return repeat(clock, AGENTS_POLL_MS, () => void source.agents().then(show, () => {}));
+  }, [dispatch, source, clock]);
+}
+
+/** Messages of gw's errors are ready for the user. */
+function problemOf(error: unknown): string {
+  return error instanceof GwError ? error.message : `cannot read the database: ${messageOf(error)}`;
+}
+
+/** Fetches the request of the detail panel. */
+function useDetail(state: State, dispatch: Dispatch<Action>, source: Source): void {
+  const id = detailId(state);
+  useEffect(() => {
+    if (id === null) return;
+    let isCurrent = true;
+    const show = (detail: RequestView | null = null) => {
+      if (isCurrent) dispatch({ type: 'detail', detail });
+    };
+    source.request(id).then(show, () => show());
+    return () => {
+      isCurrent = false;
+    };
+  }, [id, dispatch, source]);
+}
+
+/** Runs `job` now and after each interval, unless its promise is pending, until the returned function is called. */
+function repeat(clock: Clock, intervalMs: number, job: () => Promise<void> | void): () => void {
+  let cancel = () => {};
+  let isPending = false;
+  const run = () => {
+    cancel = clock.after(intervalMs, run);
+    if (isPending) return;
+    const done = job();
+    isPending = done !== undefined;
+    void done?.then(() => {
+      isPending = false;
+    });
+  };
+  run();
+  return () => cancel();
 }

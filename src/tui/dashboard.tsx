@@ -7,21 +7,21 @@ import type { BudgetBlocks } from '../store/dashboard/blocks.ts';
 import { type Look, MARKS, styleOf } from '../terminal/look.ts';
 import { count, tokens } from '../terminal/numbers.ts';
 import { missCause, originText, servedBy, shortRepo } from '../terminal/request-words.ts';
-import { heading, lineOf, textLine } from '../terminal/styled-lines.ts';
+import { lineOf, textLine } from '../terminal/styled-lines.ts';
 import { Budgets } from './panels/budgets.tsx';
 import { Detail } from './panels/detail.tsx';
 import { Drilled } from './panels/drilled.tsx';
 import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
-import { Lines } from './panels/lines.tsx';
+import { type Area, Lines, Section } from './panels/lines.tsx';
 import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
 import { Team } from './panels/team.tsx';
 import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
-import { layoutOf, type PanelBox } from './state/layout.ts';
+import { type Layout, layoutOf, type PanelBox } from './state/layout.ts';
 import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state/state.ts';
 
 export interface DashboardProps {
@@ -57,27 +57,18 @@ export function Dashboard(props: DashboardProps) {
   );
 }
 
-interface MiddleProps extends DashboardProps {
-  columns: PanelBox[][];
-  gap: number;
-  width: number;
-  height: number;
-}
-
 /** The panels, or the dialog, help or view that replaces them. */
-function Middle(props: MiddleProps) {
+function Middle(props: DashboardProps & Omit<Extract<Layout, { kind: 'panels' }>, 'kind'>) {
   const { state, look, columns, gap, width, height } = props;
   const { data, dialog } = state;
-  if (dialog) return <Question dialog={dialog} width={width} height={height} look={look} />;
-  if (state.help) return <Help readonly={state.readonly} width={width} height={height} look={look} />;
-  if (!data) return <Lines lines={[]} width={width} height={height} />;
-  if (state.drill) return <Drilled drill={state.drill} width={width} height={height} look={look} />;
-  if (state.team.isOpen)
-    return <Team {...state.team} now={state.now} width={width} height={height} look={look} />;
+  const area = { width, height, look };
+  if (dialog) return <Question dialog={dialog} {...area} />;
+  if (state.help) return <Help readonly={state.readonly} {...area} />;
+  if (!data) return <Lines lines={[]} {...area} />;
+  if (state.drill) return <Drilled drill={state.drill} {...area} />;
+  if (state.team.isOpen) return <Team {...state.team} now={state.now} {...area} />;
   const hasDetail = columns.some((panels) => panels.some(({ panel }) => panel === 'detail'));
-  if (state.detailOpen && !hasDetail) {
-    return <Detail request={state.detail} width={width} height={height} look={look} />;
-  }
+  if (state.detailOpen && !hasDetail) return <Detail request={state.detail} {...area} />;
   return (
     <Box columnGap={gap}>
       {columns.map((panels) => (
@@ -110,24 +101,18 @@ function Panel({
     case 'budgets':
       return (
         <Budgets
+          {...{ ...size, now, selected: selected.budget, focused: focus === 'budgets' }}
           budgets={budgetsOf(state)}
           pausedProjects={pausedProjects(data)}
-          selected={selected.budget}
-          focused={focus === 'budgets'}
-          now={now}
-          {...size}
         />
       );
     case 'requests':
       return (
         <Requests
+          {...{ ...size, baseUrl, selected: selected.request, focused: focus === 'requests' }}
           entries={feedOf(state)}
-          selected={selected.request}
           filter={state.filter}
           newer={state.heldFeed ? newerThanHeld(state) : undefined}
-          focused={focus === 'requests'}
-          baseUrl={baseUrl}
-          {...size}
         />
       );
     case 'detail':
@@ -143,11 +128,8 @@ function Panel({
     case 'webhooks':
       return (
         <Webhooks
+          {...{ ...size, now, selected: selected.webhook, focused: focus === 'webhooks' }}
           webhooks={data.webhooks}
-          selected={selected.webhook}
-          focused={focus === 'webhooks'}
-          now={now}
-          {...size}
         />
       );
   }
@@ -182,17 +164,15 @@ function pausedProjects(data: DashboardReading | null): string[] {
   return (data?.projects ?? []).filter(({ paused }) => paused).map(({ name }) => name);
 }
 
-interface AsksProps {
+interface AsksProps extends Area {
   /** Oldest first. */
   asks: readonly AskView[];
   readonly: boolean;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** Requests that wait for approval, with their deadlines. */
-function Asks({ asks, readonly, width, height, look }: AsksProps) {
+function Asks({ asks, readonly, ...area }: AsksProps) {
+  const { width, height, look } = area;
   const name = Math.min(24, Math.floor(width * 0.3));
   const lines = asks.slice(0, height - 1).map(({ budget_id, needed_nano_usd, expires_at, agent, model }) =>
     lineOf(
@@ -209,19 +189,17 @@ function Asks({ asks, readonly, width, height, look }: AsksProps) {
     ),
   );
   const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ', press a'}`;
-  return <Lines lines={[heading({ title }, width, look), ...lines]} width={width} height={height} />;
+  return <Section {...area} title={title} lines={lines} />;
 }
 
-interface BlockedProps {
+interface BlockedProps extends Area {
   /** Most refusals first. */
   blocked: readonly BudgetBlocks[];
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** Refused requests by budget. */
-function Blocked({ blocked, width, height, look }: BlockedProps) {
+function Blocked({ blocked, ...area }: BlockedProps) {
+  const { width, height, look } = area;
   const { times } = look;
   const name = Math.min(22, Math.floor(width / 3));
   const lines = blocked.slice(0, height - 1).map(({ budget, count: refusals, lastAt, model }) =>
@@ -237,23 +215,19 @@ function Blocked({ blocked, width, height, look }: BlockedProps) {
   );
   const body =
     lines.length > 0 ? lines : [textLine('   no requests were refused', width, look, look.palette.dim)];
-  return (
-    <Lines lines={[heading({ title: 'BLOCKED' }, width, look), ...body]} width={width} height={height} />
-  );
+  return <Section {...area} title="BLOCKED" lines={body} />;
 }
 
-interface MissesProps {
+interface MissesProps extends Area {
   /** Most expensive cause first. */
   misses: DashboardReading['misses'];
-  width: number;
-  height: number;
-  look: Look;
 }
 
 const WIDTHS = { requests: 5, tokens: 6, cost: 9 };
 
 /** Tokens that the providers' caches could have served but didn't, by cause. */
-function Misses({ misses, width, height, look }: MissesProps) {
+function Misses({ misses, ...area }: MissesProps) {
+  const { width, height, look } = area;
   const lines = misses.slice(0, height - 1).map(({ cause, requests, missedTokens, missedNanoUsd }) =>
     lineOf(
       [
@@ -267,11 +241,5 @@ function Misses({ misses, width, height, look }: MissesProps) {
     ),
   );
   const labels = `${'tokens'.padStart(WIDTHS.tokens)} ${'extra'.padStart(WIDTHS.cost)}`.padStart(width);
-  return (
-    <Lines
-      lines={[heading({ title: 'CACHE MISSES', labels }, width, look), ...lines]}
-      width={width}
-      height={height}
-    />
-  );
+  return <Section {...area} title="CACHE MISSES" labels={labels} lines={lines} />;
 }

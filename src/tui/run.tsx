@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { render } from 'ink';
-import { App, type AppProps } from './app.tsx';
-import type { Size } from './state/layout.ts';
+import { App, type AppProps, type Surface } from './app.tsx';
 
 export interface RunOptions extends Omit<AppProps, 'surface'> {
   stdout: Tty;
@@ -95,12 +94,9 @@ const BEGIN_UPDATE = '\u001b[?2026h';
 const END_UPDATE = '\u001b[?2026l';
 
 /** The alternate screen of a terminal. */
-interface Screen {
+interface Screen extends Surface {
   /** Replaces Ink's stdout. In Ink's debug mode each write is a whole frame. */
   readonly frames: EventEmitter & { columns: number; write(frame: string): boolean };
-  size(): Size;
-  onResize(listener: () => void): () => void;
-  copy(text: string): void;
   /** Restores the terminal; later frames are dropped. */
   leave(): void;
 }

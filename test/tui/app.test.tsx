@@ -4,10 +4,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { UsageViewRow } from '../../src/operations/schemas/usage.ts';
 import { App } from '../../src/tui/app.tsx';
 import type { Source } from '../../src/tui/source.ts';
-import type { AgentView } from '../../src/tui/state/agent-view.ts';
-import type { Command } from '../../src/tui/state/command.ts';
-import type { DaemonView } from '../../src/tui/state/daemon-view.ts';
+import type { Command } from '../../src/tui/state/dialog.ts';
 import type { Size } from '../../src/tui/state/layout.ts';
+import type { AgentView, DaemonView } from '../../src/tui/state/state.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import {
   LOOK,

@@ -6,7 +6,7 @@ import type { Reader } from '../../operations/registry.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Source } from '../../tui/source.ts';
-import type { DaemonView } from '../../tui/state/daemon-view.ts';
+import type { DaemonView } from '../../tui/state/state.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { checkConnectedAgents, connectedAgentJson } from '../coverage/connected-agent.ts';
@@ -91,8 +91,8 @@ async function show(context: Context, resources: Resources): Promise<void> {
 }
 
 async function sourceOf(context: Context, reader: Reader): Promise<Source> {
-  const { budgetDrill } = await import('../../tui/budget-drill.ts');
-  const { createActions } = await import('../../tui/actions.ts');
+  const { budgetDrill } = await import('../../tui/source.ts');
+  const { createActions } = await import('../../tui/source.ts');
   const feed = await reader.dashboard();
   return {
     ...feed,

@@ -6,13 +6,13 @@ import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { percent } from '../../terminal/numbers.ts';
-import { type Cell, heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
+import { type Cell, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
 import { topFor } from '../state/selection.ts';
-import { Lines } from './lines.tsx';
+import { type Area, Section } from './lines.tsx';
 
-export interface BudgetsProps {
+interface BudgetsProps extends Area {
   /** Most urgent first. */
   budgets: readonly BudgetView[];
   pausedProjects: readonly string[];
@@ -20,9 +20,6 @@ export interface BudgetsProps {
   selected: string | null;
   focused: boolean;
   now: number;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** The budgets: spent and remaining amounts, and a forecast. */
@@ -35,16 +32,11 @@ export function Budgets(props: BudgetsProps) {
   const title = budgets.length > rows ? `BUDGETS (${budgets.length})` : 'BUDGETS';
   const labels = shape === 'wide' ? BUDGET_LABELS.padStart(width) : '';
   const lines = budgets.slice(top, top + rows).flatMap((budget) => budgetLines(budget, { ...props, shape }));
-  const none = textLine(
-    pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw),
-    width,
-    look,
-  );
+  const none = pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw);
   return (
-    <Lines
-      lines={[heading({ title, labels, focused }, width, look), ...(lines.length > 0 ? lines : [none])]}
-      width={width}
-      height={height}
+    <Section
+      {...{ title, labels, focused, width, height, look }}
+      lines={lines.length > 0 ? lines : [textLine(none, width, look)]}
     />
   );
 }
@@ -60,14 +52,8 @@ function shapeFor({ budgets, width, height }: BudgetsProps): Shape {
  */
 type Shape = 'wide' | 'narrow' | 'pair';
 
-interface BudgetLineOptions {
+interface BudgetLineOptions extends BudgetsProps {
   shape: Shape;
-  pausedProjects: readonly string[];
-  /** The name of the selected budget. */
-  selected: string | null;
-  now: number;
-  width: number;
-  look: Look;
 }
 
 /** Minimum width for the wide shape. */

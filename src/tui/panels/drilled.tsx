@@ -4,26 +4,23 @@ import type { UsageViewRow } from '../../operations/schemas/usage.ts';
 import type { Look } from '../../terminal/look.ts';
 import { plural, tokens } from '../../terminal/numbers.ts';
 import { costOf } from '../../terminal/request-words.ts';
-import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { textLine } from '../../terminal/styled-lines.ts';
 import { clean, pad } from '../../terminal/text.ts';
 import { chosenSession, type Drill } from '../state/drill.ts';
 import { topFor } from '../state/selection.ts';
 import { Detail } from './detail.tsx';
-import { Lines } from './lines.tsx';
+import { type Area, Section } from './lines.tsx';
 
-export interface DrilledProps {
+interface DrilledProps extends Area {
   drill: Drill;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** The sessions that spent a budget, the requests of a session, or a request. */
-export function Drilled({ drill, width, height, look }: DrilledProps) {
+export function Drilled({ drill, ...area }: DrilledProps) {
+  const { width, height, look } = area;
   const { budget, sessions, requests, problem } = drill;
   const selected = requests?.[drill.request];
-  if (drill.detailOpen && selected)
-    return <Detail request={selected} width={width} height={height} look={look} />;
+  if (drill.detailOpen && selected) return <Detail request={selected} {...area} />;
   const session = chosenSession(drill);
   const title =
     session === undefined
@@ -35,14 +32,14 @@ export function Drilled({ drill, width, height, look }: DrilledProps) {
       : [requests?.map((each) => requestText(each, look)), drill.request];
   const rows = rowsOf(texts, problem, at, { width, height: height - 2, look });
   const hint = textLine(' j/k move   enter opens   esc back', width, look, look.palette.dim);
-  return <Lines lines={[heading({ title }, width, look), hint, ...rows]} width={width} height={height} />;
+  return <Section {...area} title={title} lines={[hint, ...rows]} />;
 }
 
 function rowsOf(
   texts: string[] | undefined,
   problem: string | null,
   at: number,
-  { width, height, look }: { width: number; height: number; look: Look },
+  { width, height, look }: Area,
 ): string[] {
   if (problem !== null) return [textLine(` ${problem}`, width, look, look.palette.bad)];
   if (texts === undefined) return [textLine(' reading ...', width, look)];

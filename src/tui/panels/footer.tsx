@@ -16,30 +16,12 @@ export interface FooterProps {
 
 /** The search being typed, else the notice of the last key press, else the keys. */
 export function Footer({ search, notice, readonly, isMember, width, look }: FooterProps) {
-  if (search !== null) {
-    const line = textLine(
-      ` search model or project: ${search}_   enter to search, esc to cancel`,
-      width,
-      look,
-    );
-    return <Lines lines={[line]} width={width} height={1} />;
-  }
-  if (notice !== null) {
-    return (
-      <Lines
-        lines={[textLine(` ${pasteable(notice, look.gw)}`, width, look, look.palette.accent)]}
-        width={width}
-        height={1}
-      />
-    );
-  }
-  return (
-    <Lines
-      lines={[textLine(keysFor(width, readonly, isMember), width, look, look.palette.dim)]}
-      width={width}
-      height={1}
-    />
+  const show = (text: string, style?: (text: string) => string) => (
+    <Lines lines={[textLine(text, width, look, style)]} width={width} height={1} />
   );
+  if (search !== null) return show(` search model or project: ${search}_   enter to search, esc to cancel`);
+  if (notice !== null) return show(` ${pasteable(notice, look.gw)}`, look.palette.accent);
+  return show(keysFor(width, readonly, isMember), look.palette.dim);
 }
 
 const KEYS = [

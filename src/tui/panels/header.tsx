@@ -6,8 +6,7 @@ import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
-import type { AgentView } from '../state/agent-view.ts';
-import type { DaemonView } from '../state/daemon-view.ts';
+import type { AgentView, DaemonView } from '../state/state.ts';
 import { Lines } from './lines.tsx';
 
 export interface HeaderProps {

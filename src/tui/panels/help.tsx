@@ -1,13 +1,9 @@
-import type { Look } from '../../terminal/look.ts';
-import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { textLine } from '../../terminal/styled-lines.ts';
 import { pad } from '../../terminal/text.ts';
-import { Lines } from './lines.tsx';
+import { type Area, Section } from './lines.tsx';
 
-export interface HelpProps {
+interface HelpProps extends Area {
   readonly: boolean;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 const KEYS: readonly [string, string][] = [
@@ -35,15 +31,15 @@ const ACTIONS: readonly [string, string][] = [
   ['a', 'approve or deny a request that waits for an answer'],
 ];
 
-export function Help({ readonly, width, height, look }: HelpProps) {
+export function Help({ readonly, ...area }: HelpProps) {
+  const { width, look } = area;
   const keys = readonly ? KEYS : [...KEYS.slice(0, -1), ...ACTIONS, ...KEYS.slice(-1)];
   const lines = [
-    heading({ title: 'KEYS' }, width, look),
     ...keys.map(([key, effect]) => textLine(` ${pad(key, 12)}${effect}`, width, look)),
     '',
     textLine(' X full, blocked or off   ! near the cap, failed   ~ estimated', width, look),
     textLine(' p95: 19 of 20 of the last 500 requests were faster', width, look),
     textLine(' any key closes this', width, look, look.palette.dim),
   ];
-  return <Lines lines={lines} width={width} height={height} />;
+  return <Section {...area} title="KEYS" lines={lines} />;
 }

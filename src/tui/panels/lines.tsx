@@ -1,9 +1,22 @@
 import { Box, Text } from 'ink';
+import type { Look } from '../../terminal/look.ts';
+import { type Heading, heading } from '../../terminal/styled-lines.ts';
 
-export interface LinesProps {
-  lines: readonly string[];
+/** Size of a panel in cells, and its display settings. */
+export interface Area {
   width: number;
   height: number;
+  look: Look;
+}
+
+interface LinesProps extends Pick<Area, 'width' | 'height'> {
+  lines: readonly string[];
+}
+
+/** A heading with lines below it. */
+export function Section({ lines, ...props }: LinesProps & Heading & Area) {
+  const { width, height, look } = props;
+  return <Lines lines={[heading(props, width, look), ...lines]} width={width} height={height} />;
 }
 
 /**

@@ -1,30 +1,21 @@
-import type { Look } from '../../terminal/look.ts';
-import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { textLine } from '../../terminal/styled-lines.ts';
 import { wrap } from '../../terminal/text.ts';
 import type { Dialog } from '../state/dialog.ts';
 import { topFor } from '../state/selection.ts';
-import { Lines } from './lines.tsx';
+import { type Area, Section } from './lines.tsx';
 
-export interface QuestionProps {
+interface QuestionProps extends Area {
   dialog: Dialog;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** A dialog. It replaces the panels, so that no moving content distracts from it. */
-export function Question({ dialog, width, height, look }: QuestionProps) {
+export function Question({ dialog, ...area }: QuestionProps) {
+  const { width, height, look } = area;
   const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
     wrap(line, width - 2).map((part) => ` ${part}`),
   );
   const keys = textLine(` ${keysOf(dialog)}`, width, look, look.palette.dim);
-  return (
-    <Lines
-      lines={[heading({ title: titleOf(dialog) }, width, look), ...lines, '', keys]}
-      width={width}
-      height={height}
-    />
-  );
+  return <Section {...area} title={titleOf(dialog)} lines={[...lines, '', keys]} />;
 }
 
 function titleOf({ kind }: Dialog): string {

@@ -4,12 +4,12 @@ import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import { feedCells, feedColumns, feedHeader } from '../../terminal/feed-line.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
-import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
-import type { FeedEntry } from '../state/feed-entry.ts';
+import { lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { topFor } from '../state/selection.ts';
-import { Lines } from './lines.tsx';
+import type { FeedEntry } from '../state/state.ts';
+import { type Area, Section } from './lines.tsx';
 
-export interface RequestsProps {
+interface RequestsProps extends Area {
   entries: readonly FeedEntry[];
   selected: RequestId | null;
   filter: FeedFilter;
@@ -18,9 +18,6 @@ export interface RequestsProps {
   focused: boolean;
   /** URL for clients; shown while there are no requests. */
   baseUrl: string;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** The newest requests, one per line. */
@@ -42,10 +39,10 @@ export function Requests(props: RequestsProps) {
       look,
     ),
   );
-  const title = heading({ title: titleOf(props), labels: hintOf(props), focused }, width, look);
   const header = textLine(feedHeader(columns), width, look, look.palette.dim);
   const lines = entries.length > 0 ? [header, ...rows] : emptyLines(props);
-  return <Lines lines={[title, ...lines]} width={width} height={height} />;
+  const heading = { title: titleOf(props), labels: hintOf(props), focused };
+  return <Section {...heading} {...{ width, height, look }} lines={lines} />;
 }
 
 function titleOf({ filter }: RequestsProps): string {
@@ -67,27 +64,18 @@ function blockNote({ row, count: times, since }: FeedEntry, { times: clock }: Lo
 
 function emptyLines({ filter, baseUrl, width, look }: RequestsProps): string[] {
   const line = (text: string) => textLine(`   ${text}`, width, look);
+  const command = (text: string) => textLine(`   ${text}`, width, look, look.palette.accent);
   if (filter.kind !== 'all' || filter.text !== '')
     return [line('none of the last 20,000 requests'), line('esc shows all')];
   return [
     line('No requests yet. Point this shell, and what starts from it, at gw:'),
     '',
-    textLine('   eval "$(gw env)"', width, look, look.palette.accent),
+    command('eval "$(gw env)"'),
     '',
     line('and try the built-in model, which needs no provider:'),
     '',
-    textLine(
-      `   curl ${baseUrl}/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" \\`,
-      width,
-      look,
-      look.palette.accent,
-    ),
-    textLine(`     -H 'Content-Type: application/json' \\`, width, look, look.palette.accent),
-    textLine(
-      `     -d '{"model":"sandbox/echo","messages":[{"role":"user","content":"Hello"}]}'`,
-      width,
-      look,
-      look.palette.accent,
-    ),
+    command(`curl ${baseUrl}/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" \\`),
+    command(`  -H 'Content-Type: application/json' \\`),
+    command(`  -d '{"model":"sandbox/echo","messages":[{"role":"user","content":"Hello"}]}'`),
   ];
 }

@@ -1,10 +1,9 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { bar } from '../../terminal/bars.ts';
-import type { Look } from '../../terminal/look.ts';
 import { tokens } from '../../terminal/numbers.ts';
-import { heading, lineOf } from '../../terminal/styled-lines.ts';
+import { lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
-import { Lines } from './lines.tsx';
+import { type Area, Section } from './lines.tsx';
 
 /** A model or a program in a repository, with its cost. */
 export interface Spender {
@@ -13,19 +12,17 @@ export interface Spender {
   costNanoUsd: NanoUsd;
 }
 
-export interface SpendersProps {
+interface SpendersProps extends Area {
   title: string;
   /** Highest cost first. */
   spenders: readonly Spender[];
-  width: number;
-  height: number;
-  look: Look;
 }
 
 const WIDTHS = { requests: 7, cost: 10 };
 const MIN_BAR = 3;
 
-export function Spenders({ title, spenders, width, height, look }: SpendersProps) {
+export function Spenders({ title, spenders, ...area }: SpendersProps) {
+  const { width, height, look } = area;
   const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;
   const longest = Math.max(0, ...spenders.slice(0, height - 1).map(({ name }) => widthOf(name)));
@@ -47,5 +44,5 @@ export function Spenders({ title, spenders, width, height, look }: SpendersProps
     ),
   );
   const labels = `${'req'.padStart(WIDTHS.requests)} ${'cost'.padStart(WIDTHS.cost)}`.padStart(width);
-  return <Lines lines={[heading({ title, labels }, width, look), ...lines]} width={width} height={height} />;
+  return <Section {...area} title={title} labels={labels} lines={lines} />;
 }

@@ -4,15 +4,12 @@ import type { TeamView } from '../../operations/schemas/team.ts';
 import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { Look } from '../../terminal/look.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
-import type { TeamState } from '../state/team.ts';
-import { Lines } from './lines.tsx';
+import type { TeamState } from '../state/state.ts';
+import { type Area, Lines } from './lines.tsx';
 import { type Spender, Spenders } from './spenders.tsx';
 
-export interface TeamProps extends TeamState {
+interface TeamProps extends TeamState, Area {
   now: number;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** Minimum width for gateways and models side by side. */

@@ -7,13 +7,10 @@ import { isTroubled } from '../../terminal/request-words.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
 import { pad, widthOf } from '../../terminal/text.ts';
 import { tookText } from '../../terminal/time.ts';
-import { Lines } from './lines.tsx';
+import { type Area, Lines } from './lines.tsx';
 
-export interface TodayProps {
+interface TodayProps extends Area {
   data: DashboardReading;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 const TITLES = { hour: 'THIS HOUR', day: 'TODAY', month: 'THIS MONTH' } as const;

@@ -2,23 +2,21 @@ import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
+import { lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { topFor } from '../state/selection.ts';
-import { Lines } from './lines.tsx';
+import { type Area, Section } from './lines.tsx';
 
-export interface WebhooksProps {
+interface WebhooksProps extends Area {
   webhooks: readonly WebhookHealth[];
   selected: number | null;
   focused: boolean;
   now: number;
-  width: number;
-  height: number;
-  look: Look;
 }
 
 /** The webhooks and the state of their deliveries. */
-export function Webhooks({ webhooks, selected, focused, now, width, height, look }: WebhooksProps) {
+export function Webhooks({ webhooks, selected, focused, now, ...area }: WebhooksProps) {
+  const { width, height, look } = area;
   const rows = height - 1;
   const top = topFor(
     webhooks.findIndex(({ id }) => id === selected),
@@ -39,13 +37,7 @@ export function Webhooks({ webhooks, selected, focused, now, width, height, look
     );
   });
   const none = [textLine(pasteable('   none: gw webhooks add URL', look.gw), width, look, look.palette.dim)];
-  return (
-    <Lines
-      lines={[heading({ title: 'WEBHOOKS', focused }, width, look), ...(lines.length > 0 ? lines : none)]}
-      width={width}
-      height={height}
-    />
-  );
+  return <Section {...area} title="WEBHOOKS" focused={focused} lines={lines.length > 0 ? lines : none} />;
 }
 
 function nameOf({ id, project, host }: WebhookHealth): string {

@@ -1,10 +1,9 @@
 import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
-import { budgetNameOf } from '../../operations/budget-scope.ts';
+import { type BudgetChange, budgetNameOf } from '../../operations/budget-scope.ts';
 import type { DashboardReading } from '../../operations/reader.ts';
 import type { AskView } from '../../operations/schemas/asks.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
-import type { Command, CommandResult } from './command.ts';
 
 /** An open dialog. A command runs only after the user confirms with `y`. */
 export type Dialog =
@@ -155,4 +154,23 @@ function choose(title: string, options: Choice[]): Dialog {
   const [first, second] = options;
   if (!first) return { kind: 'failed', message: 'Nothing to choose from.' };
   return second ? { kind: 'choose', title, options, index: 0 } : first.next;
+}
+
+/** A change that the dashboard can make. */
+export type Command =
+  | ({ kind: 'raise_budget' } & BudgetChange)
+  | { kind: 'approve_ask'; id: string }
+  | { kind: 'deny_ask'; id: string }
+  | { kind: 'create_key'; project: string }
+  | { kind: 'revoke_key'; id: number }
+  | { kind: 'replay_webhook'; id: number }
+  | { kind: 'pause_project'; project: string }
+  | { kind: 'resume_project'; project: string }
+  | { kind: 'stop_all' }
+  | { kind: 'resume_all' };
+
+/** The outcome of a command. A secret is shown once. */
+export interface CommandResult {
+  message: string;
+  secret?: string;
 }

@@ -1,7 +1,6 @@
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { RequestView } from '../../operations/schemas/requests.ts';
 import type { UsageViewRow } from '../../operations/schemas/usage.ts';
-import { listMove, type Move } from './move.ts';
 
 /** Navigation from a budget to its sessions, to a session's requests, to one request. */
 export interface Drill {
@@ -55,4 +54,13 @@ export function enterDrill(drill: Drill): Drill {
 export function leaveDrill(drill: Drill): Drill | null {
   if (drill.detailOpen) return { ...drill, detailOpen: false };
   return drill.requests === undefined ? null : { ...drill, requests: undefined };
+}
+
+/** Number of rows to move, or an end of the list. */
+export type Move = number | 'first' | 'last';
+
+/** The index after a move in a list. */
+function listMove(length: number, at: number, move: Move): number {
+  const to = move === 'first' ? 0 : move === 'last' ? length - 1 : at + move;
+  return Math.max(0, Math.min(length - 1, to));
 }

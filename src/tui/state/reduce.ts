@@ -14,8 +14,7 @@ import {
   confirmAmount,
   type Dialog,
 } from './dialog.ts';
-import { type Drill, drillInto, enterDrill, leaveDrill, moveInDrill } from './drill.ts';
-import type { Move } from './move.ts';
+import { type Drill, drillInto, enterDrill, leaveDrill, type Move, moveInDrill } from './drill.ts';
 import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
 import { type Action, detailId, focusOf, PANELS, receive, type State } from './state.ts';
 

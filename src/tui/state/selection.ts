@@ -1,6 +1,6 @@
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
-import type { Move } from './move.ts';
+import type { Move } from './drill.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
 
 /** Moves the selection in the focused panel. */

@@ -2,17 +2,14 @@ import type { RequestId } from '../../ids.ts';
 import type { DashboardReading } from '../../operations/reader.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { RequestView } from '../../operations/schemas/requests.ts';
+import type { TeamView } from '../../operations/schemas/team.ts';
+import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { Window } from '../../store/dashboard/reader.ts';
 import { shareOf } from '../../terminal/budget-words.ts';
-import type { AgentView } from './agent-view.ts';
-import type { CommandResult } from './command.ts';
-import type { DaemonView } from './daemon-view.ts';
-import type { Dialog } from './dialog.ts';
+import type { CommandResult, Dialog } from './dialog.ts';
 import type { Drill } from './drill.ts';
-import { collapseFeed, type FeedEntry } from './feed-entry.ts';
 import { layoutOf, type Size } from './layout.ts';
-import { NO_TEAM, receiveTeam, type TeamAction, type TeamState } from './team.ts';
 
 export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
 /** A panel whose rows can be selected. */
@@ -178,4 +175,89 @@ function byUrgency(budgets: readonly BudgetView[]): BudgetView[] {
 function urgency({ exceeded, reached_at }: BudgetView): number {
   if (exceeded) return 0;
   return reached_at === null ? Number.MAX_SAFE_INTEGER : Date.parse(reached_at);
+}
+
+/** An agent whose settings point at gw. */
+export interface AgentView {
+  name: string;
+  /** Requests in the agent's log that bypassed gw. */
+  bypassed: number;
+}
+
+/** State of the daemon in the header. */
+export type DaemonView =
+  | { kind: 'unknown' }
+  | { kind: 'running'; address: string; pid: number; startedAt: number }
+  /** The process is alive but doesn't answer. */
+  | { kind: 'silent'; pid: number }
+  | { kind: 'stopped' };
+
+type Row = DashboardReading['requests'][number];
+
+/** A line of the feed: one request, or consecutive equal refusals. */
+export interface FeedEntry {
+  /** The newest request. */
+  row: Row;
+  count: number;
+  /** Time of the oldest request, UTC milliseconds. */
+  since: number;
+}
+
+/** Collapses consecutive refusals by the same budget into one entry: an agent in a loop causes hundreds. */
+function collapseFeed(rows: readonly Row[]): FeedEntry[] {
+  const entries: FeedEntry[] = [];
+  for (const row of rows) {
+    const last = entries.at(-1);
+    if (last && isSameRefusal(last.row, row)) {
+      last.count++;
+      last.since = row.timeMs;
+    } else {
+      entries.push({ row, count: 1, since: row.timeMs });
+    }
+  }
+  return entries;
+}
+
+function isSameRefusal(a: Row, b: Row): boolean {
+  return (
+    a.outcome === 'blocked' &&
+    b.outcome === 'blocked' &&
+    a.project === b.project &&
+    a.model === b.model &&
+    a.budget === b.budget
+  );
+}
+
+/** The dashboard's state of this gateway's team. */
+export interface TeamState {
+  /** This gateway's copy of the team's state; null without a team. */
+  team: TeamView | null;
+  isOpen: boolean;
+  /** Today's usage from the team's database; null until it is read. */
+  usage: { gateways: TeamUsageView; models: TeamUsageView; at: number } | null;
+  /** Why and since when queries of the team's database fail. */
+  failure: { message: string; since: number } | null;
+}
+
+type TeamAction =
+  | { type: 'team'; team: TeamView }
+  | ({ type: 'teamUsage' } & NonNullable<TeamState['usage']>)
+  | { type: 'teamFailure'; message: string; at: number };
+
+const NO_TEAM: TeamState = { team: null, isOpen: false, usage: null, failure: null };
+
+function receiveTeam(state: TeamState, action: TeamAction): TeamState {
+  switch (action.type) {
+    case 'team':
+      return action.team.name === null ? NO_TEAM : { ...state, team: action.team };
+    case 'teamUsage': {
+      const { type: _, ...usage } = action;
+      return { ...state, usage, failure: null };
+    }
+    case 'teamFailure':
+      return {
+        ...state,
+        failure: { message: action.message, since: state.failure?.since ?? state.usage?.at ?? action.at },
+      };
+  }
 }

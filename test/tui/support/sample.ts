@@ -13,8 +13,7 @@ import { ASCII, BLOCKS } from '../../../src/terminal/bars.ts';
 import type { Look } from '../../../src/terminal/look.ts';
 import { PLAIN } from '../../../src/terminal/palette.ts';
 import { createTimeFormat } from '../../../src/terminal/time.ts';
-import type { DaemonView } from '../../../src/tui/state/daemon-view.ts';
-import { initialState, receive, type State } from '../../../src/tui/state/state.ts';
+import { type DaemonView, initialState, receive, type State } from '../../../src/tui/state/state.ts';
 
 /** Friday 2026-11-20, 14:02:11 in Paris. */
 export const NOW = Date.UTC(2026, 10, 20, 13, 2, 11);
