@@ -19,9 +19,6 @@ type AgentName =
   | 'openhands'
   | 'gemini';
 
-/** An API that an agent speaks: chat completions, OpenAI's responses, Anthropic's messages. */
-type AgentWire = 'chat' | 'messages' | 'responses';
-
 export interface Agent {
   name: AgentName;
   /** Display name. */
@@ -30,7 +27,6 @@ export interface Agent {
   binaries: readonly string[];
   /** Package names for npx and uvx. */
   packages: readonly string[];
-  wires: readonly AgentWire[];
   /** Arguments, variables and files that point one run at gw and override the user's settings. */
   pointRun(start: Start): Pointing;
   /** The agent's own login works through gw (`--subscription`). */
@@ -49,6 +45,4 @@ export interface Agent {
 interface Proof {
   args(model: string | undefined): readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Number of model requests. */
-  requests: number;
 }

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
-import { foreignKeysIn } from '../run/foreign-keys.ts';
+import { foreignKeysIn } from '../run/environment.ts';
 import { optionValue, takeOption } from '../run/options.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';

@@ -1,12 +1,11 @@
 import { isAbsolute, join } from 'node:path';
 import { badRequest } from '../../errors.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { withKeyHeader } from '../run/key.ts';
+import { withKeyHeader, withLoopback } from '../run/environment.ts';
 import { isReached, type Makers } from '../run/makers.ts';
-import { withLoopback } from '../run/no-proxy.ts';
 import { optionValue, takeOption } from '../run/options.ts';
 import { type Json, objectIn, parseObject, textIn } from '../run/settings-text.ts';
-import type { Bypass, Environment, Pointing, Start } from '../run/start.ts';
+import type { Access, Bypass, Environment, Pointing, Start } from '../run/start.ts';
 import type { Change } from '../settings/change.ts';
 import { type Connecting, defaultsOf, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
@@ -24,8 +23,10 @@ export function pointClaude(start: Start): Pointing {
   const { values, rest } = takeOption(start.args, ['--settings']);
   const option = values.at(-1);
   const own = option === undefined ? {} : readSettings(start, option);
-  const inherited = { ...start.env, ...settingsEnv(start), ...envOf(own) };
-  const model = optionValue(rest, '--model') ?? inherited.ANTHROPIC_MODEL ?? modelIn(own) ?? modelOf(start);
+  const settings = [...settingsOf(start), own];
+  const inherited: Environment = Object.assign({}, start.env, ...settings.map(envOf));
+  const ownModel = settings.map((each) => textIn(each, 'model')).findLast((each) => each !== undefined);
+  const model = optionValue(rest, '--model') ?? inherited.ANTHROPIC_MODEL ?? ownModel;
   const clouds = CLOUDS.filter(
     (name) => !['', '0', 'false', 'no', 'off', undefined].includes(inherited[name]),
   );
@@ -80,23 +81,12 @@ function envOf(settings: Json | undefined): Record<string, string> {
 /** Settings of the user and the project, in ascending precedence. https://code.claude.com/docs/en/settings */
 function settingsOf({ env, home, cwd, files }: Start): (Json | undefined)[] {
   const paths = [
-    join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+    settingsFile({ env, home }),
     join(cwd, '.claude', 'settings.json'),
     join(cwd, '.claude', 'settings.local.json'),
   ];
   return paths.map((path) => parseObject(files.read(path)));
 }
-
-const settingsEnv = (start: Start): Record<string, string> =>
-  Object.assign({}, ...settingsOf(start).map(envOf));
-
-const modelIn = (settings: Json | undefined): string | undefined => textIn(settings, 'model');
-
-/** Model in the settings files. */
-const modelOf = (start: Start): string | undefined =>
-  settingsOf(start)
-    .map(modelIn)
-    .findLast((model) => model !== undefined);
 
 function bypassOf(start: Start): Bypass | undefined {
   for (const path of managedFiles(start)) {
@@ -174,7 +164,7 @@ export const connectClaude: Connecting = {
   notes: () => ["a project's .claude/settings.json that sets ANTHROPIC_BASE_URL goes around gw"],
 };
 
-function settingsFile({ env, home }: Endpoint): string {
+function settingsFile({ env, home }: Pick<Access, 'env' | 'home'>): string {
   return join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
 }
 

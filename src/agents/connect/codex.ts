@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { KEY_HEADER, RUN_KEY } from '../run/key.ts';
+import { KEY_HEADER, RUN_KEY } from '../run/environment.ts';
 import { isReached, type Makers } from '../run/makers.ts';
 import { hasFlag, optionValue, takeOption } from '../run/options.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';

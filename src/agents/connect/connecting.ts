@@ -1,26 +1,13 @@
-import type { Makers } from '../run/makers.ts';
-import type { Environment, Files } from '../run/start.ts';
+import type { Access } from '../run/start.ts';
 import type { Change, SettingValue, Step } from '../settings/change.ts';
 import type { FileEdit } from '../settings/edit-file.ts';
 
-/** The gw endpoint to connect an agent to, and the machine's environment. Tests pass their own files. */
-export interface Endpoint {
-  env: Environment;
-  home: string;
-  platform: NodeJS.Platform;
-  /** gw's URL, without a trailing slash or `/v1`. */
-  origin: string;
-  /** The gw key of this agent. */
-  key: string;
-  /** The agent keeps its own login and sends gw's key beside it. */
-  subscription: boolean;
-  /** Makers whose models gw sends to the maker's own API. */
-  ownApis: Makers;
+/** The gw endpoint to connect an agent to. */
+export interface Endpoint extends Access {
   /** Default model; undefined keeps the agent's choice. */
   model: string | undefined;
   /** Command of gw's status line; undefined if the agent shouldn't show it. */
   statusLine?: string | undefined;
-  files: Files;
 }
 
 /** Edits of an agent's settings that point it at gw. */
@@ -31,15 +18,9 @@ export interface Connecting {
   ownModel?(endpoint: Endpoint): string | undefined;
   edits(endpoint: Endpoint): FileEdit[];
   /** Options of the proof run that select the model, if the settings don't. */
-  proof?(model: string | undefined): ProofRun;
+  proof?(model: string | undefined): { model?: string; env?: Readonly<Record<string, string>> };
   /** Notes to show before connecting. */
   notes?(endpoint: Endpoint): string[];
-}
-
-/** Options of a proof run. */
-interface ProofRun {
-  model?: string;
-  env?: Readonly<Record<string, string>>;
 }
 
 /** gw's sandbox model: costs nothing and needs no provider. */

@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { badRequest } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
-import { RUN_KEY } from '../run/key.ts';
+import { RUN_KEY } from '../run/environment.ts';
 import { optionValue, takeOption } from '../run/options.ts';
 import { type Json, parseYaml, textIn } from '../run/settings-text.ts';
 import type { Pointing, Start } from '../run/start.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { optionValue } from '../run/options.ts';
 import { parseYaml, textIn } from '../run/settings-text.ts';
-import type { Bypass, Pointing, Start } from '../run/start.ts';
-import { type Connecting, configHome, type Endpoint, membersOf } from './connecting.ts';
+import type { Access, Bypass, Pointing, Start } from '../run/start.ts';
+import { type Connecting, configHome, membersOf } from './connecting.ts';
 
 const COVERED = ['openai', 'anthropic'];
 /** Variables and settings that select a provider for the session or a part of it. */
@@ -22,12 +22,9 @@ export function pointGoose(start: Start): Pointing {
   };
 }
 
-function bypassOf({ args, env, home, platform, files }: Start): Bypass | undefined {
-  const folder =
-    platform === 'win32'
-      ? join(env.APPDATA || join(home, 'AppData', 'Roaming'), 'Block', 'goose', 'config')
-      : join(env.XDG_CONFIG_HOME || join(home, '.config'), 'goose');
-  const file = join(folder, 'config.yaml');
+function bypassOf(start: Start): Bypass | undefined {
+  const { args, env, files } = start;
+  const file = join(configFolder(start), 'config.yaml');
   const settings = parseYaml(files.read(file));
   const chosen = [
     { source: '--provider', provider: optionValue(args, '--provider') },
@@ -84,10 +81,10 @@ export const connectGoose: Connecting = {
     env.GOOSE_PROVIDER ? [`GOOSE_PROVIDER=${env.GOOSE_PROVIDER} in the environment goes around gw`] : [],
 };
 
-function configFolder(endpoint: Endpoint): string {
-  const { env, home, platform } = endpoint;
+function configFolder(access: Access): string {
+  const { env, home, platform } = access;
   if (platform === 'win32') {
     return join(env.APPDATA || join(home, 'AppData', 'Roaming'), 'Block', 'goose', 'config');
   }
-  return join(configHome(endpoint), 'goose');
+  return join(configHome(access), 'goose');
 }

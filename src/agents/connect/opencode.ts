@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { badRequest } from '../../errors.ts';
-import { RUN_KEY } from '../run/key.ts';
+import { RUN_KEY } from '../run/environment.ts';
 import { hasFlag } from '../run/options.ts';
 import { type Json, objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { RUN_KEY } from '../run/key.ts';
+import { RUN_KEY } from '../run/environment.ts';
 import { optionValue, takeOption } from '../run/options.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';

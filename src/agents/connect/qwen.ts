@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isObject } from '../../json/object.ts';
-import { RUN_KEY } from '../run/key.ts';
+import { RUN_KEY } from '../run/environment.ts';
 import { takeOption } from '../run/options.ts';
 import { type Json, objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Pointing, Start } from '../run/start.ts';

@@ -74,17 +74,14 @@ function progressOver(files: readonly LogFile[], onProgress: (share: number) => 
   };
 }
 
-interface LineOptions {
-  calls: Map<string, LoggedCall>;
-  since: number;
-  fault: () => void;
-}
-
 const OPEN = '{'.charCodeAt(0);
 const CLOSE = '}'.charCodeAt(0);
 const RETURN = '\r'.charCodeAt(0);
 
-function createLineReader(log: AgentLog, { calls, since, fault }: LineOptions) {
+function createLineReader(
+  log: AgentLog,
+  { calls, since, fault }: { calls: Map<string, LoggedCall>; since: number; fault: () => void },
+) {
   const parser = log.createParser();
   const markers = log.markers.map((marker) => Buffer.from(marker));
   return (line: Buffer | undefined) => {
@@ -131,4 +128,31 @@ async function findLogs(log: AgentLog, paths: readonly string[], since: number):
 /** All entries below a folder, recursively; empty if the folder doesn't exist. */
 function listFiles(folder: string): Promise<Dirent[]> {
   return readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+}
+
+/** Limit of the lines to inspect; the first lines may fit any agent. */
+const MAX_LINES = 1_000;
+
+/** Identifies the agent that wrote a file by its content. Rejects if the file can't be read. */
+export async function identifyLog<Agent extends { log?: AgentLog }>(
+  path: string,
+  agents: readonly Agent[],
+): Promise<Agent | undefined> {
+  let lines = 0;
+  let found: Agent | undefined;
+  const onLine = (line: Buffer | undefined) => {
+    if (found || ++lines > MAX_LINES || !line) return;
+    const value = jsonOf(line.toString());
+    found = agents.find(({ log }) => log?.recognizes(value, path));
+  };
+  await readLines(path, { onLine, isOver: () => found !== undefined || lines > MAX_LINES });
+  return found;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,24 +1,28 @@
 import type { Makers } from './makers.ts';
 
-/** The user's command and environment, before gw points the agent at itself. Tests pass their own files. */
-export interface Start {
-  /** The agent's arguments as the user typed them. */
-  args: readonly string[];
+/** The way to gw, and the machine that the agent runs on. Tests pass their own files. */
+export interface Access {
   env: Environment;
-  cwd: string;
   home: string;
   platform: NodeJS.Platform;
   /** gw's URL, without a trailing slash or `/v1`. */
   origin: string;
-  /** The gw key of this run. */
+  /** The gw key of this run or agent. */
   key: string;
   /** The agent keeps its own login and sends gw's key beside it. */
   subscription: boolean;
   /** Makers whose models gw sends to the maker's own API. */
   ownApis: Makers;
+  files: Files;
+}
+
+/** The user's command, before gw points the agent at itself. */
+export interface Start extends Access {
+  /** The agent's arguments as the user typed them. */
+  args: readonly string[];
+  cwd: string;
   /** A folder for this run's files, removed when it ends. */
   folder: string;
-  files: Files;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;

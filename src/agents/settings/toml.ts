@@ -32,7 +32,7 @@ export const toml: Format = {
       const item = `${keyText(keys.slice(parent.keys.length))} = ${source}`;
       return insertInFlow(text, flowOf(value), item, STYLE);
     }
-    return insertLine(text, { ast, entries, keys, source });
+    return insertLine(text, { ast, entries, keys }, source);
   },
   remove(text, path) {
     const keys = keysOf(path);
@@ -56,15 +56,13 @@ interface Entry {
   inline?: AST.TOMLInlineTable;
 }
 
-interface Insertion {
-  ast: AST.TOMLProgram;
-  entries: readonly Entry[];
-  keys: readonly string[];
-  source: string;
-}
-
 /** Inserts a key into its table, after dotted keys of the same table, or in a new table at the end. */
-function insertLine(text: string, { ast, entries, keys, source }: Insertion): string {
+function insertLine(
+  text: string,
+  where: { ast: AST.TOMLProgram; entries: readonly Entry[]; keys: readonly string[] },
+  source: string,
+): string {
+  const { ast, entries, keys } = where;
   const parent = keys.slice(0, -1);
   const line = (from: number) => `${keyText(keys.slice(from))} = ${source}`;
   if (parent.length === 0) return insertRootKey(text, ast, line(0));

@@ -1,4 +1,4 @@
-import { withLoopback } from '../../agents/run/no-proxy.ts';
+import { withLoopback } from '../../agents/run/environment.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 
 interface GatewayAccess {

@@ -1,4 +1,4 @@
-import { foreignKeys } from '../../agents/run/foreign-keys.ts';
+import { foreignKeys } from '../../agents/run/environment.ts';
 import { type Context, note } from '../context.ts';
 
 /** Names the keys in the environment with which a program would call a provider directly. */

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { Option } from 'commander';
 import type { Agent } from '../../agents/agent.ts';
 import { agentOf, type FoundAgent, findAgent } from '../../agents/find.ts';
-import { RUN_KEY } from '../../agents/run/key.ts';
+import { RUN_KEY } from '../../agents/run/environment.ts';
 import type { Files, Pointing } from '../../agents/run/start.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { systemRandom } from '../../ids.ts';

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Agent } from '../../agents/agent.ts';
-import { identifyLog } from '../../agents/logs/identify-log.ts';
+import { identifyLog } from '../../agents/logs/read-logs.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { findAgent } from '../connect/agents.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { pointCopilot } from '../../../src/agents/connect/copilot.ts';
-import { pointCrush } from '../../../src/agents/connect/crush.ts';
-import { pointGemini } from '../../../src/agents/connect/gemini.ts';
 import { pointGoose } from '../../../src/agents/connect/goose.ts';
-import { pointOpenHands } from '../../../src/agents/connect/openhands.ts';
 import { pointPi } from '../../../src/agents/connect/pi.ts';
 import { pointQwen } from '../../../src/agents/connect/qwen.ts';
-import { foreignKeys } from '../../../src/agents/run/foreign-keys.ts';
-import { withLoopback } from '../../../src/agents/run/no-proxy.ts';
+import {
+  pointCopilot,
+  pointCrush,
+  pointGemini,
+  pointOpenHands,
+} from '../../../src/agents/connect/run-only.ts';
+import { foreignKeys, withLoopback } from '../../../src/agents/run/environment.ts';
 import { PRESETS } from '../../../src/providers/presets.ts';
 import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
 

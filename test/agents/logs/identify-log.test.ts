@@ -1,7 +1,7 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { identifyLog } from '../../../src/agents/logs/identify-log.ts';
+import { identifyLog } from '../../../src/agents/logs/read-logs.ts';
 import { AGENTS } from '../../../src/agents/table.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
 import { addCompressedLog, addLog, addOpencodeLog } from './logs.ts';

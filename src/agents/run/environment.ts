@@ -1,5 +1,17 @@
 import type { Environment } from './start.ts';
 
+/** Variable with gw's key, if an agent's settings name one. Not GW_KEY, which a `.env` of the agent could override. */
+export const RUN_KEY = 'GW_RUN_KEY';
+
+/** Header with gw's key, for agents that send their own login in `authorization`. */
+export const KEY_HEADER = 'x-gw-key';
+
+/** Claude Code's custom headers, one per line, with gw's key replacing an earlier one. */
+export function withKeyHeader(headers: string | undefined, key: string): string {
+  const others = (headers ?? '').split('\n').filter((line) => !/^\s*(x-gw-key\s*:|$)/i.test(line));
+  return [...others, `${KEY_HEADER}: ${key}`].join('\n');
+}
+
 /** Keys with which programs call a provider directly, whatever base URL OpenAI's and Anthropic's clients use. */
 const NAMES: ReadonlySet<string> = new Set([
   ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'OPENROUTER_API_KEY'],
@@ -20,4 +32,14 @@ export function foreignKeysIn(text: string): string[] {
     ([, name]) => name ?? [],
   );
   return names.filter((name) => NAMES.has(name));
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+/**
+ * Adds the loopback hosts to NO_PROXY: behind a company's proxy, clients would send localhost requests to the proxy.
+ */
+export function withLoopback(list = ''): string {
+  const hosts = list.split(',').flatMap((host) => host.trim() || []);
+  return [...hosts, ...LOOPBACK.filter((host) => !hosts.includes(host))].join(',');
 }
