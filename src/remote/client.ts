@@ -2,7 +2,6 @@ import { type ErrorType, GwError, messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import type { Network } from '../network/network.ts';
 import { isOlder, VERSION } from '../version.ts';
-import { type Answer, createSend, type RemoteRequest, type Send } from './send.ts';
 import type { RemoteGateway } from './target.ts';
 
 /**
@@ -49,9 +48,11 @@ export function connectRemote(
     const answer = await exchange({ path: '/health' });
     const version = versionOf(answer);
     if (version === undefined) throw notGateway(url, answer);
-    if (Number.parseInt(version, 10) > Number.parseInt(VERSION, 10)) throw tooNew(url, version);
+    if (Number.parseInt(version, 10) > Number.parseInt(VERSION, 10))
+      throw mismatch(url, version, `gw ${VERSION} does not understand: update this gw`);
     // A build between two releases has the version of the last one.
-    if (version !== VERSION && isOlder(version, OLDEST)) throw tooOld(url, version, OLDEST);
+    if (version !== VERSION && isOlder(version, OLDEST))
+      throw mismatch(url, version, `other machines cannot manage: update it to ${OLDEST} or later`);
     return version;
   }
 
@@ -62,7 +63,8 @@ export function connectRemote(
     if (answer.status >= 200 && answer.status < 300 && answer.json !== undefined) return answer.json;
     const fault = faultOf(answer);
     if (fault === undefined) throw notGateway(url, answer);
-    if (fault.code === 'unknown_endpoint') throw unknownPath(url, version, request.path);
+    if (fault.code === 'unknown_endpoint')
+      throw mismatch(url, version, `has no ${request.path}. This is gw ${VERSION}: update the older one`);
     throw refusal(url, fault);
   };
 }
@@ -102,26 +104,16 @@ function faultOf({ status, json }: Answer): Fault | undefined {
   return { status, message, code, type: Object.hasOwn(TYPES, type) ? (type as ErrorType) : 'api_error' };
 }
 
-/** The error for a refusal by the server: its own, except where the remedy differs from elsewhere. */
-function refusal(url: string, fault: Fault): GwError {
-  const { code, message } = fault;
-  if (code === 'invalid_api_key') {
-    return faultError(
-      fault,
-      `${url} does not know the key, or it was revoked. To use another: export GW_KEY=KEY, or: gw login ${url}`,
-    );
-  }
-  if (code === 'admin_required') {
-    return faultError(
-      fault,
-      `this needs an admin key of ${url}. To make one, on its machine: gw keys create --admin`,
-    );
-  }
-  return faultError(fault, message);
-}
-
-function faultError({ status, type, code }: Fault, message: string): GwError {
-  return new GwError(message, { status, type, code });
+/** The error for a refusal by the server: its own, unless the remedy differs on another machine. */
+function refusal(url: string, { message, ...fault }: Fault): GwError {
+  const remedies: Record<string, string> = {
+    invalid_api_key: `${url} does not know the key, or it was revoked. To use another: export GW_KEY=KEY, or: gw login ${url}`,
+    admin_required: `this needs an admin key of ${url}. To make one, on its machine: gw keys create --admin`,
+  };
+  return new GwError(
+    Object.hasOwn(remedies, fault.code) ? (remedies[fault.code] ?? message) : message,
+    fault,
+  );
 }
 
 /** The error for an answer that does not come from gw. */
@@ -144,37 +136,17 @@ function notGateway(url: string, answer: Answer): GwError {
   return unreachable(`no gw answers at ${url}: it sent ${what} (HTTP ${status}). Check the URL`);
 }
 
-/** The error for a server of a later major version. */
-function tooNew(url: string, version: string): GwError {
-  return mismatch(`${url} runs gw ${version}, which gw ${VERSION} does not understand: update this gw`);
-}
-
-/** The error for a server without gw's own API. */
-function tooOld(url: string, version: string, oldest: string): GwError {
-  return mismatch(
-    `${url} runs gw ${version}, which other machines cannot manage: update it to ${oldest} or later`,
-  );
-}
-
-/** The error for a path that the server lacks. */
-function unknownPath(url: string, version: string, path: string): GwError {
-  return mismatch(
-    `${url} runs gw ${version}, which has no ${path}. This is gw ${VERSION}: update the older one`,
-  );
-}
-
-function mismatch(message: string): GwError {
+/** The error for a server of another version, `which` has or lacks something. */
+function mismatch(url: string, version: string, which: string): GwError {
+  const message = `${url} runs gw ${version}, which ${which}`;
   return new GwError(message, { status: 501, type: 'api_error', code: 'version_mismatch' });
 }
 
-interface Connection {
-  url: string;
-  network: Network;
-  timeoutMs: number;
-}
-
 /** The error for a request without an answer. */
-function connectionFailure(error: unknown, { url, network, timeoutMs }: Connection): GwError {
+function connectionFailure(
+  error: unknown,
+  { url, network, timeoutMs }: { url: string; network: Network; timeoutMs: number },
+): GwError {
   if (error instanceof GwError) return error;
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'PROXY_AUTH') return unreachable(proxyWantsPassword(url), error);
@@ -227,4 +199,62 @@ function reasonOf(error: unknown, url: string, timeoutMs: number): string {
 
 function unreachable(message: string, cause?: unknown): GwError {
   return new GwError(message, { status: 503, type: 'api_error', code: 'server_unreachable', cause });
+}
+
+export interface RemoteRequest {
+  /** Default: GET. */
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Such as `/v1/gw/keys`. */
+  path: string;
+  /** Undefined values are left out. */
+  query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  body?: unknown;
+}
+
+/** An answer that may not come from gw. */
+export interface Answer {
+  status: number;
+  location: string | undefined;
+  text: string;
+  /** Undefined if the text is not JSON. */
+  json: unknown;
+}
+
+/** Makes one request. Rejects if no complete answer arrives in time. Follows no redirects: they would get the key. */
+export type Send = (request: RemoteRequest, headers: Record<string, string>) => Promise<Answer>;
+
+/** Sends requests to `url`. */
+export async function createSend(url: string, network: Network, timeoutMs: number): Promise<Send> {
+  // Loaded at the first request, so that local commands don't load an HTTP client.
+  const { request: ask } = await import('undici');
+  const dispatcher = network.open(new URL(url));
+  return async ({ method = 'GET', path, query = {}, body }, headers) => {
+    const parameters = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as [string, string]],
+    );
+    const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
+    const response = await ask(`${url}${path}${search}`, {
+      dispatcher,
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.body.text();
+    const { location } = response.headers;
+    return {
+      status: response.statusCode,
+      location: typeof location === 'string' ? location : undefined,
+      text,
+      json: parseJson(text),
+    };
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

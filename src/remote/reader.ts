@@ -8,8 +8,7 @@ import { OPERATIONS, type Operations, type Reader } from '../operations/registry
 import type { DashboardView, WhoamiView } from '../operations/schemas/dashboard.ts';
 import type { RequestConditions, RequestView } from '../operations/schemas/requests.ts';
 import { timeText } from '../operations/times.ts';
-import type { AskRemote } from './client.ts';
-import type { RemoteRequest } from './send.ts';
+import type { AskRemote, RemoteRequest } from './client.ts';
 
 /** The most requests that the API returns at once. */
 const MAX_PAGE_SIZE = 1_000;
@@ -78,12 +77,6 @@ function requestOf(route: string, input: object): RemoteRequest {
   return { method, path, [hasBody ? 'body' : 'query']: Object.fromEntries(fields) };
 }
 
-interface DashboardAnswer {
-  version: string;
-  /** Null if the version is the one that was asked about. */
-  data: DashboardView | null;
-}
-
 /** Polls the dashboard of another gw, which sends its data only after a change. */
 function remoteDashboard(ask: AskRemote): DashboardFeed {
   /** The window and filter of the last answer, and its version. */
@@ -94,22 +87,15 @@ function remoteDashboard(ask: AskRemote): DashboardFeed {
       const view = JSON.stringify([window, filter]);
       const unless = last?.view === view ? last.version : undefined;
       const query = { window, kind: filter.kind, text: filter.text || undefined, unless };
-      const { version, data } = (await ask({ path: '/v1/gw/dashboard', query })) as DashboardAnswer;
+      // `data` is null if the version is the one that was asked about.
+      const { version, data } = (await ask({ path: '/v1/gw/dashboard', query })) as {
+        version: string;
+        data: DashboardView | null;
+      };
       last = { view, version };
       return data === null ? undefined : decodeDashboard(data);
     },
   };
-}
-
-interface Source {
-  ask: AskRemote;
-  requests: Polling['requests'];
-  clock: Pick<Clock, 'now'>;
-}
-
-interface TailAnswer {
-  data: RequestView[];
-  next_cursor: string;
 }
 
 /** How many requests are read after a restart of the server, which knows no cursor from before. */
@@ -117,11 +103,14 @@ const MAX_MISSED = 1_000;
 
 /** Follows the requests of another gw, which keeps what it has sent to each cursor. */
 async function followRemote(
-  { ask, requests, clock }: Source,
+  { ask, requests, clock }: { ask: AskRemote; requests: Polling['requests']; clock: Pick<Clock, 'now'> },
   filter: Pick<RequestConditions, 'project_id' | 'status'>,
 ): Promise<Follower<RequestView>> {
   const poll = async (cursor?: string) =>
-    (await ask({ path: '/v1/gw/tail', query: { ...filter, cursor } })) as TailAnswer;
+    (await ask({ path: '/v1/gw/tail', query: { ...filter, cursor } })) as {
+      data: RequestView[];
+      next_cursor: string;
+    };
   let { next_cursor: cursor } = await poll();
   let polledAt = clock.now();
   return {

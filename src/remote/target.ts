@@ -1,6 +1,8 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readSecrets } from '../config/secrets.ts';
 import { badRequest, GwError } from '../errors.ts';
-import type { Paths } from '../paths.ts';
+import { makeHome, type Paths } from '../paths.ts';
+import { writing } from '../write-fault.ts';
 
 /** A gw that commands talk to over HTTP instead of opening this machine's database. */
 export interface RemoteGateway {
@@ -61,4 +63,20 @@ export function parseGatewayKey(text: string, source: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key)) return key;
   throw badRequest(`${source} is not a key of gw: a key is one word that begins with sk-gw-`);
+}
+
+type LoginPaths = Pick<Paths, 'home' | 'login'>;
+
+/** Stores URL and key, atomically: a key never stands beside the URL of another gw. */
+export function saveLogin(paths: LoginPaths, { url, key }: Pick<RemoteGateway, 'url' | 'key'>): void {
+  makeHome(paths);
+  const temporary = `${paths.login}.new`;
+  writing(paths.login, () => {
+    writeFileSync(temporary, `${JSON.stringify({ url, key })}\n`, { mode: 0o600, flush: true });
+    renameSync(temporary, paths.login);
+  });
+}
+
+export function deleteLogin({ login }: LoginPaths): void {
+  rmSync(login, { force: true });
 }

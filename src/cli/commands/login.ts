@@ -1,8 +1,7 @@
 import { readSecrets } from '../../config/secrets.ts';
 import { isLoopback } from '../../loopback.ts';
 import { connectRemote } from '../../remote/client.ts';
-import { deleteLogin, saveLogin } from '../../remote/login.ts';
-import { parseGatewayKey, parseGatewayUrl } from '../../remote/target.ts';
+import { deleteLogin, parseGatewayKey, parseGatewayUrl, saveLogin } from '../../remote/target.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
