@@ -2,11 +2,16 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Argument, Option } from 'commander';
 import { addDays, createCalendar } from '../../calendar.ts';
-import { BillError, type BillLine, type UsageLine } from '../../insight/reconcile/bill.ts';
-import type { CountedRow, Tokens } from '../../insight/reconcile/compare-tokens.ts';
 import type { FetchOptions } from '../../insight/reconcile/fetch-report.ts';
-import type { ReconciledTotal } from '../../insight/reconcile/reconcile.ts';
-import { COST_REPORTS, type CostReport, type Days } from '../../insight/reconcile/reports.ts';
+import type { CountedRow, ReconciledTotal, Tokens } from '../../insight/reconcile/reconcile.ts';
+import {
+  BillError,
+  type BillLine,
+  COST_REPORTS,
+  type CostReport,
+  type Days,
+  type UsageLine,
+} from '../../insight/reconcile/reports.ts';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { USAGE_SOURCES, type UsageSource } from '../../store/reports/query.ts';
@@ -53,7 +58,7 @@ export const reconcileBill: SetUp = (command, context) =>
         const ledger = await readLedger(reader, { provider, days, source: options.source });
         const [{ reconcile }, { withTokens }] = await Promise.all([
           import('../../insight/reconcile/reconcile.ts'),
-          import('../../insight/reconcile/compare-tokens.ts'),
+          import('../../insight/reconcile/reconcile.ts'),
         ]);
         const { data: rows, total } = reconcile(ledger, bill, today);
         // Where all agrees, nobody asks for the tokens.

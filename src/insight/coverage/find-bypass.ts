@@ -88,17 +88,12 @@ const TOLERANCE_MS = 5 * 60_000;
 /** Tolerance for a request of another session or none: a copied session has a new id. */
 const OTHER_SESSION_MS = 60_000;
 
-/** Matches calls in an agent's log with ledger records. */
-interface Matcher {
-  /** Returns the calls that the ledger lacks. Pass each call once. */
-  missing(calls: readonly LoggedCall[]): LoggedCall[];
-}
-
 /**
- * Matches by the provider's id of the answer, then of the request, then by session, usage and time: translated answers
- * have other ids, and older agents log none. A request matches at most one call.
+ * Matches calls in an agent's log with ledger records: by the provider's id of the answer, then of the request, then by
+ * session, usage and time, because translated answers have other ids, and older agents log none. A request matches at
+ * most one call.
  */
-export function createMatcher(recorded: readonly CallView[]): Matcher {
+export function createMatcher(recorded: readonly CallView[]) {
   const unused = new Set(recorded);
   const byMessage = group(recorded, ({ upstream_message_id: id }) => id);
   const byRequest = group(recorded, ({ upstream_request_id: id }) => id);
@@ -127,7 +122,8 @@ export function createMatcher(recorded: readonly CallView[]): Matcher {
   }
 
   return {
-    missing(calls) {
+    /** Returns the calls that the ledger lacks. Pass each call once. */
+    missing(calls: readonly LoggedCall[]): LoggedCall[] {
       const withoutId = calls.filter(
         (call) => !use(byMessage.get(call.messageId)) && !use(byRequest.get(call.requestId)),
       );

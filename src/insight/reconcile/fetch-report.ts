@@ -1,7 +1,13 @@
 import type { Network } from '../../network/network.ts';
 import type { OwnProxy } from '../../network/way-out.ts';
-import { BillError, type BillLine, type UsageLine } from './bill.ts';
-import type { CostReport, Days, Report } from './reports.ts';
+import {
+  BillError,
+  type BillLine,
+  type CostReport,
+  type Days,
+  type Report,
+  type UsageLine,
+} from './reports.ts';
 
 export interface FetchOptions {
   report: CostReport;

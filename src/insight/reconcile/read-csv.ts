@@ -1,6 +1,13 @@
 import { parse } from 'csv-parse/sync';
-import { amountOf, BillError, type BillLine, checkCurrency, dayOf, modelOfLineItem } from './bill.ts';
-import type { CsvColumns } from './reports.ts';
+import {
+  amountOf,
+  BillError,
+  type BillLine,
+  type CsvColumns,
+  checkCurrency,
+  dayOf,
+  modelOfLineItem,
+} from './reports.ts';
 
 /** Parses a provider's CSV export. Finds the columns by name. Throws BillError. */
 export function readCsv(text: string, columns: CsvColumns): BillLine[] {

@@ -1,5 +1,5 @@
 import { type NanoUsd, usdNumber } from '../../money.ts';
-import type { BillLine } from './bill.ts';
+import type { BillLine, UsageLine } from './reports.ts';
 
 const STATES = ['agrees', 'differs', 'only_billed', 'only_booked'] as const;
 type State = (typeof STATES)[number];
@@ -112,7 +112,7 @@ function rowOf(model: string, names: readonly string[], { ledger, billed }: Day)
 }
 
 /** Normalizes a model name and drops its date: "Claude Haiku 4.5" and claude-haiku-4-5-20251001 are the same family. */
-export function familyOf(model: string): string {
+function familyOf(model: string): string {
   return model
     .toLowerCase()
     .replace(/^ft:([^:]+):.*$/, 'ft-$1')
@@ -120,4 +120,48 @@ export function familyOf(model: string): string {
     .replace(/-latest$/, '')
     .replaceAll(/[ .]/g, '-')
     .replace(/^claude-(\d+(?:-\d+)*)-([a-z]+)$/, 'claude-$2-$1');
+}
+
+export interface Tokens {
+  /** Includes cached input and cache writes. */
+  input: number;
+  output: number;
+}
+
+/** A row with both sides' token counts; null if unknown. */
+export interface CountedRow extends ReconciledRow {
+  ledger_tokens: Tokens | null;
+  billed_tokens: Tokens | null;
+  /** Why a row differs: in its token counts, or only in their price. */
+  because: 'tokens' | 'price' | null;
+}
+
+/** Adds both sides' token counts. `billed` is undefined if the provider's usage report wasn't read. */
+export function withTokens(
+  rows: readonly ReconciledRow[],
+  ledger: readonly UsageLine[],
+  billed: readonly UsageLine[] | undefined,
+): CountedRow[] {
+  return rows.map((row) => {
+    const [ledgerTokens, billedTokens] = [tokensOf(row, ledger), billed ? tokensOf(row, billed) : null];
+    const because =
+      row.state !== 'differs' || !ledgerTokens || !billedTokens
+        ? null
+        : ledgerTokens.input === billedTokens.input && ledgerTokens.output === billedTokens.output
+          ? 'price'
+          : 'tokens';
+    return { ...row, ledger_tokens: ledgerTokens, billed_tokens: billedTokens, because };
+  });
+}
+
+/** Matches by the row's model name, else by its family: one side may use an alias, the other a dated name. */
+function tokensOf({ day, model }: ReconciledRow, lines: readonly UsageLine[]): Tokens | null {
+  const ofDay = lines.filter((line) => line.day === day);
+  const same = ofDay.filter((line) => line.model === model);
+  const found = same.length > 0 ? same : ofDay.filter((line) => familyOf(line.model) === familyOf(model));
+  if (found.length === 0) return null;
+  return found.reduce(
+    (sum, line) => ({ input: sum.input + line.inputTokens, output: sum.output + line.outputTokens }),
+    { input: 0, output: 0 },
+  );
 }

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CountedRow } from '../../../src/insight/reconcile/compare-tokens.ts';
-import type { ReconciledRow } from '../../../src/insight/reconcile/reconcile.ts';
+import type { CountedRow, ReconciledRow } from '../../../src/insight/reconcile/reconcile.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import { type CliHome, cliHome } from '../cli-home.ts';
 
