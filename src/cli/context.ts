@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
 import { pasteable } from '../terminal/command-names.ts';
 import type { Input, Output } from '../terminal/streams.ts';
+import { type Terminal, terminalOf } from '../terminal/terminal.ts';
 import { safeJson } from '../terminal/text.ts';
 import { wrapMessage } from '../terminal/wrap-message.ts';
 import { invocationFrom } from './invocation.ts';
@@ -22,13 +23,8 @@ export interface Context {
   version: string;
 }
 
-interface Identity {
-  program: string;
-  version: string;
-}
-
 /** The context of this process. */
-export function processContext({ program, version }: Identity): Context {
+export function processContext({ program, version }: Pick<Context, 'program' | 'version'>): Context {
   const { env, stdout, stderr, stdin } = process;
   const gw = invocationFrom(process.cwd(), { env, program });
   return { stdout, stderr, stdin, env, clock: systemClock, paths: resolvePaths(env), program, gw, version };
@@ -37,6 +33,11 @@ export function processContext({ program, version }: Identity): Context {
 /** The user's home directory. */
 export function homeOf({ env }: Pick<Context, 'env'>): string {
   return env.HOME || env.USERPROFILE || homedir();
+}
+
+/** The terminal that stdout is. */
+export function screenOf({ stdout, env }: Context, options?: { ascii?: boolean | undefined }): Terminal {
+  return terminalOf(stdout, env, options);
 }
 
 /** Writes a line of data to stdout. */

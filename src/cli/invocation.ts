@@ -1,5 +1,5 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { shellQuoted } from '../shell-quoted.ts';
 
 /** How this process was started. */
@@ -29,7 +29,7 @@ export function invocationFrom(directory: string, context: InvocationContext): s
 
 function onPath({ env }: Pick<InvocationContext, 'env'>): string | undefined {
   const files = (env.PATH ?? '').split(':').map((folder) => join(folder, 'gw'));
-  return files.find(isExecutable);
+  return files.find(isProgram);
 }
 
 /** False for a checkout that runs next to an installed gw. */
@@ -41,7 +41,19 @@ function isSame(path: string, program: string): boolean {
   }
 }
 
-function isExecutable(file: string): boolean {
+/** The path of the first of these programs that a shell would find; undefined if there is none. */
+export function findProgram(
+  names: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  const extensions = process.platform === 'win32' ? ['.exe', '.cmd'] : [''];
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return names
+    .flatMap((name) => folders.flatMap((folder) => extensions.map((end) => join(folder, name + end))))
+    .find(isProgram);
+}
+
+function isProgram(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();

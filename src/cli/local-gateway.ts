@@ -73,13 +73,8 @@ function accessTo(context: Context, db: Db, polled: Db[]): Reader {
     },
     async teamUsage(query) {
       const { askTeamUsage } = await import('../team/ask-usage.ts');
-      const { createPostgresAuthority } = await import('../team/postgres/authority.ts');
-      const authority = createPostgresAuthority(teamUrl(context, db));
-      try {
-        return await askTeamUsage(authority, query);
-      } finally {
-        await authority.close();
-      }
+      const { withAuthority } = await import('./team/connection.ts');
+      return withAuthority(teamUrl(context, db), (authority) => askTeamUsage(authority, query));
     },
   };
   return localReader(sources);

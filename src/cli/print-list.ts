@@ -1,6 +1,6 @@
 import { type Column, table } from '../terminal/table.ts';
-import { type Terminal, terminalOf } from '../terminal/terminal.ts';
-import { type Context, note, say, sayJson } from './context.ts';
+import type { Terminal } from '../terminal/terminal.ts';
+import { type Context, note, say, sayJson, screenOf } from './context.ts';
 
 interface Surroundings {
   title?: string;
@@ -25,7 +25,7 @@ export function printList<Row>(
 ): void {
   if (json) sayJson(context, data);
   else if (rows.length === 0 && empty !== undefined) note(context, empty);
-  else say(context, listText(rows, columns, terminalOf(context.stdout, context.env), surroundings));
+  else say(context, listText(rows, columns, screenOf(context), surroundings));
 }
 
 /** A table under its title, with remarks below it. */

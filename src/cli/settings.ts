@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { type Calendar, createCalendar } from '../calendar.ts';
 import { type LoadedSettings, loadSettings, loadSoundSettings } from '../config/load.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
+import type { Network } from '../network/network.ts';
 import { type Context, note } from './context.ts';
 
 export type Flags = Partial<Record<ScalarKey, unknown>>;
@@ -29,4 +31,30 @@ export function soundSettings(context: Context, flags: Flags): LoadedSettings {
 export function settingsAndCalendar(context: Context): { settings: Settings; calendar: Calendar } {
   const { settings } = readSettings(context);
   return { settings, calendar: createCalendar(settings.timezone) };
+}
+
+/** The way out to other machines, by this machine's settings and the environment. Loads the HTTP client. */
+export async function networkOf(context: Context): Promise<Network> {
+  const { settings } = readSettings(context);
+  const { createNetwork } = await import('../network/network.ts');
+  return createNetwork({
+    proxyUrl: settings['proxy.url'],
+    caFile: settings['tls.ca_file'],
+    env: context.env,
+  });
+}
+
+/** Makes a running daemon reload settings and credentials before its next request. */
+export async function announceChange({ paths }: Context): Promise<void> {
+  if (!existsSync(paths.database)) return;
+  const [{ openDatabase }, { bumpConfigurationEpoch }] = await Promise.all([
+    import('../store/database/open.ts'),
+    import('../store/database/write.ts'),
+  ]);
+  const db = await openDatabase(paths.database);
+  try {
+    bumpConfigurationEpoch(db);
+  } finally {
+    db.close();
+  }
 }

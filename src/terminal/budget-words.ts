@@ -1,5 +1,6 @@
-import { formatUsd, NANO_PER_USD } from '../money.ts';
+import { formatUsd } from '../money.ts';
 import type { BudgetView } from '../operations/schemas/budgets.ts';
+import { usdText } from './numbers.ts';
 import { duration, type TimeFormat } from './time.ts';
 
 /** The forecast of a budget in two words, such as `out ~15:40`. */
@@ -27,8 +28,7 @@ export function shareOf({ cap_nano_usd: cap, spent_nano_usd: spent }: BudgetView
 
 /** For a team's budget: the amount left for the team, and the amount granted to this gateway. */
 export function grantedText({ team, granted_usd = 0, team_left_usd = 0 }: BudgetView): string {
-  const usd = (amount: number) => formatUsd(Math.round(amount * NANO_PER_USD));
-  return team ? `, ${usd(team_left_usd)} left for the team, ${usd(granted_usd)} granted here` : '';
+  return team ? `, ${usdText(team_left_usd)} left for the team, ${usdText(granted_usd)} granted here` : '';
 }
 
 /** A cap, with the length of a rolling window: `$2.00 in 1h`. */

@@ -1,8 +1,15 @@
+import { formatUsd, NANO_PER_USD } from '../money.ts';
+
 const UNITS = [
   ['B', 1e9],
   ['M', 1e6],
   ['k', 1e3],
 ] as const;
+
+/** An amount in dollars: `$1.25`. */
+export function usdText(usd: number): string {
+  return formatUsd(Math.round(usd * NANO_PER_USD));
+}
 
 /** `1,234`. */
 export function count(value: number): string {

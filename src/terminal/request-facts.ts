@@ -1,7 +1,7 @@
 import { isObject } from '../json/object.ts';
-import { formatUsd, NANO_PER_USD } from '../money.ts';
+import { formatUsd } from '../money.ts';
 import type { RequestView } from '../operations/schemas/requests.ts';
-import { count, plural } from './numbers.ts';
+import { count, plural, usdText } from './numbers.ts';
 import { costOf, missText, originText, servedBy } from './request-words.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
@@ -150,7 +150,7 @@ function budgetFact({ budget, ...detail }: RequestView['detail']): Fact[] {
   if (typeof cap !== 'number') return [['budget', `${budget} had no room`]];
   const [capText, spentText, heldText, leftText, grantedText] = [
     ...[cap, spent, held, detail.team_left_usd, detail.granted_usd],
-  ].map((usd) => formatUsd(Math.round(Number(usd) * NANO_PER_USD)));
+  ].map((usd) => usdText(Number(usd)));
   const ofTeam = detail.team ? `; ${leftText} left for the team, ${grantedText} granted here` : '';
   return [
     ['budget', `${budget} had no room: ${spentText} spent and ${heldText} held of ${capText}${ofTeam}`],
@@ -226,7 +226,7 @@ const BOUND_WORDS: Readonly<Record<string, string>> = {
 
 /** The request's maximum cost, and the method that bounded its input. */
 export function needText(need: Record<string, unknown>): string {
-  const usd = (value: unknown) => formatUsd(Math.round(Number(value) * NANO_PER_USD));
+  const usd = (value: unknown) => usdText(Number(value));
   const bound = BOUND_WORDS[String(need.input_bound)] ?? String(need.input_bound);
   const fees = Number(need.fees_usd) > 0 ? `, fees ${usd(need.fees_usd)}` : '';
   const limit =
@@ -237,7 +237,7 @@ export function needText(need: Record<string, unknown>): string {
 }
 
 function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, unknown>): string {
-  const cost = formatUsd(Math.round(Number(cost_usd) * NANO_PER_USD));
+  const cost = usdText(Number(cost_usd));
   const target = servedBy({ provider: String(provider), model: String(model) });
   return `${target}: ${outcome}, ${tookText(Number(ms))}, ${cost}`;
 }
@@ -275,7 +275,7 @@ function tierText(tier: Recorded): string {
       ? `${chosen}, ${decided}`
       : `the requested model, because too little is known; it would be ${chosen}`,
     scoreText(tier),
-    ...(typeof saved === 'number' ? [`saved ${formatUsd(Math.round(saved * NANO_PER_USD))}`] : []),
+    ...(typeof saved === 'number' ? [`saved ${usdText(saved)}`] : []),
   ];
   return parts.join('; ');
 }

@@ -1,9 +1,9 @@
 import { isObject } from '../json/object.ts';
-import { formatUsd, NANO_PER_USD, type NanoUsd } from '../money.ts';
+import { formatUsd, type NanoUsd } from '../money.ts';
 import type { CacheView } from '../operations/schemas/cache.ts';
 import type { ProviderHealth } from '../store/dashboard/provider-health.ts';
 import type { MissCause } from '../store/ledger/record.ts';
-import { percent, plural } from './numbers.ts';
+import { percent, plural, usdText } from './numbers.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
 /** Mark of a request in a list: `X` if a budget blocked it, `!` for other failures. */
@@ -118,6 +118,5 @@ export function missText(value: unknown): string | undefined {
   // A recorded miss has the same fields as a row of the report.
   const miss = value as unknown as Miss;
   const place = missPlace(miss);
-  const usd = formatUsd(Math.round(miss.missed_usd * NANO_PER_USD));
-  return `${plural(miss.missed_tokens, 'token')} not read, ${usd} extra: ${missCause(miss.cause)}${place && ` (${place})`}`;
+  return `${plural(miss.missed_tokens, 'token')} not read, ${usdText(miss.missed_usd)} extra: ${missCause(miss.cause)}${place && ` (${place})`}`;
 }

@@ -14,6 +14,11 @@ export interface Column<Row> {
   style?: keyof Palette | ((text: string, row: Row) => string);
 }
 
+/** A right-aligned column, such as one of numbers. */
+export function right<Row>(header: string, value: (row: Row) => string): Column<Row> {
+  return { header, value, align: 'right' };
+}
+
 interface TableOptions<Row> {
   terminal: Terminal;
   /** The last row, below a rule. */

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ImportRow } from '../../src/cli/imports/import-source.ts';
+import type { ImportRow } from '../../src/cli/commands/import.ts';
 import type { UsageView } from '../../src/operations/schemas/usage.ts';
 import type { Script } from '../support/scripts.ts';
 import { agentScriptWith, USE_TOOL } from '../wire/support/agent-script.ts';

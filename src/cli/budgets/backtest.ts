@@ -1,15 +1,13 @@
 import { Option } from 'commander';
-import { addDays } from '../../calendar.ts';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { BacktestView } from '../../operations/schemas/backtest.ts';
 import { count } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { note, say, sayJson } from '../context.ts';
-import { usageError } from '../exit.ts';
-import { parseDay } from '../input/values.ts';
+import { note, say, sayJson, screenOf } from '../context.ts';
+import { readDays } from '../input/values.ts';
 import { withGateway } from '../with-gateway.ts';
 import { LASTING_PERIODS, readAmount } from './read.ts';
 
@@ -18,7 +16,6 @@ const OWN_PROJECT = [
   '-p, --project <name>',
   'project (default: default; with GW_URL, that of the key)',
 ] as const;
-const DEFAULT_DAYS = 30;
 
 /** What past requests say of a cap. */
 export const addBacktests: SetUp = (command, context) => {
@@ -63,24 +60,17 @@ const backtest: SetUp = (command, context) =>
       const report = await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const now = context.clock.now();
-        const to = parseDay(days.to ?? 'today', '--to', calendar, now);
-        const from =
-          days.from === undefined
-            ? addDays(to, 1 - DEFAULT_DAYS)
-            : parseDay(days.from, '--from', calendar, now);
-        if (from > to) throw usageError(`--from ${from} is after --to ${to}`);
         return reader.backtest({
           project_id: project,
           cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
           period,
-          from,
-          to,
+          ...readDays(days, calendar, now),
         });
       });
       if (json) sayJson(context, report);
       else if (report.periods.length === 0)
         note(context, `No request of project ${report.project_id} from ${report.from} to ${report.to}.`);
-      else say(context, backtestText(report, terminalOf(context.stdout, context.env), context.clock.now()));
+      else say(context, backtestText(report, screenOf(context), context.clock.now()));
     });
 
 function backtestText(report: BacktestView, terminal: Terminal, now: number): string {
@@ -91,11 +81,11 @@ function backtestText(report: BacktestView, terminal: Terminal, now: number): st
   type Row = BacktestView['periods'][number];
   const columns: Column<Row>[] = [
     { header: 'from', value: ({ start }) => moment(start) },
-    { header: 'spent', value: (row) => formatUsd(row.spent_nano_usd), align: 'right' },
+    right('spent', (row) => formatUsd(row.spent_nano_usd)),
     { header: 'alert', value: ({ alert_at }) => moment(alert_at) },
     { header: 'stopped', value: ({ stopped_at }) => moment(stopped_at) },
-    { header: 'refused', value: (row) => count(row.blocked_requests), align: 'right' },
-    { header: 'saved', value: (row) => formatUsd(row.saved_nano_usd), align: 'right' },
+    right('refused', (row) => count(row.blocked_requests)),
+    right('saved', (row) => formatUsd(row.saved_nano_usd)),
     { header: 'who', value: whoText, shrinks: true },
   ];
   const exact = report.exact

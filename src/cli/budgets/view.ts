@@ -4,8 +4,8 @@ import { budgetLabel } from '../../store/ledger/terms.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { capText, forecastText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { styleOf } from '../../terminal/look.ts';
-import { percent } from '../../terminal/numbers.ts';
-import type { Column } from '../../terminal/table.ts';
+import { percent, usdText } from '../../terminal/numbers.ts';
+import { type Column, right } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { listText } from '../print-list.ts';
@@ -33,11 +33,11 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
       fills: GAUGE_CELLS,
       style: (text, row) => (mark(row) === ' ' ? palette.accent(text) : style(text, row)),
     },
-    { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
-    { header: 'spent', value: (row) => formatUsd(row.spent_nano_usd), align: 'right' },
-    { header: 'cap', value: capText, align: 'right' },
+    right('', (row) => percent(shareOf(row))),
+    right('spent', (row) => formatUsd(row.spent_nano_usd)),
+    right('cap', capText),
     ...(urgent.some(({ held_nano_usd }) => held_nano_usd > 0) ? [heldColumn] : []),
-    { header: 'left', value: (row) => formatUsd(row.left_nano_usd), align: 'right' },
+    right('left', (row) => formatUsd(row.left_nano_usd)),
     ...(urgent.some(({ team }) => team) ? [grantedColumn] : []),
     ...(urgent.some(({ on_limit }) => on_limit === 'ask') ? [onLimitColumn] : []),
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
@@ -50,7 +50,7 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
 /** Of the team's budgets: what this gateway may spend of them. */
 const grantedColumn: Column<BudgetView> = {
   header: 'granted',
-  value: ({ granted_usd: granted }) => (granted === undefined ? '-' : formatUsd(granted * 1e9)),
+  value: ({ granted_usd: granted }) => (granted === undefined ? '-' : usdText(granted)),
   align: 'right',
 };
 

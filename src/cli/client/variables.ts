@@ -1,5 +1,6 @@
-import { withLoopback } from '../../agents/run/environment.ts';
+import { foreignKeys, withLoopback } from '../../agents/run/environment.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
+import { type Context, note } from '../context.ts';
 
 interface GatewayAccess {
   /** gw's URL, without a trailing slash or `/v1`. */
@@ -53,4 +54,14 @@ function exportLine(name: string, value: string, shell: Shell): string {
     case 'powershell':
       return `$env:${name} = '${value.replaceAll("'", "''")}'`;
   }
+}
+
+/** Names the keys in the environment with which a program would call a provider directly. */
+export function warnOfForeignKeys(context: Context): void {
+  const names = foreignKeys(context.env);
+  if (names.length === 0) return;
+  note(
+    context,
+    `warning: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} set: what uses ${names.length === 1 ? 'it' : 'them'} goes around gw, uncounted`,
+  );
 }

@@ -1,5 +1,6 @@
 import { formatUsd, usdNumber } from '../../money.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
+import { right } from '../../terminal/table.ts';
 import { secondsLeft } from '../../terminal/time.ts';
 import { readAmount } from '../budgets/read.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
@@ -29,8 +30,8 @@ export const asks: SetUp = (command, context) =>
           { header: 'budget', value: ({ budget_id }) => budgetLabel(budget_id), shrinks: true },
           { header: 'agent', value: ({ agent }) => agent ?? '-' },
           { header: 'model', value: ({ model }) => model, shrinks: true },
-          { header: 'needs', value: (row) => formatUsd(row.needed_nano_usd), align: 'right' },
-          { header: 'waits', value: (row) => secondsLeft(row.expires_at, now), align: 'right' },
+          right('needs', (row) => formatUsd(row.needed_nano_usd)),
+          right('waits', (row) => secondsLeft(row.expires_at, now)),
         ],
         {
           json,

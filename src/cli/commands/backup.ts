@@ -37,7 +37,7 @@ import { writeFault } from '../../write-fault.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss, readPassphrase } from '../input/confirm.ts';
+import { confirmLoss, readPassphrase } from '../input/prompt.ts';
 import { withStore } from '../with-store.ts';
 
 export const backup: SetUp = (command, context) =>

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
 import { CAN_ATTRIBUTE } from '../../attribution/attribution.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
-import type { BudgetName } from '../../operations/budget-scope.ts';
-import { budgetBody, budgetNameOf, scopeToQuery } from '../../operations/budget-scope.ts';
+import { type BudgetName, budgetBody, budgetNameOf, scopeToQuery } from '../../operations/budget-scope.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
@@ -16,7 +15,6 @@ import {
   teamBudgetText,
 } from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { addBacktests } from '../budgets/backtest.ts';
 import {
@@ -30,9 +28,9 @@ import {
 } from '../budgets/read.ts';
 import { budgetTable } from '../budgets/view.ts';
 import { AS_JSON, IN_PROJECT, ONLY_PROJECT, type OptionsOf, type SetUp, UNASKED } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { readDuration } from '../input/values.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
@@ -206,7 +204,7 @@ async function show(context: Context, options: ViewOptions): Promise<BudgetView[
   else if (budgets.length === 0) {
     note(context, 'No budgets: spending is not limited. To cap it at $5 a day: gw budget set 5');
   } else {
-    const terminal = terminalOf(context.stdout, context.env, options);
+    const terminal = screenOf(context, options);
     say(context, budgetTable(budgets, { terminal, timezone, now: context.clock.now() }));
     if (budgets.some(({ repo }) => repo !== null) && !remoteOf(context)) noteAttribution(context);
   }

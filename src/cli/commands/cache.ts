@@ -1,12 +1,11 @@
-import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { CacheView } from '../../operations/schemas/cache.ts';
 import { timeText } from '../../operations/times.ts';
-import { plural, tokens } from '../../terminal/numbers.ts';
+import { plural, tokens, usdText } from '../../terminal/numbers.ts';
 import { missCause, missPlace } from '../../terminal/request-words.ts';
-import type { Column } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { type Column, right } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
-import { note, say, sayJson } from '../context.ts';
+import { note, say, sayJson, screenOf } from '../context.ts';
 import { parseSince, readCount } from '../input/values.ts';
 import { listText } from '../print-list.ts';
 import { withGateway } from '../with-gateway.ts';
@@ -34,7 +33,7 @@ export const cache: SetUp = (command, context) =>
         if (json) return sayJson(context, report);
         if (report.total.requests === 0)
           return note(context, `No cache misses in that time. What caches served: gw usage. ${SINCE_START}`);
-        say(context, cacheTable(report, terminalOf(context.stdout, context.env)));
+        say(context, cacheTable(report, screenOf(context)));
       });
     });
 
@@ -54,10 +53,10 @@ function cacheTable({ data, total }: CacheView, terminal: Terminal): string {
     ...(data.some(({ agent }) => agent !== null)
       ? [{ header: 'agent', value: ({ agent }: Group) => agent ?? '-' }]
       : []),
-    { header: 'misses', value: ({ requests }) => String(requests), align: 'right' },
+    right('misses', ({ requests }) => String(requests)),
     { header: 'why', value: ({ cause }) => missCause(cause) },
     { header: 'where', value: ({ example }) => missPlace(example) || '-', shrinks: true },
-    { header: 'tokens', value: (group) => tokens(group.missed_tokens), align: 'right' },
+    right('tokens', (group) => tokens(group.missed_tokens)),
     { header: 'paid extra', value: (group) => usdText(group.missed_usd), align: 'right', style: 'bold' },
     { header: 'request', value: ({ example }) => example.request_id },
   ];
@@ -72,8 +71,6 @@ function cacheTable({ data, total }: CacheView, terminal: Terminal): string {
     ],
   });
 }
-
-const usdText = (usd: number): string => formatUsd(Math.round(usd * NANO_PER_USD));
 
 function groupsOf(misses: readonly Miss[]): Group[] {
   const groups = new Map<string, Group>();

@@ -3,14 +3,13 @@ import { DEFINITIONS, isScalarKey, SCALAR_KEYS, type ScalarKey } from '../../con
 import { writtenOf } from '../../config/written.ts';
 import { withoutPassword } from '../../proxy-address.ts';
 import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { widthOf, wrap } from '../../terminal/text.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { announceChange } from '../config/announce-change.ts';
 import { changeSetting, deleteIgnored, noteTypos, providerOf, unknownSetting } from '../config/change.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
-import { readSettings } from '../settings.ts';
+import { announceChange, readSettings } from '../settings.ts';
 
 /** Settings that the daemon reads only at start. */
 const AT_START: readonly ScalarKey[] = [
@@ -133,7 +132,7 @@ const list: SetUp = (command, context) =>
         const values = [...scalars, ...mapEntries].map((entry) => [entry.key, data(entry)]);
         return sayJson(context, Object.fromEntries(values));
       }
-      const terminal = terminalOf(context.stdout, context.env);
+      const terminal = screenOf(context);
       const lines = origin
         ? originLines([...scalars, ...mapEntries], terminal)
         : settingLines(scalars, mapEntries, terminal);

@@ -1,11 +1,14 @@
 import { Argument } from 'commander';
 import type { Agent } from '../../agents/agent.ts';
+import { readConnections } from '../../agents/settings/connections.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
 import { connectAgent } from '../connect/connect-agent.ts';
+import { disconnectAgent } from '../connect/disconnect-agent.ts';
 import { agentRow, listAgents } from '../connect/list-agents.ts';
-import { sayJson } from '../context.ts';
+import { note, sayJson } from '../context.ts';
+import { EXIT, Exit, usageError } from '../exit.ts';
 
 export const connect: SetUp = (command, context) =>
   command
@@ -37,3 +40,21 @@ export function agentArgument<Name extends string>(
   argument.argChoices = agents.map((agent) => agent.name);
   return argument;
 }
+
+export const disconnect: SetUp = (command, context) =>
+  command
+    .addArgument(agentArgument('[agent]', 'agent to disconnect'))
+    .option('--all', 'disconnect all agents')
+    .option('--force', 'also put back values that others have changed since')
+    .addHelpText('after', '\nPuts the settings of the agent back as they were, and revokes its key.')
+    .action(async (name, { all = false, force = false }) => {
+      if ((name === undefined) !== all) throw usageError('name an agent, or --all. See: gw connect');
+      const names =
+        name === undefined
+          ? Object.keys(readConnections(context.paths.connections))
+          : [agentNamed(name).name];
+      if (names.length === 0) note(context, 'No agent is connected.');
+      let isLeft = false;
+      for (const each of names) isLeft = (await disconnectAgent(context, each, { force })) || isLeft;
+      if (isLeft) throw new Exit(EXIT.failure);
+    });

@@ -11,12 +11,12 @@ import {
 import { formatUsd } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat, type TimeFormat, timeColumn } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
-import { type Context, homeOf, sayJson, tell } from '../context.ts';
+import { type Context, homeOf, sayJson, screenOf, tell } from '../context.ts';
 import { EXIT, Exit, usageError } from '../exit.ts';
 import { parseSince } from '../input/values.ts';
 import { withGateway } from '../with-gateway.ts';
@@ -45,7 +45,7 @@ export const coverage: SetUp = (command, context) =>
         const report = coverageReport(found, { from, to: now, priceOf });
         if (json) sayJson(context, report);
         else {
-          const terminal = terminalOf(context.stdout, context.env);
+          const terminal = screenOf(context);
           const times = createTimeFormat(calendar.timezone);
           tell(
             context,
@@ -135,14 +135,10 @@ function agentTable({ data, logs, total }: CoverageReport, terminal: Terminal): 
   const { bad, bold } = terminal.palette;
   const columns: Column<AgentRow>[] = [
     { header: 'agent', value: ({ name }) => name },
-    { header: 'sessions', value: ({ sessions }) => count(sessions), align: 'right' },
-    { header: 'requests', value: ({ requests }) => count(requests), align: 'right' },
-    { header: 'through gw', value: (row) => count(row.covered_requests), align: 'right' },
-    {
-      header: 'covered',
-      value: (row) => (row.requests === 0 ? '-' : percent(row.covered_requests / row.requests)),
-      align: 'right',
-    },
+    right('sessions', ({ sessions }) => count(sessions)),
+    right('requests', ({ requests }) => count(requests)),
+    right('through gw', (row) => count(row.covered_requests)),
+    right('covered', (row) => (row.requests === 0 ? '-' : percent(row.covered_requests / row.requests))),
     {
       header: 'around gw',
       value: (row) => count(row.bypassed_requests),
@@ -167,8 +163,8 @@ function sessionTable(rows: readonly SessionCoverage[], { terminal, times, now }
     { header: 'session', value: (row) => row.session_id || '-', shrinks: true },
     { header: 'folder', value: ({ cwd }) => cwd ?? '-', shrinks: true },
     { header: 'models', value: ({ models }) => models.join(' '), shrinks: true },
-    { header: 'around gw', value: around, align: 'right' },
-    { header: 'cost', value: costOf, align: 'right' },
+    right('around gw', around),
+    right('cost', costOf),
   ];
   const more = rows.length - shown.length;
   return [

@@ -3,20 +3,18 @@ import { GwError } from '../../errors.ts';
 import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Source } from '../../tui/source.ts';
 import type { DaemonView } from '../../tui/state/state.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, say, sayJson } from '../context.ts';
+import { type Context, say, sayJson, screenOf } from '../context.ts';
 import { checkConnectedAgents, connectedAgentJson } from '../coverage/connected-agent.ts';
 import { addressOf, type DaemonState, originOf } from '../daemon/find.ts';
 import { Exit } from '../exit.ts';
-import { remoteOf } from '../remote/connection.ts';
-import { daemonState } from '../remote/daemon-state.ts';
+import { daemonState, remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
-import { daemonJson } from '../status/view.ts';
 import { withGateway } from '../with-gateway.ts';
+import { daemonJson } from './status.ts';
 
 /** Height of a snapshot that is not printed on a terminal. */
 const SNAPSHOT_ROWS = 41;
@@ -71,7 +69,7 @@ interface Resources {
 
 async function show(context: Context, resources: Resources): Promise<void> {
   const { gateway, baseUrl, painter, readonly = false } = resources;
-  const { palette, symbols, columns } = terminalOf(context.stdout, context.env, resources);
+  const { palette, symbols, columns } = screenOf(context, resources);
   const { timezone } = await gateway.calendar();
   const look = { palette, symbols, times: createTimeFormat(timezone), timezone, gw: context.gw };
   const { clock, version } = context;

@@ -14,18 +14,20 @@ import { countContradictions } from '../../store/reports/contradictions.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { healthText, isTroubled } from '../../terminal/request-words.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { type Context, note, sayJson, tell } from '../context.ts';
+import { type Context, note, sayJson, screenOf, tell } from '../context.ts';
 import { type ConnectedAgent, checkConnectedAgents } from '../coverage/connected-agent.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { portOwner } from '../daemon/port-owner.ts';
-import { broken, type Finding, ok, warning } from '../doctor/check.ts';
-import { checkDatabase, checkDatabaseFile, checkDatabaseSize, longCheckMessage } from '../doctor/database.ts';
 import {
+  broken,
   checkClock,
+  checkDatabase,
+  checkDatabaseFile,
+  checkDatabaseSize,
   checkDisk,
   checkInstall,
   checkKeyFiles,
@@ -33,13 +35,16 @@ import {
   checkPath,
   checkPermissions,
   checkTimezone,
-} from '../doctor/machine.ts';
+  type Finding,
+  longCheckMessage,
+  ok,
+  warning,
+} from '../doctor/checks.ts';
 import { CliError } from '../exit.ts';
-import { networkOf } from '../network.ts';
 import { readSwitchedOff, switchOn } from '../optimize/report.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { probeProvider } from '../providers/probe-provider.ts';
-import { readSettings } from '../settings.ts';
+import { networkOf, readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
@@ -59,7 +64,7 @@ export const doctor: SetUp = (command, context) =>
       const findings = await examine(context, quick);
       if (json) sayJson(context, findings.map(findingJson));
       else {
-        const terminal = terminalOf(context.stdout, context.env);
+        const terminal = screenOf(context);
         tell(
           context,
           findings.map((finding) => findingText(finding, { ...terminal, gw: context.gw })).join('\n'),

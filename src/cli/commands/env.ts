@@ -4,15 +4,12 @@ import { connectRemote } from '../../remote/client.ts';
 import { keyFor, parseGatewayUrl } from '../../remote/target.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
-import { type Destination, remoteDestination } from '../client/destination.ts';
-import { clientVariables, exportLines, SHELLS } from '../client/variables.ts';
-import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
+import { clientVariables, exportLines, SHELLS, warnOfForeignKeys } from '../client/variables.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
-import { networkOf } from '../network.ts';
-import { remoteOf } from '../remote/connection.ts';
-import { readSettings } from '../settings.ts';
+import { type Destination, remoteDestination, remoteOf } from '../remote/connection.ts';
+import { networkOf, readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 export const env: SetUp = (command, context) =>

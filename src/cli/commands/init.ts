@@ -6,19 +6,17 @@ import { notImported } from '../../store/archive/import-usage.ts';
 import { setBudget } from '../../store/budgets/budgets.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { PLAIN } from '../../terminal/palette.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { readAmount } from '../budgets/read.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { type Context, note, sayJson, tell } from '../context.ts';
+import { type Context, note, sayJson, screenOf, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys, keyLines } from '../first-run/default-keys.ts';
-import { importAll, importText, readSource, sumOf } from '../imports/import-source.ts';
-import { sourcesOf } from '../imports/sources.ts';
 import { ask, canAsk } from '../input/prompt.ts';
 import { withLocalGateway } from '../local-gateway.ts';
 import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withStore } from '../with-store.ts';
+import { importAll, importText, readSource, sourcesOf, sumOf } from './import.ts';
 
 export const init: SetUp = (command, context) =>
   command
@@ -99,7 +97,7 @@ async function offerImport(context: Context, { isInteractive }: { isInteractive:
   }
   const answer = await ask(context, `${found}. Import them? [Y/n]: `);
   if (!/^(y|yes)?$/i.test(answer)) return;
-  tell(context, `${importText(await importAll(context, []), terminalOf(context.stdout, context.env))}\n`);
+  tell(context, `${importText(await importAll(context, []), screenOf(context))}\n`);
 }
 
 /** Such as `Codex and Claude Code: 41 sessions in 30 days, $312.00 at list price`; undefined without any. */

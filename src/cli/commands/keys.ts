@@ -7,12 +7,13 @@ import type { KeyView, NewKeyView } from '../../operations/schemas/keys.ts';
 import { timeText } from '../../operations/times.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { capText } from '../../terminal/budget-words.ts';
+import { right } from '../../terminal/table.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { LASTING_PERIODS, type LastingPeriod, readAlerts, readAmount } from '../budgets/read.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { readCount, readDuration } from '../input/values.ts';
 import { printList } from '../print-list.ts';
 import { withGateway } from '../with-gateway.ts';
@@ -139,13 +140,13 @@ const list: SetUp = (command, context) =>
         context,
         rows,
         [
-          { header: 'id', value: ({ id }) => String(id), align: 'right' },
+          right('id', ({ id }) => String(id)),
           { header: 'project', value: (key) => key.project_id, shrinks: true },
           { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
           { header: 'kind', value: ({ admin, team }) => (team ? 'team' : admin ? 'admin' : 'project') },
           { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
           { header: 'last used', value: ({ last_used_at: time }) => (time === null ? '-' : at(time)) },
-          { header: 'spent', value: ({ spent_nano_usd }) => formatUsd(spent_nano_usd), align: 'right' },
+          right('spent', ({ spent_nano_usd }) => formatUsd(spent_nano_usd)),
           { header: 'until', value: (key) => endOf(key, { at, now }) },
           { header: '', value: (key) => limitsOf(key, budgets), shrinks: true },
         ],

@@ -6,8 +6,8 @@ import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
-import { networkOf } from '../network.ts';
 import { whoami } from '../remote/connection.ts';
+import { networkOf } from '../settings.ts';
 
 export const login: SetUp = (command, context) =>
   command

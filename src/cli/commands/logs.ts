@@ -3,11 +3,10 @@ import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject } from '../../json/object.ts';
 import type { Palette } from '../../terminal/palette.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { clean, escapeJson } from '../../terminal/text.ts';
 import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
-import { note, say } from '../context.ts';
+import { note, say, screenOf } from '../context.ts';
 import { tailOf } from '../daemon/log-tail.ts';
 import { readCount } from '../input/values.ts';
 import { readSettings } from '../settings.ts';
@@ -22,9 +21,7 @@ export const logs: SetUp = (command, context) =>
       const file = context.paths.log;
       if (!existsSync(file)) note(context, `Nothing is logged yet (${file}). Run: gw start`);
       const times = createTimeFormat(readSettings(context).settings.timezone);
-      const format = json
-        ? escapeJson
-        : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
+      const format = json ? escapeJson : createLogFormat(times, screenOf(context).palette);
       const print = (line: string) => say(context, format(line));
       if (follow) await followFile(file, { print, lines: count });
       else tailOf(file, count).forEach(print);

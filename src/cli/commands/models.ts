@@ -1,11 +1,12 @@
-import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
+import { usdText } from '../../terminal/numbers.ts';
+import { right } from '../../terminal/table.ts';
 import { clean } from '../../terminal/text.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';
-import { httpGet } from '../daemon/http.ts';
+import { askLocal } from '../daemon/http.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { printList } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
@@ -68,16 +69,8 @@ export const models: SetUp = (command, context) =>
             value: ({ id, alias_for }) => (alias_for === undefined ? id : `${id} > ${alias_for}`),
             shrinks: true,
           },
-          {
-            header: 'input',
-            value: ({ id, pricing }) => (noPrice.has(id) ? 'unpriced' : price(pricing?.input)),
-            align: 'right',
-          },
-          {
-            header: 'output',
-            value: ({ id, pricing }) => (noPrice.has(id) ? '' : price(pricing?.output)),
-            align: 'right',
-          },
+          right('input', ({ id, pricing }) => (noPrice.has(id) ? 'unpriced' : price(pricing?.input))),
+          right('output', ({ id, pricing }) => (noPrice.has(id) ? '' : price(pricing?.output))),
         ],
         { json },
       );
@@ -95,7 +88,7 @@ export const models: SetUp = (command, context) =>
 const UNKNOWN = '-';
 
 function price(usd: unknown): string {
-  return typeof usd === 'number' ? formatUsd(Math.round(usd * NANO_PER_USD)) : UNKNOWN;
+  return typeof usd === 'number' ? usdText(usd) : UNKNOWN;
 }
 
 async function fetchModels(context: Context, project: string): Promise<Models> {
@@ -103,10 +96,9 @@ async function fetchModels(context: Context, project: string): Promise<Models> {
   if (remote) return modelsIn(await remote.ask({ path: '/v1/models' }));
   const { local } = await requireDaemon(context);
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
-  const { status, body } = await httpGet(`${local}/v1/models`, {
+  const { status, body } = await askLocal(`${local}/v1/models`, {
     headers: { authorization: `Bearer ${key}` },
     timeoutMs: TIMEOUT_MS,
-    anyCertificate: true,
   });
   if (status === 401 || status === 403) throw new CliError(`gw refused the key (${status})`, EXIT.key);
   if (status !== 200) throw new CliError(`gw answered HTTP ${status}. See: gw logs`);

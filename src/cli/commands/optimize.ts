@@ -6,19 +6,18 @@ import { formatUsd, usdNumber } from '../../money.ts';
 import { MIN_HELD_OUT, rateOf, type TrialOutcome } from '../../store/optimizer/outcome.ts';
 import type { Side, Verdict } from '../../store/optimizer/trials.ts';
 import { count, percent, plural, tokens } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { wrap } from '../../terminal/text.ts';
 import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 import { writing } from '../../write-fault.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { answerLines } from '../input/jsonl.ts';
 import { messagesIn, openInput, readRequestFile } from '../input/request-file.ts';
-import { measure } from '../optimize/measure.ts';
+import { measure, outcomeDiff, outcomeJson, outcomeTable, summary, worthOf } from '../optimize/outcome.ts';
 import { type OptimizerReport, readReports, switchOn } from '../optimize/report.ts';
-import { outcomeDiff, outcomeJson, outcomeTable, summary, worthOf } from '../optimize/view.ts';
 import { readSettings } from '../settings.ts';
 
 export const optimize: SetUp = (command, context) => {
@@ -72,7 +71,7 @@ const report: SetUp = (command, context) =>
       if (json) return sayJson(context, { holdout_percent: holdout, projects: reports.map(reportJson) });
       if (reports.length === 0)
         return say(context, 'Not enough data yet: no request had a prompt of 500 or more tokens.');
-      const terminal = terminalOf(context.stdout, context.env);
+      const terminal = screenOf(context);
       const time = createTimeFormat(settings.timezone);
       for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
       say(context, wrap(REPORT_NOTE, terminal.columns).map(terminal.palette.dim).join('\n'));
@@ -124,11 +123,11 @@ interface Row {
 const COLUMNS: Column<Row>[] = [
   { header: 'model', value: ({ model }) => model, shrinks: true },
   { header: 'prompts', value: ({ side }) => side },
-  { header: 'conversations', value: ({ figures }) => count(figures.conversations), align: 'right' },
-  { header: 'requests', value: ({ figures }) => count(figures.requests), align: 'right' },
-  { header: 'tokens', value: ({ figures }) => tokens(figures.originalTokens), align: 'right' },
-  { header: 'billed', value: ({ figures }) => formatUsd(figures.costNanoUsd), align: 'right' },
-  { header: 'per 1M', value: ({ figures }) => perMillion(figures), align: 'right' },
+  right('conversations', ({ figures }) => count(figures.conversations)),
+  right('requests', ({ figures }) => count(figures.requests)),
+  right('tokens', ({ figures }) => tokens(figures.originalTokens)),
+  right('billed', ({ figures }) => formatUsd(figures.costNanoUsd)),
+  right('per 1M', ({ figures }) => perMillion(figures)),
 ];
 
 /** The report of a trial: a table, then the verdict in words. */

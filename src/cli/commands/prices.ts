@@ -1,16 +1,15 @@
-import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import { modelOf } from '../../operations/price-name.ts';
 import { statedPrice } from '../../operations/price-views.ts';
 import type { PriceInForceView, PriceView } from '../../operations/schemas/prices.ts';
 import { timeText } from '../../operations/times.ts';
 import type { StoredPrice } from '../../store/accounts/prices.ts';
-import { tokens } from '../../terminal/numbers.ts';
+import { tokens, usdText } from '../../terminal/numbers.ts';
 import type { Column } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { parseTime } from '../input/values.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
 import { listText } from '../print-list.ts';
@@ -36,7 +35,7 @@ export const prices: SetUp = (command, context) => {
 };
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {
-  const terminal = terminalOf(context.stdout, context.env);
+  const terminal = screenOf(context);
   await withGateway(context, async (reader) => {
     if (model !== undefined) {
       const matches = await reader.pricesInForce({ model });
@@ -73,7 +72,7 @@ const diff: SetUp = (command, context) =>
         const rows = await bookedPrices(reader, { project_id: project, since: timeText(from) });
         if (json) sayJson(context, bookedJson(rows));
         else if (rows.length === 0) note(context, `No requests were booked since ${calendar.dateOf(from)}.`);
-        else say(context, bookedTable(rows, calendar.dateOf(from), terminalOf(context.stdout, context.env)));
+        else say(context, bookedTable(rows, calendar.dateOf(from), screenOf(context)));
       });
     });
 
@@ -144,7 +143,7 @@ type RateName = Extract<keyof PriceInForceView['tiers'][number], `${string}_per_
 function priceTable(prices: PriceView[], terminal: Terminal): string {
   const columns: Column<PriceView>[] = [
     { header: 'model', value: nameOf, shrinks: true },
-    ...rateColumns<PriceView>((price, name) => usdText(price[name])),
+    ...rateColumns<PriceView>((price, name) => rateText(price[name])),
     ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
   ];
   return listText(prices, columns, terminal, { title: 'Prices that you set, in dollars per million tokens' });
@@ -156,7 +155,7 @@ function knownTable(prices: PriceInForceView[], terminal: Terminal): string {
     { header: 'provider', value: ({ provider }) => provider },
     ...rateColumns<PriceInForceView>((price, name) => {
       const rises = price.tiers.some((tier) => tier[name] !== null);
-      return `${usdText(price[name])}${rises ? '*' : ''}`;
+      return `${rateText(price[name])}${rises ? '*' : ''}`;
     }),
     ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
     { header: 'source', value: ({ source }) => source, shrinks: true },
@@ -184,19 +183,19 @@ function rateColumns<T>(text: (price: T, name: RateName) => string): Column<T>[]
 
 const feeColumn: Column<Pick<PriceView, 'usd_per_request'>> = {
   header: 'per request',
-  value: ({ usd_per_request }) => usdText(usd_per_request),
+  value: ({ usd_per_request }) => rateText(usd_per_request),
   align: 'right',
 };
 
-function usdText(usd: number | null): string {
-  return usd === null ? '-' : formatUsd(Math.round(usd * NANO_PER_USD));
+function rateText(usd: number | null): string {
+  return usd === null ? '-' : usdText(usd);
 }
 
 function tierLines(prices: PriceInForceView[]): string[] {
   const lines = prices.flatMap(({ provider, tiers }) =>
     tiers.map(({ over_tokens, input_usd_per_million: input, output_usd_per_million: output }) => {
-      const rest = output === null ? '' : `, output ${usdText(output)}`;
-      return `* ${provider}, over ${tokens(over_tokens)} input tokens: input ${usdText(input)}${rest}`;
+      const rest = output === null ? '' : `, output ${rateText(output)}`;
+      return `* ${provider}, over ${tokens(over_tokens)} input tokens: input ${rateText(input)}${rest}`;
     }),
   );
   return lines.length > 0 ? ['', ...lines] : [];

@@ -6,7 +6,7 @@ import { AS_JSON, IN_PROJECT, type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { printList } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withGateway } from '../with-gateway.ts';

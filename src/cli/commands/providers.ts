@@ -4,16 +4,14 @@ import { readSecrets } from '../../config/secrets.ts';
 import { wayText } from '../../network/way-out.ts';
 import { duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp, UNASKED } from '../command.ts';
-import { announceChange } from '../config/announce-change.ts';
 import { note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
-import { networkOf } from '../network.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { printList } from '../print-list.ts';
 import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { type Probe, probeProvider, wayJson } from '../providers/probe-provider.ts';
-import { readSettings } from '../settings.ts';
+import { announceChange, networkOf, readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 
 export const providers: SetUp = (command, context) => {

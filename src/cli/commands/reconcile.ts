@@ -12,19 +12,18 @@ import {
   type Days,
   type UsageLine,
 } from '../../insight/reconcile/reports.ts';
-import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { USAGE_SOURCES, type UsageSource } from '../../store/reports/query.ts';
-import { count } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { count, usdText } from '../../terminal/numbers.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { type Context, note, sayJson, tell } from '../context.ts';
+import { type Context, note, sayJson, screenOf, tell } from '../context.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { parseDay } from '../input/values.ts';
-import { networkOf } from '../network.ts';
 import { remoteOf } from '../remote/connection.ts';
+import { networkOf } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 
 const DEFAULT_DAYS = 30;
@@ -67,7 +66,7 @@ export const reconcileBill: SetUp = (command, context) =>
         const scope = { provider, ...days, timezone: 'UTC', source: options.source };
         const result = { object: 'reconciliation' as const, ...scope, data, total };
         if (options.json) sayJson(context, result);
-        else tell(context, reconciliationText(result, terminalOf(context.stdout, context.env)));
+        else tell(context, reconciliationText(result, screenOf(context)));
         return data.some(({ state, partial }) => state !== 'agrees' && !partial);
       });
       if (isDifferent) throw new Exit(EXIT.failure);
@@ -257,8 +256,6 @@ const WORDS = {
   only_booked: 'only in gw',
 } as const;
 
-const usd = (amount: number) => formatUsd(Math.round(amount * NANO_PER_USD));
-
 function whyOf({ partial, because, ledger_tokens: ledger, billed_tokens: billed }: CountedRow): string {
   if (partial) return ' (day not over)';
   if (because === 'price') return ' (same tokens)';
@@ -277,8 +274,8 @@ function reconciliationText({ provider, from, to, data, total }: Reconciliation,
   const columns: Column<CountedRow>[] = [
     { header: 'day', value: ({ day }) => day },
     { header: 'model', value: ({ model }) => model, shrinks: true },
-    { header: 'gw', value: ({ ledger_usd }) => usd(ledger_usd), align: 'right' },
-    { header: provider, value: ({ billed_usd }) => usd(billed_usd), align: 'right' },
+    right('gw', ({ ledger_usd }) => usdText(ledger_usd)),
+    { header: provider, value: ({ billed_usd }) => usdText(billed_usd), align: 'right' },
     {
       header: '',
       value: (row) => `${WORDS[row.state]}${whyOf(row)}`,
@@ -289,7 +286,7 @@ function reconciliationText({ provider, from, to, data, total }: Reconciliation,
   return [
     ...table(data, columns, { terminal }),
     '',
-    `${span}: gw ${usd(total.ledger_usd)}, ${provider} ${usd(total.billed_usd)}`,
+    `${span}: gw ${usdText(total.ledger_usd)}, ${provider} ${usdText(total.billed_usd)}`,
     `${agrees} agree, ${differs} differ, ${only_billed} only billed, ${only_booked} only in gw`,
   ].join('\n');
 }

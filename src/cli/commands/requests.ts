@@ -4,11 +4,11 @@ import type { RequestBodiesView } from '../../operations/schemas/bodies.ts';
 import type { RequestView } from '../../operations/schemas/requests.ts';
 import { timeText } from '../../operations/times.ts';
 import { factsOf } from '../../terminal/request-facts.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { clean, pad, widthOf, wrap } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { AS_JSON, type OptionsOf, type SetUp } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { parseTime, readCount } from '../input/values.ts';
 import { addConditions, conditionsFrom } from '../requests/conditions.ts';
@@ -64,7 +64,7 @@ async function show(context: Context, id: string, { diff, json }: Options): Prom
     const { timezone } = await reader.calendar();
     if (json) sayJson(context, request);
     else {
-      say(context, requestDetails(request, timezone, terminalOf(context.stdout, context.env)));
+      say(context, requestDetails(request, timezone, screenOf(context)));
       if (request.saved_tokens > 0)
         note(context, `\nWhat the optimizer changed: gw requests ${request.id} --diff`);
     }
@@ -76,7 +76,7 @@ async function showDiff(context: Context, bodies: RequestBodiesView, json = fals
   const { diffJson, diffText } = await import('../requests/compare-bodies.ts');
   const changes = compareBodies(bodies);
   if (json) sayJson(context, diffJson(bodies, changes));
-  else say(context, diffText(bodies, changes, terminalOf(context.stdout, context.env)));
+  else say(context, diffText(bodies, changes, screenOf(context)));
 }
 
 const GAP = 2;

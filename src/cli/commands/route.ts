@@ -1,20 +1,11 @@
 import { Option } from 'commander';
 import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
-import type { Context } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { answerLines } from '../input/jsonl.ts';
 import { openInput } from '../input/request-file.ts';
-import { explain } from '../route/explain.ts';
-import { scorer } from '../route/score-lines.ts';
+import { explain, scorer } from '../route/explain.ts';
 import { withStore } from '../with-store.ts';
-
-interface Options {
-  project: string;
-  json?: boolean;
-  jsonl?: boolean;
-  online?: boolean;
-}
 
 export const route: SetUp = (command, context) => {
   command
@@ -27,7 +18,16 @@ export const route: SetUp = (command, context) => {
       new Option('--jsonl', 'for each input line {"id","messages"}, print {"id","score"}').conflicts('json'),
     )
     .option('--online', 'with --jsonl: skip lines {"id","feedback"}; gw does not learn from them')
-    .action((file: string | undefined, options: Options) => run(context, file, options));
+    .action(async (file, { project, json, jsonl, online = false }) => {
+      if (online && !jsonl) throw usageError('--online requires --jsonl');
+      if (!jsonl && file === undefined) {
+        throw usageError('missing file. For example: gw route request.json   or: gw route - < request.json');
+      }
+      // The default project exists even without a database.
+      if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
+      if (jsonl) await answerLines(context, openInput(context, file), scorer({ online }));
+      else await explain(context, file ?? '-', { project, json });
+    });
   command
     .command('learn [words...]', { hidden: true })
     .allowUnknownOption()
@@ -37,15 +37,3 @@ export const route: SetUp = (command, context) => {
       );
     });
 };
-
-async function run(context: Context, file: string | undefined, options: Options): Promise<void> {
-  const { project, json, jsonl, online = false } = options;
-  if (online && !jsonl) throw usageError('--online requires --jsonl');
-  if (!jsonl && file === undefined) {
-    throw usageError('missing file. For example: gw route request.json   or: gw route - < request.json');
-  }
-  // The default project exists even without a database.
-  if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
-  if (jsonl) await answerLines(context, openInput(context, file), scorer({ online }));
-  else await explain(context, file ?? '-', { project, json });
-}

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { Option } from 'commander';
 import type { Agent } from '../../agents/agent.ts';
 import { agentOf, type FoundAgent, findAgent } from '../../agents/find.ts';
 import { RUN_KEY } from '../../agents/run/environment.ts';
-import type { Files, Pointing } from '../../agents/run/start.ts';
+import type { Pointing, Start } from '../../agents/run/start.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { systemRandom } from '../../ids.ts';
 import { makeDirectory } from '../../paths.ts';
@@ -15,19 +15,16 @@ import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { acquireLock } from '../../store/database/lock.ts';
 import { writing } from '../../write-fault.ts';
 import { bypassedSince, bypassedText, readCaps, startCappedRun } from '../client/capped-run.ts';
-import { checkSubscription } from '../client/check-subscription.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
-import { remoteDestination } from '../client/destination.ts';
-import { ownApisReached } from '../client/own-apis.ts';
-import { clientVariables } from '../client/variables.ts';
-import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
+import { clientVariables, warnOfForeignKeys } from '../client/variables.ts';
 import type { SetUp } from '../command.ts';
-import { findProgram } from '../connect/find-program.ts';
+import { checkSubscription, ownApisReached, realFiles } from '../connect/agents.ts';
 import { type Context, homeOf, note } from '../context.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { CliError, Exit, usageError } from '../exit.ts';
-import { remoteOf } from '../remote/connection.ts';
+import { findProgram } from '../invocation.ts';
+import { remoteDestination, remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
 
 export const run: SetUp = (command, context) =>
@@ -145,19 +142,11 @@ async function startedOrigin(context: Context): Promise<string> {
   return daemon.origin;
 }
 
-interface Access {
-  origin: string;
-  key: string;
-  subscription: boolean;
-  /** The run's folder; it need not exist yet. */
-  folder: string;
-}
-
-/** How the agent in a command line is started for a run through gw. */
+/** How the agent in a command line is started for a run through gw. The run's folder need not exist yet. */
 function pointAgent(
   context: Context,
   { words, found }: { words: readonly string[]; found: FoundAgent },
-  access: Access,
+  access: Pick<Start, 'origin' | 'key' | 'subscription' | 'folder'>,
 ): Pointing {
   return found.agent.pointRun({
     ...access,
@@ -237,17 +226,15 @@ interface Shims {
   path: string | undefined;
 }
 
-interface ShimOptions {
-  /** The agent that the run itself starts. */
-  except: Agent | undefined;
-  anyway: boolean;
-}
-
 /**
- * Puts a script before each installed agent on the PATH, which starts that agent by `gw run --within`: so that one which
+ * Puts a script before each installed agent but `except` on the PATH, which starts that agent by `gw run --within`: so that one which
  * a script or `make` starts is pointed at gw as if it had been named. Windows has none.
  */
-function writeShims(context: Context, folder: RunFolder, { except, anyway }: ShimOptions): Shims {
+function writeShims(
+  context: Context,
+  folder: RunFolder,
+  { except, anyway }: { except: Agent | undefined; anyway: boolean },
+): Shims {
   const { env, paths, program } = context;
   if (process.platform === 'win32') return { names: [], path: env.PATH };
   // Those of a run around this one would start the agent through gw once more.
@@ -352,21 +339,3 @@ function removeIfDead(path: string, now: number): void {
     // Another run has just removed it.
   }
 }
-
-/** The file system that agents keep their settings in. */
-const realFiles: Files = {
-  read(path) {
-    try {
-      return readFileSync(path, 'utf8');
-    } catch {
-      return undefined;
-    }
-  },
-  list(path) {
-    try {
-      return readdirSync(path);
-    } catch {
-      return [];
-    }
-  },
-};

@@ -3,8 +3,7 @@ import { PRESETS } from '../../providers/presets.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
-import { untilAnswering } from '../daemon/start.ts';
-import { stopDaemon } from '../daemon/stop.ts';
+import { stopDaemon, untilAnswering } from '../daemon/start.ts';
 import { EXIT, Exit } from '../exit.ts';
 import {
   definitionOf,

@@ -2,7 +2,7 @@ import { formatUsd } from '../../money.ts';
 import type { SessionView } from '../../operations/schemas/usage.ts';
 import { timeText } from '../../operations/times.ts';
 import { count, tokens } from '../../terminal/numbers.ts';
-import type { Column } from '../../terminal/table.ts';
+import { type Column, right } from '../../terminal/table.ts';
 import { createTimeFormat, timeColumn } from '../../terminal/time.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp } from '../command.ts';
 import { note, say, sayJson } from '../context.ts';
@@ -60,17 +60,9 @@ function sessionTable(sessions: SessionView[], { timezone, now, terminal }: Tabl
       ? [{ header: 'project', value: (row: SessionView) => row.project_id, shrinks: true }]
       : []),
     { header: 'last', value: ({ last_at }) => timeText(Date.parse(last_at)) },
-    { header: 'requests', value: (row) => count(row.requests), align: 'right' },
-    {
-      header: 'blocked',
-      value: (row) => (row.blocked_requests === 0 ? '-' : count(row.blocked_requests)),
-      align: 'right',
-    },
-    {
-      header: 'in>out',
-      value: (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`,
-      align: 'right',
-    },
+    right('requests', (row) => count(row.requests)),
+    right('blocked', (row) => (row.blocked_requests === 0 ? '-' : count(row.blocked_requests))),
+    right('in>out', (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`),
     { header: 'cost', value: (row) => formatUsd(row.cost_nano_usd), align: 'right', style: 'bold' },
   ];
   return listText(sessions, columns, terminal, { title: `Sessions (${timezone})` });

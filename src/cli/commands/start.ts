@@ -2,18 +2,16 @@ import { connectedAgents } from '../../agents/settings/connections.ts';
 import { refuseInsecureHome } from '../../config/home-access.ts';
 import { readTls } from '../../config/tls.ts';
 import { readDaemonInfo } from '../../daemon-info.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { note, say, sayJson, tell } from '../context.ts';
+import { note, say, sayJson, screenOf, tell } from '../context.ts';
 import { type Daemon, daemonFlags, findDaemon } from '../daemon/find.ts';
 import { addListenOptions, flagsOf } from '../daemon/listen-options.ts';
-import { refuseTakenPort, replaceDaemon, startDaemon } from '../daemon/start.ts';
-import { stopDaemon } from '../daemon/stop.ts';
+import { refuseTakenPort, replaceDaemon, startDaemon, stopDaemon } from '../daemon/start.ts';
 import { usageError } from '../exit.ts';
 import { ensureDefaults, firstSteps } from '../first-run/default-keys.ts';
 import { soundSettings } from '../settings.ts';
-import { daemonJson } from '../status/view.ts';
 import { withStore } from '../with-store.ts';
+import { daemonJson } from './status.ts';
 
 export const start: SetUp = (command, context) =>
   addListenOptions(command)
@@ -25,7 +23,7 @@ export const start: SetUp = (command, context) =>
       const running = daemonJson({ kind: 'running', daemon });
       if (options.json) return sayJson(context, { ...running, already_running: already, keys });
       say(context, `gw is ${already ? 'already ' : ''}running (pid ${daemon.pid}).`);
-      tell(context, firstSteps(daemon, keys, terminalOf(context.stdout, context.env)));
+      tell(context, firstSteps(daemon, keys, screenOf(context)));
       if (already && options.port !== undefined && Number(options.port) !== daemon.port) {
         note(context, `It stays on port ${daemon.port}. To move it: gw restart --port ${options.port}`);
       }

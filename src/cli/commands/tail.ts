@@ -4,13 +4,12 @@ import type { RequestView } from '../../operations/schemas/requests.ts';
 import type { FeedRow } from '../../store/dashboard/feed.ts';
 import { feedCells, feedColumns } from '../../terminal/feed-line.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { safeJson } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { ONLY_PROJECT, type SetUp } from '../command.ts';
-import { type Context, note, say } from '../context.ts';
+import { type Context, note, say, screenOf } from '../context.ts';
 import { readCount } from '../input/values.ts';
-import { daemonState } from '../remote/daemon-state.ts';
+import { daemonState } from '../remote/connection.ts';
 import { checkStatus } from '../requests/conditions.ts';
 import { withGateway } from '../with-gateway.ts';
 
@@ -57,7 +56,7 @@ function printerOf(
   timezone: string,
 ): (request: RequestView) => void {
   if (options.json) return (request) => say(context, safeJson(request));
-  const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
+  const { columns, palette, symbols } = screenOf(context, options);
   const look = { palette, symbols, timezone, times: createTimeFormat(timezone), gw: context.gw };
   const layout = feedColumns(columns);
   return (request) => say(context, lineOf(feedCells(rowOf(request), layout, look), look).trimEnd());

@@ -19,15 +19,16 @@ import { applyTeamBudgets } from '../../store/team/team-budgets.ts';
 import { createDemands } from '../../team/demands.ts';
 import { fingerprintOf } from '../../team/fingerprint.ts';
 import { createTeamClock } from '../../team/team-clock.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
+import { usdText } from '../../terminal/numbers.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
 import { duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { type Context, sayJson, tell } from '../context.ts';
+import { type Context, sayJson, screenOf, tell } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
 import { readSecret } from '../input/prompt.ts';
 import { addTeamAdminCommands } from '../team/admin-commands.ts';
+import { withAuthority } from '../team/connection.ts';
 import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
@@ -77,9 +78,7 @@ const join: SetUp = (command, context) =>
           throw new CliError(
             `this gateway is "${before.name}" of the team ${before.teamName}. To leave it: gw team leave`,
           );
-        const { createPostgresAuthority } = await import('../../team/postgres/authority.ts');
-        const authority = createPostgresAuthority(url);
-        try {
+        await withAuthority(url, async (authority) => {
           const config = await authority.budgets();
           if (options.courier) await authority.mayDeliver();
           const token = randomBytes(32).toString('hex');
@@ -103,12 +102,7 @@ const join: SetUp = (command, context) =>
             applyTeamBudgets(db, config.budgets, { now, version: config.version });
           });
           if (options.json) {
-            sayJson(context, {
-              object: 'team_membership',
-              name: config.name,
-              gateway: name,
-              gateway_id: gatewayId,
-            });
+            sayJson(context, membershipView(config.name, name, gatewayId));
             return;
           }
           tell(context, `joined the team ${config.name} as gateway ${gatewayId}, "${name}".`);
@@ -120,9 +114,7 @@ const join: SetUp = (command, context) =>
           if (config.budgets.length === 0)
             tell(context, 'It has no budgets yet. An admin sets one: gw team budgets set 50');
           tell(context, 'See: gw team status');
-        } finally {
-          await authority.close();
-        }
+        });
       });
     });
 
@@ -131,21 +123,19 @@ async function becomeCourier(context: Context, json = false): Promise<void> {
   await withStore(context, async (db) => {
     const membership = readMembership(db);
     if (!membership) throw usageError('which team? gw team join URL --courier');
-    const { createPostgresAuthority } = await import('../../team/postgres/authority.ts');
-    const authority = createPostgresAuthority(readSecrets(context.paths.credentials)[TEAM_URL] ?? '');
-    try {
-      await authority.mayDeliver();
-    } finally {
-      await authority.close();
-    }
+    const url = readSecrets(context.paths.credentials)[TEAM_URL] ?? '';
+    await withAuthority(url, (authority) => authority.mayDeliver());
     makeCourier(db);
     const { name, teamName, gatewayId } = membership;
-    if (json)
-      sayJson(context, { object: 'team_membership', name: teamName, gateway: name, gateway_id: gatewayId });
+    if (json) sayJson(context, membershipView(teamName, name, gatewayId));
     else
       tell(context, `Gateway "${name}" delivers the events of the team ${teamName} when no other one does.`);
   });
 }
+
+const membershipView = (team: string, gateway: string, id: number) => ({
+  ...{ object: 'team_membership', name: team, gateway, gateway_id: id },
+});
 
 const LIMIT_MS = 40_000;
 const POLL_MS = 100;
@@ -221,10 +211,8 @@ async function leaveHere(context: Context, db: Db): Promise<void> {
   await agent.leave();
 }
 
-const NANO = 1e9;
-
 function lines(context: Context, team: TeamView): string[] {
-  const terminal = terminalOf(context.stdout, context.env);
+  const terminal = screenOf(context);
   const ago = (time: string) => duration(Math.max(0, context.clock.now() - Date.parse(time)));
   const offset = ((team.clock_offset_ms ?? 0) / 1000).toFixed(2);
   return [
@@ -251,11 +239,7 @@ function lines(context: Context, team: TeamView): string[] {
 
 type Row = TeamView['budgets'][number];
 
-const usd = (header: string, of: (row: Row) => number): Column<Row> => ({
-  header,
-  value: (row) => formatUsd(Math.round(of(row) * NANO)),
-  align: 'right',
-});
+const usd = (header: string, of: (row: Row) => number) => right<Row>(header, (row) => usdText(of(row)));
 
 const COLUMNS: Column<Row>[] = [
   { header: 'budget', value: ({ id }) => id, shrinks: true },

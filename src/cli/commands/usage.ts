@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { addDays, type Calendar, createCalendar, datesOfMonth } from '../../calendar.ts';
+import { type Calendar, createCalendar, datesOfMonth } from '../../calendar.ts';
 import { formatUsd } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { TeamUsageView, UsageView, UsageViewRow } from '../../operations/schemas/usage.ts';
@@ -17,13 +17,13 @@ import { bar } from '../../terminal/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
 import { stackedBar } from '../../terminal/stacked-bar.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
 import type { OptionsOf, SetUp } from '../command.ts';
-import { type Context, note, say, sayJson, tell } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { parseDay } from '../input/values.ts';
+import { readDays } from '../input/values.ts';
 import { addConditions, conditionsFrom } from '../requests/conditions.ts';
 import { withGateway } from '../with-gateway.ts';
 
@@ -72,7 +72,7 @@ export const usage: SetUp = (command, context) =>
         const charts = await readCharts(reader, filter, report);
         tell(
           context,
-          usageTable(report, terminalOf(context.stdout, context.env, options), {
+          usageTable(report, screenOf(context, options), {
             ...charts,
             source: filter.source,
           }),
@@ -116,8 +116,6 @@ function readGroupBy(text: string): GroupBy | TeamGrouping {
   throw new InvalidArgumentError(`Allowed choices are ${GROUP_CHOICES}.`);
 }
 
-const DEFAULT_DAYS = 30;
-
 /** The inclusive days of the report: by default the last 30. */
 function daysOf(
   { from, to, month }: Pick<UsageOptions, 'from' | 'to' | 'month'>,
@@ -131,11 +129,7 @@ function daysOf(
     if (dates) return dates;
     throw usageError(`--month ${month} is not a month: use YYYY-MM, such as 2026-01`);
   }
-  const last = to === undefined ? calendar.dateOf(now) : parseDay(to, '--to', calendar, now);
-  const first =
-    from === undefined ? addDays(last, 1 - DEFAULT_DAYS) : parseDay(from, '--from', calendar, now);
-  if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
-  return { from: first, to: last };
+  return readDays({ from, to }, calendar, now);
 }
 
 /** Options of the report that need records, which a team has none of. */
@@ -162,7 +156,7 @@ async function runTeam(context: Context, options: UsageOptions): Promise<void> {
     const parts = groupBy === 'day' ? await reader.teamUsage({ ...days, group_by: 'model' }) : report;
     tell(
       context,
-      usageTable(asUsage(report), terminalOf(context.stdout, context.env, options), {
+      usageTable(asUsage(report), screenOf(context, options), {
         parts: rowsOf(asUsage(parts)),
         whose: `team ${report.team}`,
       }),
@@ -286,11 +280,11 @@ function columnsFor(
     ...(second === undefined
       ? []
       : [{ header: second, value: (row: UsageRow) => row.subkey ?? '', shrinks: true }]),
-    { header: 'requests', value: (row) => count(row.requests), align: 'right' },
-    { header: 'input', value: (row) => tokens(row.input_tokens), align: 'right' },
-    { header: 'cached', value: (row) => tokens(row.cached_input_tokens), align: 'right' },
+    right('requests', (row) => count(row.requests)),
+    right('input', (row) => tokens(row.input_tokens)),
+    right('cached', (row) => tokens(row.cached_input_tokens)),
     ...(hasMisses ? [{ header: 'missed', value: missedOf, align: 'right' as const }] : []),
-    { header: 'output', value: (row) => tokens(row.output_tokens), align: 'right' },
+    right('output', (row) => tokens(row.output_tokens)),
     { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
     chart,
   ];

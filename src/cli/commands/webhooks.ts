@@ -4,17 +4,17 @@ import { timeText } from '../../operations/times.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
 import { DEFAULT_EVENTS, EVENT_TYPES, type EventType } from '../../store/webhooks/event-types.ts';
 import { plural } from '../../terminal/numbers.ts';
-import type { Column } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { type Column, right } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
 import { createTimeFormat, duration, type TimeFormat, timeColumn } from '../../terminal/time.ts';
 import type { TestView } from '../../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
 import { AS_JSON, ONLY_PROJECT, type SetUp, UNASKED } from '../command.ts';
-import { type Context, note, say, sayJson, tell } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf, tell } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { parseSince, readCount } from '../input/values.ts';
 import { listText } from '../print-list.ts';
 import { remoteOf } from '../remote/connection.ts';
@@ -33,7 +33,7 @@ export const webhooks: SetUp = (command, context) => {
       const webhooks = await withGateway(context, (reader) => reader.webhooks({ project_id: project }));
       if (json) sayJson(context, webhooks);
       else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
-      else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
+      else tell(context, endpointTable(webhooks, screenOf(context)));
     });
   addCommandsWithId(command, context);
   addDeliveryCommands(command, context);
@@ -74,7 +74,7 @@ function addCommandsWithId(command: Command, context: Context): void {
       const id = webhook ?? (await onlyWebhook(context));
       const test = await withGateway(context, (admin) => admin.testWebhook({ id }));
       if (json) sayJson(context, test);
-      else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
+      else say(context, testText(test, id, screenOf(context)));
       if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
     });
   withId('rotate', 'create a new secret and print it; it is shown only once').action(async (id, { json }) => {
@@ -279,7 +279,7 @@ function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: 
     ...(manyWebhooks ? [{ header: 'to', value: ({ webhook_id }: DeliveryView) => webhook_id }] : []),
     { header: 'event', value: eventText, shrinks: true },
     { header: 'status', value: ({ status }) => status },
-    { header: 'tries', value: ({ attempts }) => String(attempts), align: 'right' },
+    right('tries', ({ attempts }) => String(attempts)),
     { header: 'response', value: (delivery) => answerText(delivery, times), shrinks: true },
   ];
   return listText(deliveries, columns, terminal, { title: `Deliveries (${timezone})` });

@@ -19,7 +19,7 @@ import { PRESETS } from '../../providers/presets.ts';
 import { createProjectLookup } from '../../store/accounts/callers.ts';
 import { type Context, note } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';

@@ -1,11 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Agent } from '../../agents/agent.ts';
 import type { Connecting, Endpoint } from '../../agents/connect/connecting.ts';
+import { type Makers, makerOf } from '../../agents/run/makers.ts';
+import type { Files } from '../../agents/run/start.ts';
 import { SettingsConflict, SettingsSyntaxError } from '../../agents/settings/change.ts';
 import { AGENTS } from '../../agents/table.ts';
-import { ownApisReached } from '../client/own-apis.ts';
 import { type Context, homeOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { knownProviders } from '../providers/known-providers.ts';
+import { remoteOf } from '../remote/connection.ts';
+import { readSettings } from '../settings.ts';
 
 /** The agent of a name: `claude` is also the package's `claude-code`. */
 export function findAgent(name: string): Agent | undefined {
@@ -42,35 +46,35 @@ export function modelFor(context: Context, agent: Agent, asked: string | undefin
 /** An endpoint for this machine's files. */
 export function endpointOf(
   context: Context,
-  {
-    origin,
-    key,
-    model,
-    subscription,
-    statusLine,
-  }: Pick<Endpoint, 'origin' | 'key' | 'model' | 'subscription' | 'statusLine'>,
+  access: Pick<Endpoint, 'origin' | 'key' | 'model' | 'subscription' | 'statusLine'>,
 ): Endpoint {
-  const read = (path: string) => {
+  return {
+    ...access,
+    env: context.env,
+    home: homeOf(context),
+    platform: process.platform,
+    ownApis: ownApisReached(context, access),
+    files: { ...realFiles, list: () => [] },
+  };
+}
+
+/** The file system that agents keep their settings in. */
+export const realFiles: Files = {
+  read(path) {
     try {
       return readFileSync(path, 'utf8');
     } catch {
       return undefined;
     }
-  };
-  const { env } = context;
-  return {
-    env,
-    home: homeOf(context),
-    platform: process.platform,
-    origin,
-    key,
-    model,
-    subscription,
-    ownApis: ownApisReached(context, { subscription }),
-    statusLine,
-    files: { read, list: () => [] },
-  };
-}
+  },
+  list(path) {
+    try {
+      return readdirSync(path);
+    } catch {
+      return [];
+    }
+  },
+};
 
 /** Runs an edit. Its errors name the file and the way on. */
 export function editing<T>(path: string, edit: () => T): T {
@@ -87,4 +91,37 @@ export function editing<T>(path: string, edit: () => T): T {
     }
     throw error;
   }
+}
+
+/** Throws if an agent can't use its own login through gw. The settings of a gw elsewhere show at the first request. */
+export function checkSubscription(context: Context, agent: Agent | undefined): void {
+  if (!agent?.hasSubscription) {
+    const names = AGENTS.filter(({ hasSubscription }) => hasSubscription).map(({ name }) => name);
+    throw usageError(`--subscription works with ${names.join(' and ')} only`);
+  }
+  if (remoteOf(context) || readSettings(context).settings['passthrough.subscriptions'] === 'allow') return;
+  throw new CliError(
+    `gw does not pass logins on: passthrough.subscriptions is refuse. Read the terms of your plan, then: gw config set passthrough.subscriptions allow`,
+  );
+}
+
+/** OpenAI has hosts of its own in some regions: https://developers.openai.com/api/docs/guides/your-data */
+const HOSTS: Readonly<Record<keyof Makers, RegExp>> = {
+  anthropic: /^api\.anthropic\.com$/,
+  openai: /^(?:\w+\.)?api\.openai\.com$/,
+};
+
+/**
+ * Whose models end at their maker's own API. Claude Code's login goes there whatever gw's providers are, and of a gw
+ * elsewhere it is assumed for Anthropic.
+ */
+export function ownApisReached(context: Context, { subscription }: { subscription: boolean }): Makers {
+  if (subscription || remoteOf(context)) return { anthropic: true, openai: false };
+  const { providers } = knownProviders(context);
+  const redirected = Object.keys(readSettings(context).settings.aliases).map(makerOf);
+  const isReached = (maker: keyof Makers) => {
+    const origin = providers.get(maker)?.origin;
+    return origin !== undefined && HOSTS[maker].test(new URL(origin).hostname) && !redirected.includes(maker);
+  };
+  return { anthropic: isReached('anthropic'), openai: isReached('openai') };
 }

@@ -19,16 +19,15 @@ import { FileChanged, readBytes } from '../../agents/settings/replace-file.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import { createKey } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
-import { checkSubscription } from '../client/check-subscription.ts';
 import { type Context, note, say } from '../context.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { CliError, EXIT, Exit, usageError } from '../exit.ts';
-import { ask, canAsk } from '../input/prompt.ts';
+import { canAsk, confirm } from '../input/prompt.ts';
+import { findProgram } from '../invocation.ts';
 import { withStore } from '../with-store.ts';
-import { connectingOf, editing, endpointOf, modelFor } from './agents.ts';
+import { checkSubscription, connectingOf, editing, endpointOf, modelFor } from './agents.ts';
 import { revoke, undoAll } from './disconnect-agent.ts';
-import { findProgram } from './find-program.ts';
 import { type ProofResult, prove } from './proof.ts';
 import { diffLines, shortPath } from './view.ts';
 
@@ -59,7 +58,7 @@ export async function connectAgent(context: Context, agent: Agent, options: Conn
   const preview = endpointOf(context, { origin, key: KEY_IN_DIFF, model, subscription, statusLine });
   const earlier = readConnections(context.paths.connections)[agent.name]?.files;
   const shown = planAll(connecting.edits(preview), earlier);
-  await confirm(context, agent, {
+  await confirmEdits(context, agent, {
     options,
     plans: shown,
     notes: [...(connecting.notes?.(preview) ?? []), ...proxyNotes(context)],
@@ -126,7 +125,7 @@ function planAll(edits: readonly FileEdit[], earlier: readonly FileRecord[] = []
   );
 }
 
-async function confirm(
+async function confirmEdits(
   context: Context,
   { name }: Agent,
   {
@@ -145,8 +144,7 @@ async function confirm(
     const login = options.subscription ? ' --subscription' : '';
     throw usageError(`nothing was changed. To write this: gw connect ${name}${model}${login} --yes`);
   }
-  const answer = await ask(context, 'Write these changes? [y/N] ');
-  if (!/^y(es)?$/i.test(answer)) throw new CliError('nothing was changed');
+  await confirm(context, 'Write these changes? [y/N] ');
 }
 
 function newKey(context: Context, { name }: Agent) {

@@ -6,10 +6,9 @@ import { type Connection, type ProofRecord, readConnections } from '../../agents
 import { isIntact } from '../../agents/settings/edit-file.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { table } from '../../terminal/table.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
-import { type Context, say, sayJson } from '../context.ts';
+import { type Context, say, sayJson, screenOf } from '../context.ts';
+import { findProgram } from '../invocation.ts';
 import { endpointOf } from './agents.ts';
-import { findProgram } from './find-program.ts';
 import { shortPath } from './view.ts';
 
 /** A row of `gw connect`. */
@@ -48,7 +47,7 @@ export async function listAgents(context: Context, json = false): Promise<void> 
         shrinks: true,
       },
     ],
-    { terminal: terminalOf(context.stdout, context.env) },
+    { terminal: screenOf(context) },
   );
   say(context, lines.join('\n'));
 }

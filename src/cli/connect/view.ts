@@ -1,13 +1,12 @@
 import type { PlannedEdit } from '../../agents/settings/edit-file.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
-import { type Context, homeOf } from '../context.ts';
+import { type Context, homeOf, screenOf } from '../context.ts';
 
 /** What will change in the files, as unified diffs. Keys are cut short. */
 export async function diffLines(context: Context, plans: readonly PlannedEdit[]): Promise<string[]> {
   // Its library takes 15 ms to load, and `gw status` loads this file.
   const { unifiedDiff } = await import('./unified-diff.ts');
-  const { palette } = terminalOf(context.stdout, context.env);
+  const { palette } = screenOf(context);
   return plans.flatMap(({ path, current, bytes }) => {
     const heads = [`--- ${current === undefined ? '/dev/null' : path}`, `+++ ${path}`];
     return [

@@ -8,7 +8,7 @@ import type { Paths } from '../../paths.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
-import { httpGet } from './http.ts';
+import { askLocal } from './http.ts';
 
 /** The part of `GET /health` that needs no key. */
 interface Health {
@@ -117,7 +117,7 @@ export async function requireDaemon(context: Context): Promise<Daemon> {
 export async function fetchHealth({ host, port, tls }: Address): Promise<Health | undefined> {
   const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${port}/health`;
   try {
-    const { status, body } = await httpGet(url, { timeoutMs: 1_500, anyCertificate: true });
+    const { status, body } = await askLocal(url, { timeoutMs: 1_500 });
     // A gw that has lost its database answers with 503.
     return (status === 200 || status === 503) && isHealth(body) ? body : undefined;
   } catch {

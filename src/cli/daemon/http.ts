@@ -7,35 +7,29 @@ interface HttpResponse {
 
 interface HttpOptions {
   headers?: Record<string, string>;
-  timeoutMs?: number;
-  /** For gw on this machine, whose certificate is for the name by which others call it. */
-  anyCertificate?: boolean;
+  timeoutMs: number;
+  /** Sent by POST. */
+  body?: Buffer;
 }
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** GETs a URL. Rejects if it cannot be reached in time. Uses node:http: loading fetch takes longer than the request. */
-export function httpGet(url: string, options: HttpOptions = {}): Promise<HttpResponse> {
-  return send('GET', url, options);
-}
-
-/** POSTs a body to a URL. Rejects if it cannot be reached in time. */
-export function httpPost(url: string, body: Buffer, options: HttpOptions = {}): Promise<HttpResponse> {
-  return send('POST', url, options, body);
-}
-
-async function send(
-  method: string,
+/**
+ * GETs a URL of gw on this machine, or POSTs a body to it. Any certificate will do, as it is for the name by which
+ * others call this machine. Rejects if the URL can't be reached in time. Uses node:http: loading fetch takes longer than
+ * the request.
+ */
+export async function askLocal(
   url: string,
-  { headers = {}, timeoutMs = 2_000, anyCertificate = false }: HttpOptions,
-  body?: Buffer,
+  { headers = {}, timeoutMs, body }: HttpOptions,
 ): Promise<HttpResponse> {
   const { request: open } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
+    const method = body ? 'POST' : 'GET';
     const request = open(
       url,
-      { method, headers, agent: false, signal, rejectUnauthorized: !anyCertificate },
+      { method, headers, agent: false, signal, rejectUnauthorized: false },
       (response) => {
         const chunks: Buffer[] = [];
         let size = 0;

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
-import { CliError, EXIT } from '../exit.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
 
 /** Whether stdin is a terminal, so that a person can answer. */
 export function canAsk({ stdin }: Context): boolean {
@@ -43,4 +43,36 @@ export async function readSecret({ stdin }: Context): Promise<string> {
   let text = '';
   for await (const chunk of stdin) text += chunk;
   return text.trim();
+}
+
+/**
+ * Asks before something is lost. `loss` is a sentence that says what. Without a terminal it takes `--yes`, or nothing
+ * where `scripted`: scripts have run these commands since 0.1.0, which had no such option. Throws if the answer is no.
+ */
+export async function confirmLoss(
+  context: Context,
+  loss: string,
+  { yes = false, scripted = false }: { yes?: boolean | undefined; scripted?: boolean },
+): Promise<void> {
+  if (yes || (scripted && !canAsk(context))) return;
+  if (!canAsk(context)) throw usageError(`${loss} To go ahead, add --yes`);
+  await confirm(context, `${loss} Go ahead? [y/N] `);
+}
+
+/** Asks a question. Throws if the answer is not yes. */
+export async function confirm(context: Context, question: string): Promise<void> {
+  if (!/^y(es)?$/i.test(await ask(context, question))) throw new CliError('nothing was changed');
+}
+
+/** Reads a passphrase: from stdin if that was asked for, else from the terminal. */
+export async function readPassphrase(
+  context: Context,
+  { stdin = false, twice = false, hint }: { stdin?: boolean | undefined; twice?: boolean; hint: string },
+): Promise<string> {
+  if (stdin) return readSecret(context);
+  if (!canAsk(context)) throw usageError(`no terminal to ask for the passphrase on: ${hint}`);
+  const passphrase = await askHidden(context, 'Passphrase: ');
+  if (twice && (await askHidden(context, 'Again: ')) !== passphrase)
+    throw usageError('the two passphrases differ; nothing was written');
+  return passphrase;
 }

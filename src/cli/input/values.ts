@@ -13,6 +13,21 @@ export function parseDay(text: string, option: string, calendar: Calendar, now: 
   throw usageError(`${option} ${text} is not a day: use YYYY-MM-DD, today, yesterday or 7d`);
 }
 
+const DEFAULT_DAYS = 30;
+
+/** Parses `--from` and `--to`, two inclusive days: by default the last 30. */
+export function readDays(
+  { from, to = 'today' }: { from?: string | undefined; to?: string | undefined },
+  calendar: Calendar,
+  now: number,
+): { from: string; to: string } {
+  const last = parseDay(to, '--to', calendar, now);
+  const first =
+    from === undefined ? addDays(last, 1 - DEFAULT_DAYS) : parseDay(from, '--from', calendar, now);
+  if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
+  return { from: first, to: last };
+}
+
 /**
  * Parses a moment in the past, as UTC milliseconds: an age (`90s`, `1h`, `7d`), a day, a day with a time of the calendar's
  * zone (`yesterday 17:00`), or an ISO time with an offset.

@@ -3,7 +3,7 @@ import type { Reader } from '../../operations/registry.ts';
 import type { PriceInForceView } from '../../operations/schemas/prices.ts';
 import type { RequestView } from '../../operations/schemas/requests.ts';
 import { count, plural } from '../../terminal/numbers.ts';
-import type { Column } from '../../terminal/table.ts';
+import { type Column, right } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { listText } from '../print-list.ts';
 
@@ -83,13 +83,9 @@ function differenceOf({ bookedNanoUsd, todayNanoUsd = bookedNanoUsd }: BookedPri
 export function bookedTable(rows: BookedPrice[], since: string, terminal: Terminal): string {
   const columns: Column<BookedPrice>[] = [
     { header: 'model', value: ({ model }) => model, shrinks: true },
-    { header: 'requests', value: ({ requests }) => count(requests), align: 'right' },
-    { header: 'booked', value: ({ bookedNanoUsd }) => formatUsd(bookedNanoUsd), align: 'right' },
-    {
-      header: 'today',
-      value: ({ todayNanoUsd }) => (todayNanoUsd === undefined ? 'no price' : formatUsd(todayNanoUsd)),
-      align: 'right',
-    },
+    right('requests', ({ requests }) => count(requests)),
+    right('booked', ({ bookedNanoUsd }) => formatUsd(bookedNanoUsd)),
+    right('today', ({ todayNanoUsd }) => (todayNanoUsd === undefined ? 'no price' : formatUsd(todayNanoUsd))),
     { header: 'difference', value: differenceText, align: 'right', style: 'bold' },
   ];
   const requests = rows.reduce((sum, row) => sum + row.requests, 0);

@@ -26,18 +26,16 @@ import { readStoredPrices, writeStoredPrices } from '../../pricing/published/sto
 import { listPrices } from '../../store/accounts/prices.ts';
 import { spanOf } from '../../store/ledger/terms.ts';
 import { count, plural } from '../../terminal/numbers.ts';
-import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { type Column, right, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
 import { NO_USAGE } from '../../usage.ts';
-import { announceChange } from '../config/announce-change.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { withLocalGateway } from '../local-gateway.ts';
-import { networkOf } from '../network.ts';
 import { localOnly, remoteOf } from '../remote/connection.ts';
-import { readSettings } from '../settings.ts';
+import { announceChange, networkOf, readSettings } from '../settings.ts';
 import { perMillion } from './read.ts';
 
 interface UpdateOptions {
@@ -69,7 +67,7 @@ export async function updatePrices(context: Context, options: UpdateOptions): Pr
   });
   const { changes, lowered } = update;
   if (!options.json) {
-    say(context, changesText(update, terminalOf(context.stdout, context.env)));
+    say(context, changesText(update, screenOf(context)));
     if (lowered.length > 0) {
       note(
         context,
@@ -239,8 +237,8 @@ function changesText({ url, sha256, changes, lowered, budgets }: PriceUpdate, te
       style: palette.bad,
     },
     { header: 'model', value: ({ provider, model }) => `${provider}/${model}`, shrinks: true },
-    { header: 'input', value: (each) => pair(each, 'input'), align: 'right' },
-    { header: 'output', value: (each) => pair(each, 'output'), align: 'right' },
+    right('input', (each) => pair(each, 'input')),
+    right('output', (each) => pair(each, 'output')),
     {
       header: '',
       value: kindText,

@@ -5,12 +5,11 @@ import { ownProxyAddress, type ProviderSettings } from '../../config/settings.ts
 import { isLoopback } from '../../loopback.ts';
 import { makeHome } from '../../paths.ts';
 import { PRESETS, type Preset } from '../../providers/presets.ts';
-import { announceChange } from '../config/announce-change.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
-import { readSettings } from '../settings.ts';
+import { announceChange, readSettings } from '../settings.ts';
 
 interface AddOptions {
   baseUrl?: string;

@@ -9,8 +9,7 @@ import type { Terminal } from '../../terminal/terminal.ts';
 import { clean, shorten, wrap } from '../../terminal/text.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { JsonObject } from '../input/jsonl.ts';
-import type { MessageOutcome } from '../optimize/measure.ts';
-import { outcomeDiff } from '../optimize/view.ts';
+import { type MessageOutcome, outcomeDiff } from '../optimize/outcome.ts';
 
 /** A field of the body that gw set, changed or removed besides the optimizer; undefined where it is missing. */
 interface FieldChange {

@@ -1,7 +1,7 @@
 import type { RequestView } from '../../operations/schemas/requests.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { costOf, mark } from '../../terminal/request-words.ts';
-import type { Column } from '../../terminal/table.ts';
+import { type Column, right } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
@@ -52,16 +52,8 @@ export function requestTable(requests: RequestView[], { timezone, now, terminal 
     { header: 'model', value: modelText, shrinks: true },
     ...(manyProjects ? [project] : []),
     { header: 'st', value: ({ status }) => String(status || '-') },
-    {
-      header: 'in>out',
-      value: (r) => `${tokens(r.input_tokens)}>${tokens(r.output_tokens)}`,
-      align: 'right',
-    },
-    {
-      header: 'cost',
-      value: ({ cost_nano_usd, flags }) => costOf({ costNanoUsd: cost_nano_usd, flags }),
-      align: 'right',
-    },
+    right('in>out', (r) => `${tokens(r.input_tokens)}>${tokens(r.output_tokens)}`),
+    right('cost', ({ cost_nano_usd, flags }) => costOf({ costNanoUsd: cost_nano_usd, flags })),
     ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
   ];
   return listText(requests, columns, terminal, { title: `Requests (${timezone})` });

@@ -1,22 +1,22 @@
-import { terminalOf } from '../../terminal/terminal.ts';
+import { usdText } from '../../terminal/numbers.ts';
+import { needText } from '../../terminal/request-facts.ts';
+import { servedBy } from '../../terminal/request-words.ts';
 import { clean, pad } from '../../terminal/text.ts';
 import type { TierDecision } from '../../tiering/decide-tier.ts';
-import { scorePrompt } from '../../tiering/score.ts';
-import { type Context, note, sayJson, tell } from '../context.ts';
-import { readRequestFile } from '../input/request-file.ts';
-import { type Plan, planFor } from './plan.ts';
-import { noPlan, planFacts, plannedTier, routeJson } from './plan-text.ts';
-import { promptIn } from './score-lines.ts';
+import { type ScoredMessage, scorePrompt } from '../../tiering/score.ts';
+import { type Context, note, sayJson, screenOf, tell } from '../context.ts';
+import { usageError } from '../exit.ts';
+import type { JsonObject } from '../input/jsonl.ts';
+import { messagesIn, readRequestFile } from '../input/request-file.ts';
+import { type Plan, planFor, type Refused } from './plan.ts';
 import { type TierAnswer, tierFor } from './tier.ts';
 
-interface ExplainOptions {
-  project: string;
-  json?: boolean | undefined;
-}
-
 /** Prints how much a request needs a strong model, where it would go, and why. Sends nothing. */
-export async function explain(context: Context, file: string, options: ExplainOptions): Promise<void> {
-  const { project, json } = options;
+export async function explain(
+  context: Context,
+  file: string,
+  { project, json }: { project: string; json?: boolean | undefined },
+): Promise<void> {
   const request = await readRequestFile(context, file);
   const { messages, model } = request;
   const scored = scorePrompt(promptIn(messages, file));
@@ -38,7 +38,7 @@ export async function explain(context: Context, file: string, options: ExplainOp
     });
     return;
   }
-  const { palette } = terminalOf(context.stdout, context.env);
+  const { palette } = screenOf(context);
   const facts: [string, string][] = [
     ['score', `${scored.score.toFixed(2)} of 1: how much the prompt needs a strong model`],
     ['why', scored.why.join(', ') || 'nothing stands out'],
@@ -91,4 +91,80 @@ function tierJson(
     by,
     ...(lacks === undefined ? {} : { lacks }),
   };
+}
+
+type Fact = [name: string, value: string];
+
+/** The targets in the order in which they would be tried, and whether the budgets have room. */
+function planFacts(plan: Plan | Refused): Fact[] {
+  if ('refused' in plan) return [['target', `none: gw would refuse the request, ${plan.refused}`]];
+  const { targets, budget } = plan;
+  const next = targets.filter(({ state }) => state === 'next');
+  const others = targets.filter(({ state }) => state !== 'next');
+  const names = next.map(servedBy).join(', then ') || 'none now: the client is told when to retry';
+  return [
+    ['target', `${names}${worstCase(next[0])}`],
+    ...others.map((target, i): Fact => [i === 0 ? 'skips' : '', `${servedBy(target)}: ${whyNot(target)}`]),
+    ...(budget
+      ? [['budget', `${budget.outcome}; ${budget.name} has ${usdText(budget.room_usd)} left`] as Fact]
+      : []),
+    ...(budget?.need ? [['need', needText(budget.need)] as Fact] : []),
+  ];
+}
+
+/** The daemon's choice of a tier, which considers required capabilities, the conversation's tier and the budget. */
+function plannedTier(
+  { chosen, applied, by, lacks, threshold, score }: NonNullable<Plan['tier']>,
+  { modelsOf }: TierAnswer,
+): string {
+  const tier = `${chosen} (${modelsOf[chosen] ?? ''})`;
+  const sign = threshold !== null && score < threshold ? 'below' : 'at least';
+  const compared = threshold === null ? '' : `, because the score is ${sign} ${threshold.toFixed(2)}`;
+  if (by === 'needs') return `${tier}, because the cheaper one lacks ${lacks ?? 'what it needs'}`;
+  if (!applied) return `none yet: it would be ${tier}${compared}, but too little is known (${by})`;
+  return `${tier}${compared}; decided by the ${by}`;
+}
+
+function routeJson(plan: Plan | Refused): Record<string, unknown> {
+  if ('refused' in plan) return { refused: plan.refused };
+  const { route, targets, saved_tokens, budget } = plan;
+  return { why: route, targets, saved_tokens, budget };
+}
+
+function noPlan(model: string | undefined): string {
+  return model === undefined
+    ? 'The file names no model, so its targets are not known.'
+    : 'gw is not running, so the targets and the room in budgets are not known. Run: gw start';
+}
+
+function worstCase(target: Plan['targets'][number] | undefined): string {
+  if (!target) return '';
+  const { worst_case_usd: most } = target;
+  return most === undefined ? ', at an unknown price' : `, for at most ${usdText(most)}`;
+}
+
+function whyNot({ state, because = '', wait_ms }: Plan['targets'][number]): string {
+  if (state === 'passed_over') return because;
+  const seconds = Math.ceil((wait_ms ?? 0) / 1_000);
+  return `cooling down for ${seconds} s (${because.replaceAll('_', ' ')})`;
+}
+
+/**
+ * Answers `{"id","messages"}` with `{"id","score"}`. Lines with feedback are for scorers that learn; gw reads over them
+ * if `online` says that they come.
+ */
+export function scorer({ online }: { online: boolean }): (question: JsonObject) => JsonObject | undefined {
+  return ({ id, messages, feedback }) => {
+    if (feedback === undefined) return { id, score: scorePrompt(promptIn(messages, 'the line')).score };
+    if (!online) throw usageError('feedback requires --online');
+    return undefined;
+  };
+}
+
+/** Reads a prompt from unchecked messages. `where` names the input in errors. */
+function promptIn(messages: unknown, where: string): ScoredMessage[] {
+  return messagesIn(messages, where).map(({ role, content }) => ({
+    role: typeof role === 'string' ? role : '',
+    content,
+  }));
 }

@@ -3,7 +3,7 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
-import { httpPost } from '../daemon/http.ts';
+import { askLocal } from '../daemon/http.ts';
 import type { RequestFile } from '../input/request-file.ts';
 import { withStore } from '../with-store.ts';
 
@@ -55,15 +55,11 @@ export async function planFor(
   const state = await findDaemon(context);
   if (state.kind !== 'running') return undefined;
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
-  const { status, body } = await httpPost(
-    `${state.daemon.local}${PATHS[file.form]}`,
-    withExplain(file.bytes),
-    {
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      timeoutMs: TIMEOUT_MS,
-      anyCertificate: true,
-    },
-  );
+  const { status, body } = await askLocal(`${state.daemon.local}${PATHS[file.form]}`, {
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: withExplain(file.bytes),
+    timeoutMs: TIMEOUT_MS,
+  });
   if (status === 200) return body as Plan;
   const message = (body as { error?: { message?: unknown } } | undefined)?.error?.message;
   return { refused: `${status}: ${String(message ?? 'see gw logs')}` };

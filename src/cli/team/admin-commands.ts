@@ -1,12 +1,12 @@
 import { systemTimezone } from '../../calendar.ts';
 import { formatUsd, parseUsd, usdNumber } from '../../money.ts';
 import type { TeamMember } from '../../team/authority.ts';
+import { right } from '../../terminal/table.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
-import { ask, canAsk, readSecret } from '../input/prompt.ts';
+import { ask, canAsk, confirmLoss, readSecret } from '../input/prompt.ts';
 import { printList } from '../print-list.ts';
 import { addBudgetCommands } from './budgets.ts';
 import { type AdminOptions, addAdminOptions, noSuch, withTeam } from './connection.ts';
@@ -150,7 +150,7 @@ async function listMembers(context: Context, options: AdminOptions): Promise<voi
     context,
     members,
     [
-      { header: 'id', value: ({ id }) => String(id), align: 'right' },
+      right('id', ({ id }) => String(id)),
       { header: 'gateway', value: ({ name }) => name, shrinks: true },
       { header: 'role', value: ({ member }) => member, shrinks: true },
       {
@@ -158,8 +158,8 @@ async function listMembers(context: Context, options: AdminOptions): Promise<voi
         value: ({ state, hasReported }) => (hasReported ? state : `${state}, not reported`),
       },
       { header: 'last sync', value: ({ syncedAt }) => times.moment(syncedAt, now) },
-      { header: 'holds', value: ({ outNanoUsd }) => formatUsd(outNanoUsd), align: 'right' },
-      { header: 'assumed', value: ({ assumedNanoUsd }) => formatUsd(assumedNanoUsd), align: 'right' },
+      right('holds', ({ outNanoUsd }) => formatUsd(outNanoUsd)),
+      right('assumed', ({ assumedNanoUsd }) => formatUsd(assumedNanoUsd)),
     ],
     {
       json: options.json,

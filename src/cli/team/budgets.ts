@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { formatUsd, usdNumber } from '../../money.ts';
 import { budgetName, type TeamBudgetKey, teamBudgetOf } from '../../store/ledger/terms.ts';
 import type { TeamBudgetStanding } from '../../team/authority.ts';
+import { right } from '../../terminal/table.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { readAmount, readPercent } from '../budgets/read.ts';
 import type { SetUp } from '../command.ts';
@@ -39,11 +40,8 @@ async function list(context: Context, options: AdminOptions): Promise<void> {
   const { budgets, timezone } = await withTeam(context, options, (admin) => admin.budgets());
   const times = createTimeFormat(timezone);
   const now = context.clock.now();
-  const money = (header: string, amount: (budget: TeamBudgetStanding) => number) => ({
-    header,
-    value: (budget: TeamBudgetStanding) => formatUsd(amount(budget)),
-    align: 'right' as const,
-  });
+  const money = (header: string, amount: (budget: TeamBudgetStanding) => number) =>
+    right(header, (budget: TeamBudgetStanding) => formatUsd(amount(budget)));
   printList<TeamBudgetStanding>(
     context,
     budgets,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readSecrets, TEAM_URL } from '../../config/secrets.ts';
-import type { TeamAdmin } from '../../team/authority.ts';
+import type { TeamAdmin, TeamAuthority } from '../../team/authority.ts';
 import { AS_JSON, type OptionsOf } from '../command.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
@@ -32,6 +32,20 @@ export async function withTeam<T>(
     return await work(admin);
   } finally {
     await admin.close();
+  }
+}
+
+/** Runs `work` as a gateway, on the team's database. */
+export async function withAuthority<T>(
+  url: string,
+  work: (authority: TeamAuthority) => Promise<T>,
+): Promise<T> {
+  const { createPostgresAuthority } = await import('../../team/postgres/authority.ts');
+  const authority = createPostgresAuthority(url);
+  try {
+    return await work(authority);
+  } finally {
+    await authority.close();
   }
 }
 

@@ -3,11 +3,12 @@ import { newApiKey } from '../../ids.ts';
 import { checkLimits, hashKey } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT, isProjectName } from '../../store/accounts/projects.ts';
 import type { TeamKey } from '../../team/authority.ts';
+import { right } from '../../terminal/table.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { type SetUp, UNASKED } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
+import { confirmLoss } from '../input/prompt.ts';
 import { readCount, readDuration } from '../input/values.ts';
 import { printList } from '../print-list.ts';
 import { type AdminOptions, addAdminOptions, noSuch, readId, withTeam } from './connection.ts';
@@ -51,7 +52,7 @@ async function list(context: Context, { all = false, ...options }: AdminOptions 
     context,
     keys,
     [
-      { header: 'id', value: ({ id }) => String(id), align: 'right' },
+      right('id', ({ id }) => String(id)),
       { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
       { header: 'project', value: ({ project }) => project, shrinks: true },
       { header: 'label', value: ({ label }) => label, shrinks: true },

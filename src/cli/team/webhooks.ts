@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { WEBHOOK_FORMATS, type WebhookFormat } from '../../store/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import type { TeamWebhook } from '../../team/authority.ts';
+import { right } from '../../terminal/table.ts';
 import { maskUrl } from '../../webhooks/format/recognise.ts';
 import { newWebhookSecret } from '../../webhooks/sign.ts';
 import { parseRegistration } from '../../webhooks/validate.ts';
@@ -74,7 +75,7 @@ async function list(context: Context, options: AdminOptions): Promise<void> {
     context,
     webhooks,
     [
-      { header: 'id', value: ({ id }) => String(id), align: 'right' },
+      right('id', ({ id }) => String(id)),
       { header: 'url', value: ({ url, format }) => maskUrl(url, format as WebhookFormat), shrinks: true },
       { header: 'format', value: ({ format }) => format },
       {
@@ -82,8 +83,8 @@ async function list(context: Context, options: AdminOptions): Promise<void> {
         value: ({ events }) => (events.length === TEAM_EVENTS.length ? 'all' : events.join(', ')),
         shrinks: true,
       },
-      { header: 'waiting', value: ({ pendingDeliveries }) => String(pendingDeliveries), align: 'right' },
-      { header: 'failed', value: ({ failedDeliveries }) => String(failedDeliveries), align: 'right' },
+      right('waiting', ({ pendingDeliveries }) => String(pendingDeliveries)),
+      right('failed', ({ failedDeliveries }) => String(failedDeliveries)),
       { header: '', value: ({ lastError }) => lastError ?? '', shrinks: true },
     ],
     {

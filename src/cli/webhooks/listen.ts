@@ -1,7 +1,6 @@
 import { createCalendar } from '../../calendar.ts';
 import type { Clock } from '../../clock.ts';
 import { newestSequence, type StoredEvent } from '../../store/webhooks/follow.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { clean, escapeJson, safeJson, shorten, widthOf } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { eventBody } from '../../webhooks/event-body.ts';
@@ -10,11 +9,10 @@ import { type Forward, type ListenOutput, listen } from '../../webhooks/listen.t
 import { createSend, type SendResult } from '../../webhooks/send.ts';
 import { newWebhookSecret } from '../../webhooks/sign.ts';
 import { parseChange } from '../../webhooks/validate.ts';
-import { type Context, note, say } from '../context.ts';
+import { type Context, note, say, screenOf } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { EXIT, Exit } from '../exit.ts';
-import { networkOf } from '../network.ts';
-import { readSettings } from '../settings.ts';
+import { networkOf, readSettings } from '../settings.ts';
 import { projectFilter, withStore } from '../with-store.ts';
 import { policyInForce } from './local-service.ts';
 
@@ -106,7 +104,7 @@ function textFormat(
   calendar: ReturnType<typeof createCalendar>,
   forward: Forward | undefined,
 ): (item: ListenOutput, more?: Parameters<Show>[1]) => string {
-  const { palette, columns, symbols } = terminalOf(context.stdout, context.env);
+  const { palette, columns, symbols } = screenOf(context);
   const times = createTimeFormat(calendar.timezone);
   /** The id is left out on a terminal without room for it. */
   const line = (arrow: string, head: StyledText, event: StoredEvent, rest: string) => {

@@ -7,8 +7,7 @@ import { createSend } from '../../webhooks/send.ts';
 import { createWebhookService, type WebhookService } from '../../webhooks/service.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
-import { networkOf } from '../network.ts';
-import { readSettings } from '../settings.ts';
+import { networkOf, readSettings } from '../settings.ts';
 
 /**
  * The webhook operations, directly on the database, whether or not gw runs: a daemon polls for due deliveries every

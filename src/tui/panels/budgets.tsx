@@ -1,11 +1,11 @@
-import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import { formatUsd } from '../../money.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
-import { percent } from '../../terminal/numbers.ts';
+import { percent, usdText } from '../../terminal/numbers.ts';
 import { type Cell, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
@@ -134,7 +134,7 @@ function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
 function nameCell(budget: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
   const { id, team, granted_usd: granted = 0 } = budget;
   const name = budgetLabel(id);
-  const here = `${name} (${formatUsd(Math.round(granted * NANO_PER_USD))} here)`;
+  const here = `${name} (${usdText(granted)} here)`;
   const text = team && widthOf(here) <= width ? here : name;
   return id === selected ? { text, width, style: look.palette.bold } : { text, width };
 }

@@ -1,8 +1,8 @@
 import { Box } from 'ink';
-import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { TeamView } from '../../operations/schemas/team.ts';
 import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { Look } from '../../terminal/look.ts';
+import { usdText } from '../../terminal/numbers.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import type { TeamState } from '../state/state.ts';
 import { type Area, Lines } from './lines.tsx';
@@ -98,7 +98,7 @@ function budgetLines({ budgets }: TeamView, width: number, look: Look): string[]
       ],
       look,
     );
-  const usd = (amount: number | undefined) => formatUsd(Math.round((amount ?? 0) * NANO_PER_USD));
+  const usd = (amount: number | undefined) => usdText(amount ?? 0);
   return [
     look.palette.dim(cells('budget', ['spent', 'cap', 'left', 'granted'])),
     ...budgets.map(({ id, spent_usd, cap_usd, team_left_usd, granted_usd }) =>

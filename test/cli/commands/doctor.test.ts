@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkPrices } from '../../../src/cli/commands/doctor.ts';
-import { checkNode } from '../../../src/cli/doctor/machine.ts';
+import { checkNode } from '../../../src/cli/doctor/checks.ts';
 import { requestIdAt } from '../../../src/ids.ts';
 import { PACKAGED_PRICES } from '../../../src/pricing/library.ts';
 import { distrustBound } from '../../../src/store/budgets/distrusted-bounds.ts';

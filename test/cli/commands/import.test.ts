@@ -1,7 +1,7 @@
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ImportRow } from '../../../src/cli/imports/import-source.ts';
+import type { ImportRow } from '../../../src/cli/commands/import.ts';
 import type { UsageView } from '../../../src/operations/schemas/usage.ts';
 import { createArchive } from '../../../src/store/archive/archive.ts';
 import { createPruning } from '../../../src/store/database/retention.ts';

@@ -3,8 +3,12 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Context } from '../../../src/cli/context.ts';
-import { launchdPlist, scheduledTask, systemdUnit } from '../../../src/cli/service/definitions.ts';
-import { serviceManager } from '../../../src/cli/service/manager.ts';
+import {
+  launchdPlist,
+  scheduledTask,
+  serviceManager,
+  systemdUnit,
+} from '../../../src/cli/service/manager.ts';
 import { systemctlFolder } from '../../support/systemctl.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
 import { type CliHome, cliHome, stopAfterwards } from '../cli-home.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diffLines, shortDiff } from '../../../src/cli/optimize/view.ts';
+import { diffLines, shortDiff } from '../../../src/cli/optimize/outcome.ts';
 
 const text = (lines: { sign: string; text: string }[]) => lines.map((line) => line.sign + line.text);
 
