@@ -16,7 +16,7 @@ export const IN_PROJECT = ['-p, --project <name>', 'project', DEFAULT_PROJECT] a
 export const ONLY_PROJECT = ['-p, --project <name>', 'only this project'] as const;
 export const UNASKED = ['--yes', 'do not ask on a terminal'] as const;
 
-/** What the program knows of a command before it loads its file. */
+/** An entry of the catalog, which is complete before the file of the command is loaded. */
 export interface CommandEntry {
   name: string;
   aliases?: readonly string[];

@@ -2,7 +2,6 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
 import { shellQuoted } from '../shell-quoted.ts';
 
-/** How this process was started. */
 interface InvocationContext {
   env: Readonly<Record<string, string | undefined>>;
   /** Path of the executable. */

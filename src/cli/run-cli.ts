@@ -8,7 +8,7 @@ import { type Context, note } from './context.ts';
 import { CliError, EXIT, Exit, exitCodeOf } from './exit.ts';
 import { createProgram, entryFor } from './program.ts';
 
-/** What alone asks for the short list of commands. */
+/** Arguments that print the short list of commands if they stand alone. */
 const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h']);
 
 /** Runs a command line and returns the exit code. Errors show a stack trace only with GW_DEBUG. */

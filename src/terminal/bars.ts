@@ -51,3 +51,51 @@ export function gauge(share: number, width: number, { cells, rest }: Symbols): s
 function clamp(share: number): number {
   return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 1;
 }
+
+/** A chart value; undefined for a time in the future. */
+type Point = number | undefined;
+
+/** A one-line chart. Any value above zero is drawn above the base line. */
+export function sparkline(points: readonly Point[], { levels }: Symbols): string {
+  const most = peakOf(points);
+  return points.map((point) => levelOf(point, most, levels)).join('');
+}
+
+/** A column chart as lines, top first, with partial cells. */
+export function columnChart(points: readonly Point[], height: number, { levels }: Symbols): string[] {
+  const most = peakOf(points);
+  const full = levels.at(-1) ?? '';
+  return Array.from({ length: height }, (_, i) => {
+    const line = height - 1 - i;
+    return points
+      .map((point) => {
+        if (point === undefined) return ' ';
+        const reached = most > 0 ? (point / most) * height - line : 0;
+        if (reached >= 1) return full;
+        if (reached <= 0) return line === 0 ? levelOf(point, most * height, levels) : ' ';
+        return levels[Math.min(levels.length - 1, Math.floor(reached * levels.length))] ?? '';
+      })
+      .join('');
+  });
+}
+
+/** Fits points to a width: repeats each if there is room, otherwise merges neighbours into their maximum. */
+export function fitPoints(points: readonly Point[], cells: number): Point[] {
+  const times = Math.floor(cells / points.length);
+  if (times >= 1) return points.flatMap((point) => Array.from({ length: times }, () => point));
+  const size = Math.ceil(points.length / cells);
+  return Array.from({ length: Math.ceil(points.length / size) }, (_, i) => {
+    const group = points.slice(i * size, (i + 1) * size).filter((point) => point !== undefined);
+    return group.length > 0 ? Math.max(...group) : undefined;
+  });
+}
+
+export function peakOf(points: readonly Point[]): number {
+  return points.reduce((most: number, point) => Math.max(most, point ?? 0), 0);
+}
+
+function levelOf(point: Point, most: number, levels: readonly string[]): string {
+  if (point === undefined) return ' ';
+  if (point <= 0 || most <= 0) return levels[0] ?? '';
+  return levels[Math.max(1, Math.ceil((point / most) * (levels.length - 1)))] ?? '';
+}

@@ -1,5 +1,5 @@
 import type { Symbols } from './bars.ts';
-import { type Palette, plain } from './palette.ts';
+import { type Palette, plain } from './terminal.ts';
 import type { TimeFormat } from './time.ts';
 
 /** Display settings of the dashboard and `gw tail`: colours, symbols, and times in the configured zone. */

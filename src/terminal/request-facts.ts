@@ -39,18 +39,8 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
 
 /** Details that factsOf() shows in a separate fact. */
 const OWN_FACTS: ReadonlySet<string> = new Set([
-  'budget',
-  'team',
-  'granted_usd',
-  'team_left_usd',
-  'error',
-  'budget_cap_usd',
-  'budget_spent_usd',
-  'budget_held_usd',
-  'max_output_tokens',
-  'left_out',
-  'optimizer',
-  'cache_miss',
+  ...['budget', 'team', 'granted_usd', 'team_left_usd', 'error', 'budget_cap_usd'],
+  ...['budget_spent_usd', 'budget_held_usd', 'max_output_tokens', 'left_out', 'optimizer', 'cache_miss'],
 ]);
 
 function routeText(request: RequestView): string {
@@ -183,7 +173,6 @@ function part(tokens: number, what: string): string {
   return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
 }
 
-/** Tokens that the provider's cache could have served. */
 function missFact(miss: unknown): Fact[] {
   const text = missText(miss);
   return text === undefined ? [] : [['cache miss', text]];

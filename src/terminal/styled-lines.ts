@@ -1,5 +1,5 @@
 import type { Look } from './look.ts';
-import { plain } from './palette.ts';
+import { plain } from './terminal.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
 /** A part of a line. The functions below clean its text, which may be untrusted. */

@@ -1,5 +1,4 @@
-import type { Palette } from './palette.ts';
-import type { Terminal } from './terminal.ts';
+import type { Palette, Terminal } from './terminal.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
 export interface Column<Row> {

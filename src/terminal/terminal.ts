@@ -1,6 +1,5 @@
+import type { Readable, Writable } from 'node:stream';
 import { ASCII, BLOCKS, type Symbols } from './bars.ts';
-import { COLOURED, type Palette, PLAIN } from './palette.ts';
-import type { Output } from './streams.ts';
 
 /** Print settings of a stream. */
 export interface Terminal {
@@ -43,4 +42,41 @@ function showsUnicode(env: Env): boolean {
   if (env.VTE_CJK_WIDTH === 'wide' || env.RUNEWIDTH_EASTASIAN === '1') return false;
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG;
   return !locale || /utf-?8/i.test(locale);
+}
+
+/** An output stream, with the properties of the terminal behind it. */
+export type Output = Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
+
+/** An input stream, with raw mode if it is a terminal. */
+export type Input = Readable & {
+  isTTY?: boolean | undefined;
+  setRawMode?: ((raw: boolean) => unknown) | undefined;
+};
+
+/** Styles of all output. No state depends on colour alone or on telling red from green. */
+export interface Palette {
+  bold(text: string): string;
+  dim(text: string): string;
+  accent(text: string): string;
+  warn(text: string): string;
+  bad(text: string): string;
+}
+
+const CODES = { bold: [1, 22], dim: [2, 22], accent: [36, 39], warn: [33, 39], bad: [31, 39] } as const;
+
+/** No style. */
+export const plain = (text: string) => text;
+
+export const PLAIN: Palette = { bold: plain, dim: plain, accent: plain, warn: plain, bad: plain };
+
+export const COLOURED: Palette = {
+  bold: paint(CODES.bold),
+  dim: paint(CODES.dim),
+  accent: paint(CODES.accent),
+  warn: paint(CODES.warn),
+  bad: paint(CODES.bad),
+};
+
+function paint([on, off]: readonly [number, number]): (text: string) => string {
+  return (text) => (text === '' ? text : `\u001b[${on}m${text}\u001b[${off}m`);
 }

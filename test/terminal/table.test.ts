@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { BLOCKS } from '../../src/terminal/bars.ts';
-import { PLAIN } from '../../src/terminal/palette.ts';
 import { type Column, table } from '../../src/terminal/table.ts';
-import type { Terminal } from '../../src/terminal/terminal.ts';
+import { PLAIN, type Terminal } from '../../src/terminal/terminal.ts';
 
 const terminal = (columns: number): Terminal => ({ columns, palette: PLAIN, symbols: BLOCKS });
 

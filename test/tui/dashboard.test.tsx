@@ -1,7 +1,7 @@
 import { renderToString } from 'ink';
 import { describe, expect, test } from 'vitest';
 import type { Look } from '../../src/terminal/look.ts';
-import { COLOURED } from '../../src/terminal/palette.ts';
+import { COLOURED } from '../../src/terminal/terminal.ts';
 import { widthOf } from '../../src/terminal/text.ts';
 import { Dashboard } from '../../src/tui/dashboard.tsx';
 import { reduce } from '../../src/tui/state/reduce.ts';

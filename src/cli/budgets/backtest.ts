@@ -17,7 +17,7 @@ const OWN_PROJECT = [
   'project (default: default; with GW_URL, that of the key)',
 ] as const;
 
-/** What past requests say of a cap. */
+/** Commands that try a cap on past requests. */
 export const addBacktests: SetUp = (command, context) => {
   backtest(command, context);
   command

@@ -47,7 +47,7 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
   return listText(urgent, columns, terminal, { title: `Budgets (${timezone})`, below: sentences });
 }
 
-/** Of the team's budgets: what this gateway may spend of them. */
+/** Amount of a team's budget that is granted to this gateway. */
 const grantedColumn: Column<BudgetView> = {
   header: 'granted',
   value: ({ granted_usd: granted }) => (granted === undefined ? '-' : usdText(granted)),

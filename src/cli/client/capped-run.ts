@@ -28,7 +28,7 @@ export function readCaps(options: { budget?: string; alert?: string; maxRate?: s
 /** A run with a key and budgets of its own. */
 interface CappedRun {
   key: string;
-  /** Ends the run and prints what it has used. `bypassed`: requests that are known not to have come through gw. */
+  /** Ends the run and prints its usage. `bypassed`: number of requests that are known to have bypassed gw. */
   end(bypassed: number): Promise<void>;
 }
 

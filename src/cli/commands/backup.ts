@@ -197,7 +197,7 @@ interface Contents {
   keys: Keys | undefined;
 }
 
-/** What the restore replaces; undefined: nothing. */
+/** A sentence that names what the restore replaces; undefined if it replaces nothing. */
 function lossOf({ paths }: Context, { settings, keys }: Contents): string | undefined {
   const lost = [
     existsSync(paths.database) ? databaseLoss(paths.database) : undefined,

@@ -129,7 +129,7 @@ function askText({ on_limit }: BudgetView): string {
   return on_limit === 'ask' ? ' Requests beyond it wait for an answer: gw asks' : '';
 }
 
-/** What a budget counts, and how far that can be trusted. */
+/** Scope of a budget in words, and how far it can be trusted. */
 function scopeText({ project_id: project, scope }: BudgetView): string {
   switch (scope?.kind) {
     case undefined:
@@ -310,7 +310,6 @@ function mustAttribute(context: Context): void {
     );
 }
 
-/** Warns if repository budgets count nothing. */
 function noteAttribution(context: Context): void {
   if (!CAN_ATTRIBUTE || isOff(context)) {
     note(context, `Repository budgets count nothing while attribution is off. To switch it on: ${SWITCH_ON}`);
@@ -321,7 +320,6 @@ function isOff(context: Context): boolean {
   return readSettings(context).settings.attribution === 'off';
 }
 
-/** Options that say what a budget is for, besides a whole project. */
 type ScopeOptions = OptionsOf<typeof addScopeOptions>;
 
 function addScopeOptions(command: Command) {
@@ -333,7 +331,7 @@ function addScopeOptions(command: Command) {
     .addOption(new Option('--per <what>', 'a cap for each of these').choices(EACH_KINDS));
 }
 
-/** What the options name; undefined for a repository or a whole project. Throws for more than one. */
+/** The scope that the options name; undefined for a repository or a whole project. Throws for more than one. */
 function scopeFrom({ repo, key, session, agent, per }: ScopeOptions): Scope | undefined {
   const given = Object.entries({ repo, key, session, agent, per }).filter(([, value]) => value !== undefined);
   if (given.length > 1)

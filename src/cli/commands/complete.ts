@@ -7,7 +7,6 @@ import { type Context, say } from '../context.ts';
 import { createProgram, entryFor } from '../program.ts';
 import { withStore } from '../with-store.ts';
 
-/** A word that can come next, with its description. */
 interface Candidate {
   value: string;
   about: string;

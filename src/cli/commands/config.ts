@@ -185,7 +185,6 @@ function aboutBeside(entries: Entry[], columns: number): Entry[] {
   );
 }
 
-/** Rows with the description below the value. */
 function aboutBelow(entries: Entry[], columns: number): Entry[] {
   const room = Math.max(MIN_ABOUT, columns - widest(entries, SETTING) - GAP);
   return entries.flatMap((entry) => [

@@ -30,7 +30,7 @@ export const connect: SetUp = (command, context) =>
       if (options.json) sayJson(context, await agentRow(context, agent));
     });
 
-/** An argument whose names are completed. Others are not refused by the parser: an unknown agent exits with 5. */
+/** An argument with completion. The parser accepts other names: an unknown agent exits with 5. */
 export function agentArgument<Name extends string>(
   name: Name,
   about: string,

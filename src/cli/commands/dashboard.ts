@@ -37,7 +37,6 @@ export const dashboard: SetUp = (command, context) =>
       });
     });
 
-/** Renders the dashboard on the screen or as text. */
 type Painter =
   | { kind: 'screen'; module: Promise<typeof import('../../tui/run.tsx')> }
   | { kind: 'text'; module: Promise<typeof import('../../tui/snapshot.tsx')> };

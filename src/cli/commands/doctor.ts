@@ -55,8 +55,9 @@ export const doctor: SetUp = (command, context) =>
     .option('--trust-bounds', 'use bounds of holds again that a provider has exceeded')
     .option(...AS_JSON)
     .addHelpText('after', '\nExits with code 1 if anything is broken.')
-    .action(async ({ fix, quick = false, trustBounds, json }) => {
-      if (trustBounds) note(context, `Switched ${plural(await switchBoundsOn(context), 'bound')} on again.`);
+    .action(async ({ fix, quick = false, trustBounds: trust, json }) => {
+      if (trust)
+        note(context, `Switched ${plural(await withStore(context, trustBounds), 'bound')} on again.`);
       if (fix) {
         restoreTerminal(context);
         for (const finding of checkPermissions(context.paths)) finding.fix?.();
@@ -155,7 +156,6 @@ function findingOf(context: Context, { agent, state, since, bypassed, complete }
   );
 }
 
-/** Lists the projects for which the optimizer was switched off automatically. */
 async function checkOptimizer(context: Context): Promise<Finding[]> {
   const off = [...(await readSwitchedOff(context)).keys()];
   if (off.length === 0) return [ok('optimizer', 'not switched off automatically for any project')];
@@ -258,7 +258,6 @@ async function checkPort(context: Context): Promise<Finding> {
   );
 }
 
-/** Lists the bounds of holds that are off because a provider's report exceeded them. */
 async function checkHolds(context: Context): Promise<Finding[]> {
   const bounds = await withStore(context, async (db) => readDistrustedBounds(db, context.clock.now()));
   if (bounds.length === 0) return [ok('holds', 'no request was reported above its bound')];
@@ -274,7 +273,6 @@ async function checkHolds(context: Context): Promise<Finding[]> {
 
 const DAYS = 30;
 
-/** Counts the reports of usage that contradict themselves, by provider. */
 async function checkReports(context: Context): Promise<Finding[]> {
   const sinceMs = context.clock.now() - DAYS * 86_400_000;
   const found = await withStore(context, async (db) => countContradictions(db, sinceMs));
@@ -285,11 +283,6 @@ async function checkReports(context: Context): Promise<Finding[]> {
       'gw requests, for those flagged "inconsistent"; and tell the provider',
     ),
   );
-}
-
-/** Uses all bounds again; returns how many were off. */
-function switchBoundsOn(context: Context): Promise<number> {
-  return withStore(context, trustBounds);
 }
 
 /** Checks that each provider is reachable and accepts its key. */

@@ -50,7 +50,7 @@ export interface ImportRow {
   imported: number;
   already_imported: number;
   already_in_ledger: number;
-  /** Those of the imported whose price is unknown. */
+  /** Imported calls whose price is unknown. */
   unpriced: number;
   cost_usd: number;
   cost_nano_usd: number;
@@ -69,7 +69,7 @@ interface ReadSourceOptions {
   onProgress?: (share: number) => void;
 }
 
-/** What the logs of an agent have for an import. */
+/** Result of reading an agent's logs. */
 interface ReadImport {
   reading: LogReading;
   /** Calls that bypassed gw, at list price. */
@@ -153,7 +153,7 @@ function rowOf(
   };
 }
 
-/** What calls cost together, as far as their prices are known. */
+/** Total cost of the calls whose price is known. */
 export function sumOf(calls: readonly ImportedCall[]): NanoUsd {
   return calls.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0);
 }
@@ -178,7 +178,6 @@ export async function importAll(context: Context, words: readonly string[]): Pro
 interface Progress {
   /** `share`: 0 to 1. */
   show(what: string, share: number): void;
-  /** Removes the bar. */
   end(): void;
 }
 
@@ -205,7 +204,7 @@ function createProgress(context: Context): Progress {
   };
 }
 
-/** Line numbers that are named of one file. */
+/** Limit of the line numbers that are listed per file. */
 const MAX_LINES = 8;
 
 const COLUMNS: Column<ImportRow>[] = [
@@ -266,7 +265,7 @@ export function sourceName({ name }: Agent): string {
 
 const NAMES = READABLE.map(sourceName).join(', ');
 
-/** What the words name: agents and files, the files by their agent. Throws for a word that names neither. */
+/** Sources that the words name: agents and files, the files by their agent. Throws for a word that names neither. */
 export async function sourcesOf(words: readonly string[]): Promise<LogSource[]> {
   if (words.length === 0) return READABLE.map((agent) => ({ agent }));
   const sources = new Map<string, LogSource>();

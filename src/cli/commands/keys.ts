@@ -154,7 +154,6 @@ const list: SetUp = (command, context) =>
       );
     });
 
-/** When a key stops working, or that it has. */
 function endOf(
   { revoked_at, expires_at }: KeyView,
   { at, now }: { at: (time: string) => string; now: number },

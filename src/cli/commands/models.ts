@@ -14,7 +14,7 @@ import { withStore } from '../with-store.ts';
 
 interface Model {
   id: string;
-  /** Of an alias: what it stands for. */
+  /** The target of an alias. */
   alias_for?: string;
   /** Dollars per million tokens if gw adds it. A provider's own pricing, of any shape, is passed on instead. */
   pricing?: { input?: unknown; output?: unknown } | null;

@@ -149,7 +149,6 @@ function reportText(
 const REPORT_NOTE =
   'Billed is everything that providers charged for these requests, including output, cache reads and cache writes. Tokens are those of the original conversations, estimated the same way on both sides.';
 
-/** Why the optimizer is off, and how to switch it on again. */
 function offText(project: string, verdict: Verdict, time: TimeFormat): string {
   const { at, savedNanoUsd, marginNanoUsd, treatedConversations, heldOutConversations } = verdict;
   return [

@@ -87,22 +87,17 @@ const set: SetUp = (command, context) =>
     .option('--cache-write-1h <usd>', 'the same, with a lifetime of an hour')
     .option('--per-request <usd>', 'dollars per request, on top of its tokens')
     .action(async (text, options) => {
+      const rate = (text: string | undefined, option: string) =>
+        text === undefined ? undefined : readPrice(text, option);
       const price: StoredPrice = {
         ...modelOf(text, configuredIn(context)),
         inputPicoUsd: readPrice(options.input, '--input'),
         outputPicoUsd: readPrice(options.output, '--output'),
-        ...(options.cachedInput === undefined
-          ? {}
-          : { cachedInputPicoUsd: readPrice(options.cachedInput, '--cached-input') }),
-        ...(options.cacheWrite === undefined
-          ? {}
-          : { cacheWritePicoUsd: readPrice(options.cacheWrite, '--cache-write') }),
-        ...(options.cacheWrite1h === undefined
-          ? {}
-          : { cacheWrite1hPicoUsd: readPrice(options.cacheWrite1h, '--cache-write-1h') }),
-        ...(options.perRequest === undefined
-          ? {}
-          : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
+        cachedInputPicoUsd: rate(options.cachedInput, '--cached-input'),
+        cacheWritePicoUsd: rate(options.cacheWrite, '--cache-write'),
+        cacheWrite1hPicoUsd: rate(options.cacheWrite1h, '--cache-write-1h'),
+        requestPicoUsd:
+          options.perRequest === undefined ? undefined : readFee(options.perRequest, '--per-request'),
       };
       await withGateway(context, ({ setPrice }) => setPrice(statedPrice(price)));
       const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
@@ -131,15 +126,12 @@ const remove: SetUp = (command, context) =>
       note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
     });
 
-/** Names of the configured providers. */
 function configuredIn(context: Context): string[] {
   return Object.keys(readSettings(context).settings.providers);
 }
 
-/** The names of the rates, in dollars per million tokens. */
 type RateName = Extract<keyof PriceInForceView['tiers'][number], `${string}_per_million`>;
 
-/** The prices that the user set. */
 function priceTable(prices: PriceView[], terminal: Terminal): string {
   const columns: Column<PriceView>[] = [
     { header: 'model', value: nameOf, shrinks: true },

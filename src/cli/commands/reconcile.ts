@@ -79,23 +79,17 @@ interface BillOptions {
   stdin?: boolean;
 }
 
-interface Asked {
-  report: CostReport;
-  options: BillOptions;
-  today: string;
-}
-
 interface Bill {
   days: Days;
   bill: BillLine[];
-  /** What the provider counted; undefined if it doesn't say. */
+  /** The provider's token counts; undefined, with a note, if it reports none: the costs are compared all the same. */
   readUsage(): Promise<UsageLine[] | undefined>;
 }
 
 async function readBill(
   context: Context,
   provider: string,
-  { report, options, today }: Asked,
+  { report, options, today }: { report: CostReport; options: BillOptions; today: string },
 ): Promise<Bill> {
   if (options.csv !== undefined) {
     if (options.stdin) throw usageError('--csv needs no key: use it without --stdin');
@@ -113,9 +107,22 @@ async function readBill(
       `--from ${days.from} is too early: ${provider} reports the last ${report.pastDays} days, from ${earliest}. For earlier ones: --csv FILE`,
     );
   const key = await keyOf(context, provider, report, options);
-  const asked = { provider, report, days, key };
-  const bill = await billFromProvider(context, asked);
-  return { days, bill, readUsage: () => usageFromProvider(context, asked) };
+  const destination = await destinationOf(context, provider, report);
+  const { fetchBill, fetchUsage } = await import('../../insight/reconcile/fetch-report.ts');
+  const query = { provider, report, days, key, ...destination, wait, now: () => context.clock.now() };
+  const failed = (error: unknown): BillError => {
+    if (error instanceof BillError) return error;
+    throw error;
+  };
+  const bill = await fetchBill(query).catch((error) => {
+    throw new CliError(failed(error).message);
+  });
+  const readUsage = () =>
+    fetchUsage(query).catch((error) => {
+      note(context, `Tokens are not compared: ${failed(error).message}`);
+      return undefined;
+    });
+  return { days, bill, readUsage };
 }
 
 async function keyOf(
@@ -153,7 +160,6 @@ function daysOf(
   return { from: first, to: last };
 }
 
-/** The lines of a CSV export. */
 async function billFromCsv(file: string, { columns }: CostReport): Promise<BillLine[]> {
   const { readCsv } = await import('../../insight/reconcile/read-csv.ts');
   try {
@@ -164,41 +170,7 @@ async function billFromCsv(file: string, { columns }: CostReport): Promise<BillL
   }
 }
 
-interface BillQuery {
-  provider: string;
-  report: CostReport;
-  days: Days;
-  key: string;
-}
-
-/** Asks the provider, at the address that is configured for it on this machine. */
-async function billFromProvider(context: Context, { provider, ...asked }: BillQuery): Promise<BillLine[]> {
-  const destination = await destinationOf(context, provider, asked.report);
-  const { fetchBill } = await import('../../insight/reconcile/fetch-report.ts');
-  try {
-    return await fetchBill({ provider, ...asked, ...destination, wait, now: () => context.clock.now() });
-  } catch (error) {
-    throw error instanceof BillError ? new CliError(error.message) : error;
-  }
-}
-
-/** What the provider counted; undefined, with a note, where it doesn't say: the costs are compared all the same. */
-async function usageFromProvider(
-  context: Context,
-  { provider, ...asked }: BillQuery,
-): Promise<UsageLine[] | undefined> {
-  const destination = await destinationOf(context, provider, asked.report);
-  const { fetchUsage } = await import('../../insight/reconcile/fetch-report.ts');
-  try {
-    return await fetchUsage({ provider, ...asked, ...destination, wait, now: () => context.clock.now() });
-  } catch (error) {
-    if (!(error instanceof BillError)) throw error;
-    note(context, `Tokens are not compared: ${error.message}`);
-    return undefined;
-  }
-}
-
-/** A remote gw has no say in where an admin key is sent, and no key goes out unencrypted. */
+/** The address configured on this machine. A remote gw has no say in it, and no admin key goes out unencrypted. */
 async function destinationOf(
   context: Context,
   provider: string,
@@ -217,7 +189,7 @@ async function destinationOf(
   );
 }
 
-/** What the ledger booked at a provider, by UTC day and model. What wasn't billed by request costs nothing there. */
+/** Costs and tokens that the ledger booked at a provider, by UTC day and model. Requests that weren't billed cost nothing. */
 async function readLedger(
   reader: Reader,
   { provider, days, source }: { provider: string; days: Days; source: UsageSource },

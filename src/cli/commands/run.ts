@@ -220,7 +220,6 @@ function startFailure(command: string, error: NodeJS.ErrnoException): CliError {
 
 /** Programs of a run that stand before agents on the PATH. */
 interface Shims {
-  /** The names that they have. */
   names: readonly string[];
   /** The PATH that finds them first. */
   path: string | undefined;

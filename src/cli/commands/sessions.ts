@@ -45,7 +45,6 @@ export const sessions: SetUp = (command, context) =>
       });
     });
 
-/** Sessions as a table, the last active first. */
 function sessionTable(sessions: SessionView[], { timezone, now, terminal }: TableLook): string {
   const timeText = timeColumn(
     sessions.map(({ last_at }) => Date.parse(last_at)),

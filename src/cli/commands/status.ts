@@ -96,7 +96,7 @@ function todayText({ today, timezone }: Status): string {
   return `${parts.filter(Boolean).join(', ')} (${timezone})`;
 }
 
-/** What compression did in the last 7 days; nothing where it changed nothing. */
+/** Savings of compression in the last 7 days; empty if there were none. */
 function weekLine({ optimizer_week: week }: Status): string[] {
   if (!week || week.saved_tokens === 0) return [];
   const left = `${plural(week.left_requests, 'request')} left as ${week.left_requests === 1 ? 'it was' : 'they were'}`;

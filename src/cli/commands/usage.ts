@@ -13,8 +13,7 @@ import {
   type UsageSource,
 } from '../../store/reports/query.ts';
 import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage.ts';
-import { bar } from '../../terminal/bars.ts';
-import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
+import { bar, fitPoints, peakOf, sparkline } from '../../terminal/bars.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
 import { stackedBar } from '../../terminal/stacked-bar.ts';
 import { type Column, right, table } from '../../terminal/table.ts';
@@ -81,7 +80,7 @@ export const usage: SetUp = (command, context) =>
     });
   });
 
-/** What the charts show: the models behind a report by day, the days behind one by anything else. */
+/** Data of the charts: by model for a report by day, by day for any other. */
 async function readCharts(
   reader: Reader,
   filter: Parameters<Reader['usage']>[0],
@@ -135,7 +134,6 @@ function daysOf(
 /** Options of the report that need records, which a team has none of. */
 const LOCAL_ONLY = ['project', 'model', 'key', 'agent', 'session', 'repo', 'status'] as const;
 
-/** The whole team's usage, from its database. */
 async function runTeam(context: Context, options: UsageOptions): Promise<void> {
   const groupBy = TEAM_GROUPINGS.find((each) => each === options.groupBy);
   if (!groupBy)
@@ -331,7 +329,6 @@ function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
   return (row) => row.requests / mostRequests;
 }
 
-/** What cache misses cost. */
 const missedOf = ({ missed_tokens: missed, missed_nano_usd: cost }: Figures): string =>
   missed === 0 ? '-' : formatUsd(cost);
 
@@ -342,28 +339,19 @@ function costOf({ cost_nano_usd: cost, unpriced_requests: unpriced }: Figures): 
 }
 
 function remarks(total: Figures): string[] {
-  const lines: string[] = [];
-  if (total.saved_tokens > 0) {
-    lines.push(`saved ${formatUsd(total.saved_nano_usd)} and ${plural(total.saved_tokens, 'token')}`);
-  }
-  if (total.missed_tokens > 0) {
-    lines.push(`${plural(total.missed_tokens, 'token')} missed in the providers' caches: gw cache`);
-  }
-  if (total.blocked_requests > 0) {
-    lines.push(`${plural(total.blocked_requests, 'request')} blocked: gw requests --status blocked`);
-  }
-  if (total.failed_requests > 0) {
-    lines.push(`${plural(total.failed_requests, 'request')} failed: gw requests --status failed`);
-  }
-  if (total.unpriced_requests > 0) {
-    lines.push(
-      `${plural(total.unpriced_requests, 'request')} unpriced, not in the totals: gw prices set MODEL --input X --output Y`,
-    );
-  }
+  const { saved_tokens, missed_tokens, blocked_requests, failed_requests, unpriced_requests } = total;
+  const saved = `saved ${formatUsd(total.saved_nano_usd)} and`;
+  const prices = 'gw prices set MODEL --input X --output Y';
+  const lines = [
+    saved_tokens > 0 && `${saved} ${plural(saved_tokens, 'token')}`,
+    missed_tokens > 0 && `${plural(missed_tokens, 'token')} missed in the providers' caches: gw cache`,
+    blocked_requests > 0 && `${plural(blocked_requests, 'request')} blocked: gw requests --status blocked`,
+    failed_requests > 0 && `${plural(failed_requests, 'request')} failed: gw requests --status failed`,
+    unpriced_requests > 0 && `${plural(unpriced_requests, 'request')} unpriced, not in the totals: ${prices}`,
+  ].filter((line) => line !== false);
   return lines.length > 0 ? ['', ...lines] : [];
 }
 
-/** The figures of a row or of the total. */
 type Figures = UsageView['total'];
 
 /** A row of a usage report with its key: the day, model, project, program, repository, session, agent or key. */

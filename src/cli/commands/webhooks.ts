@@ -163,7 +163,6 @@ async function onlyWebhook(context: Context): Promise<string> {
   throw usageError(`there are ${webhooks.length} webhooks. Choose one:${commands.join('')}`);
 }
 
-/** Options that select deliveries. */
 interface Selection {
   project?: string;
   failed?: boolean;
@@ -173,7 +172,6 @@ interface Selection {
 
 const MAX_LISTED = 1_000;
 
-/** Lists the deliveries of one webhook or of all. */
 const listDeliveries: SetUp = (command, context) =>
   command
     .command('deliveries [id]')
@@ -263,7 +261,6 @@ function remedyOf({ id, status }: EndpointView): string {
   return status === 'disabled' ? `. To enable it: gw webhooks enable ${id}` : '';
 }
 
-/** A table of deliveries, newest first. */
 function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: TableLook): string {
   const times = createTimeFormat(timezone);
   const manyWebhooks = new Set(deliveries.map(({ webhook_id }) => webhook_id)).size > 1;

@@ -81,7 +81,7 @@ function checkAlias(context: Context, name: string, text: string): void {
   if (loop) throw new SettingError(`aliases.${name}: ${loopMessage(loop)}. See: gw config list`);
 }
 
-/** Deletes from the file what is no setting, or no longer one. */
+/** Deletes an entry that is no setting, or no longer one, from the file. */
 export async function deleteIgnored({ paths }: Context, path: string[]): Promise<void> {
   const file = await openSettingsFile(paths.config);
   file.delete(path);

@@ -59,7 +59,6 @@ function undo(record: FileRecord, force: boolean): PlannedRestore {
   return editing(record.path, () => undoEdit(record, { force }));
 }
 
-/** The record of the values that stay. */
 function leftOf(record: FileRecord, { left }: PlannedRestore): FileRecord[] {
   return left.length === 0 ? [] : [{ ...record, values: left }];
 }

@@ -52,7 +52,7 @@ export async function listAgents(context: Context, json = false): Promise<void> 
   say(context, lines.join('\n'));
 }
 
-/** What gw knows of an agent on this machine. */
+/** State of an agent on this machine. */
 export async function agentRow(context: Context, agent: Agent): Promise<AgentRow> {
   const connection = readConnections(context.paths.connections)[agent.name];
   const program = findProgram(agent.binaries, context.env);

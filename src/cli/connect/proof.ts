@@ -10,14 +10,13 @@ import type { Context } from '../context.ts';
 import { withStore } from '../with-store.ts';
 import { watchOutside } from './outside.ts';
 
-/** What one request of the agent has shown. */
+/** Result of the one request of the agent. */
 export type ProofResult =
   | { state: 'covered'; requestId: string }
   | {
       state: 'bypassed';
       /** The host of the model API that it asked instead; undefined if none was seen. */
       wentTo: string | undefined;
-      /** All hosts that it asked. */
       hosts: readonly string[];
       /** The end of what the agent printed. */
       output: string;
@@ -27,7 +26,6 @@ interface ProofOptions {
   program: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
-  /** gw's URL. */
   origin: string;
   /** The key that gw wrote into the agent's settings. */
   keyId: number;

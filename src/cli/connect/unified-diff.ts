@@ -1,9 +1,9 @@
 import { structuredPatch } from 'diff';
-import { type Palette, plain } from '../../terminal/palette.ts';
+import { type Palette, plain } from '../../terminal/terminal.ts';
 
 interface DiffOptions {
   palette: Palette;
-  /** What is shown of a line. */
+  /** Text to show for a line. */
   show?: (line: string) => string;
 }
 

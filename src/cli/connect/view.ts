@@ -2,7 +2,7 @@ import type { PlannedEdit } from '../../agents/settings/edit-file.ts';
 import { clean } from '../../terminal/text.ts';
 import { type Context, homeOf, screenOf } from '../context.ts';
 
-/** What will change in the files, as unified diffs. Keys are cut short. */
+/** Planned changes of the files, as unified diffs. Keys are cut short. */
 export async function diffLines(context: Context, plans: readonly PlannedEdit[]): Promise<string[]> {
   // Its library takes 15 ms to load, and `gw status` loads this file.
   const { unifiedDiff } = await import('./unified-diff.ts');

@@ -42,7 +42,7 @@ export async function checkConnectedAgents(
   return findConnected(context, reader, limits);
 }
 
-/** A warning of what went around gw; undefined if nothing did. */
+/** A warning about requests that bypassed gw; undefined if none did. */
 export function bypassText(
   { agent, bypassed, since }: ConnectedAgent,
   times: TimeFormat,

@@ -7,7 +7,7 @@ import { connectionState } from '../connect/list-agents.ts';
 import { type Context, homeOf } from '../context.ts';
 import type { ConnectedAgent, Limits } from './connected-agent.ts';
 
-/** The agents that are connected, each with what went around gw since. */
+/** The connected agents, each with the number of calls that bypassed gw since. */
 export async function findConnected(
   context: Context,
   reader: Pick<Reader, 'calls'>,

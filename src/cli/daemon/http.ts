@@ -1,4 +1,3 @@
-/** A response as the commands need it. */
 interface HttpResponse {
   status: number;
   /** The parsed body; undefined if it is not JSON. */

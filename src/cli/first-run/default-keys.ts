@@ -1,8 +1,7 @@
 import { createKey, listKeys } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
-import type { Palette } from '../../terminal/palette.ts';
-import type { Terminal } from '../../terminal/terminal.ts';
+import type { Palette, Terminal } from '../../terminal/terminal.ts';
 import { CLI_KEY_LABEL } from '../client/cli-keys.ts';
 import type { Daemon } from '../daemon/find.ts';
 
@@ -27,7 +26,7 @@ export async function ensureDefaults(db: Db, now: number): Promise<FirstKeys> {
   return newKeys;
 }
 
-/** What to do next once gw runs: the line to paste, and a request that needs no provider. */
+/** Next steps once gw runs: the line to paste, and a request that needs no provider. */
 export function firstSteps({ origin }: Daemon, keys: FirstKeys, { palette }: Terminal): string {
   const key = keys.project ?? '$OPENAI_API_KEY';
   const lines = [

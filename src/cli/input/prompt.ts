@@ -64,7 +64,7 @@ export async function confirm(context: Context, question: string): Promise<void>
   if (!/^y(es)?$/i.test(await ask(context, question))) throw new CliError('nothing was changed');
 }
 
-/** Reads a passphrase: from stdin if that was asked for, else from the terminal. */
+/** Reads a passphrase: from stdin with `stdin`, else from the terminal. */
 export async function readPassphrase(
   context: Context,
   { stdin = false, twice = false, hint }: { stdin?: boolean | undefined; twice?: boolean; hint: string },

@@ -7,7 +7,7 @@ import { type Column, right } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { listText } from '../print-list.ts';
 
-/** What the ledger booked for a model, and what the same tokens cost at today's prices. */
+/** Cost that the ledger booked for a model, and the cost of the same tokens at today's prices. */
 interface BookedPrice {
   model: string;
   requests: number;

@@ -204,7 +204,7 @@ async function downloadPrices(url: string, network: Network): Promise<Buffer> {
   }
 }
 
-/** What a downloaded file would change. */
+/** Changes that a downloaded file would make. */
 interface PriceUpdate {
   url: string;
   sha256: string;
@@ -267,20 +267,18 @@ function budgetText({ budget, changedNanoUsd, newNanoUsd, gone }: BudgetEffect):
   );
 }
 
-/** Says so where neither of the two shown prices differs. */
+/** Says so if neither of the two shown prices differs. */
 function kindText({ kind, before, after }: PriceChange): string {
   const isShown =
     before?.input.picoUsd !== after?.input.picoUsd || before?.output.picoUsd !== after?.output.picoUsd;
   return `${NAMES[kind]}${isShown ? '' : ' (cache, tiers, audio or fee)'}`;
 }
 
-/** Both prices per million tokens. */
 function pair({ before, after }: PriceChange, kind: 'input' | 'output'): string {
   const [old, fresh] = [before, after].map((card) => (card ? perMillion(Number(card[kind].picoUsd)) : '-'));
   return old === fresh ? `${old}` : `${old} > ${fresh}`;
 }
 
-/** The JSON form of an update. */
 function updateJson({ url, sha256, changes, lowered, budgets }: PriceUpdate, stored: boolean): object {
   return {
     object: 'price_update',
@@ -315,12 +313,12 @@ function rates(card: PriceCard | undefined): object | null {
     : null;
 }
 
-/** What changed prices mean for a budget, by the spend of its running period. */
+/** Effect of changed prices on the spend of a budget in its running period. */
 interface BudgetEffect {
   budget: string;
   /** Booked for models whose prices change. */
   changedNanoUsd: number;
-  /** What the same tokens would cost at the new prices. */
+  /** Cost of the same tokens at the new prices. */
   newNanoUsd: number;
   /** Models that the budget would refuse for want of a price. */
   gone: string[];

@@ -23,7 +23,6 @@ interface AddOptions {
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
-/** Where a provider's key comes from. */
 type KeySource =
   | { kind: 'stored'; key: string }
   | { kind: 'environment'; variable: string }

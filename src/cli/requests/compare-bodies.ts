@@ -11,20 +11,20 @@ import { CliError, EXIT } from '../exit.ts';
 import type { JsonObject } from '../input/jsonl.ts';
 import { type MessageOutcome, outcomeDiff } from '../optimize/outcome.ts';
 
-/** A field of the body that gw set, changed or removed besides the optimizer; undefined where it is missing. */
+/** A field of the body that gw set, changed or removed besides the optimizer; undefined if it is missing. */
 interface FieldChange {
   name: string;
   before: unknown;
   after: unknown;
 }
 
-/** What gw changed in a request. */
+/** Changes that gw made to a request. */
 interface BodyChanges {
   /** The messages that the optimizer changed. Tokens are estimates. */
   messages: MessageOutcome[];
   /** How many messages the request has. */
   messageCount: number;
-  /** Empty where the request was translated. */
+  /** Empty if the request was translated. */
   fields: FieldChange[];
   isTranslated: boolean;
 }
@@ -79,7 +79,7 @@ function changedFields(before: JsonObject, after: JsonObject): FieldChange[] {
     .filter((each) => JSON.stringify(each.before) !== JSON.stringify(each.after));
 }
 
-/** Providers are stricter than gw about what is inside of a body. Throws CliError for what is no JSON. */
+/** Parses a body. Throws CliError if it isn't JSON: gw passes it on, and the provider refuses it. */
 function objectIn({ id }: RequestBodiesView, text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -92,7 +92,7 @@ function objectIn({ id }: RequestBodiesView, text: string): JsonObject {
   }
 }
 
-/** What gw changed in a request, as a diff of its messages and a line for each other field. */
+/** The changes as a diff of the messages and a line for each other field. */
 export function diffText(bodies: RequestBodiesView, changes: BodyChanges, terminal: Terminal): string {
   const { palette, columns } = terminal;
   const { messages, messageCount, fields, isTranslated } = changes;

@@ -27,7 +27,7 @@ const took: Column<RequestView> = {
   align: 'right',
 };
 
-/** What a table of times needs of the context. */
+/** Look of a table with times. */
 export function tableLook({ clock, stdout, env }: Context, timezone: string): TableLook {
   return { timezone, now: clock.now(), terminal: terminalOf(stdout, env) };
 }

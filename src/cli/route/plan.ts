@@ -7,7 +7,7 @@ import { askLocal } from '../daemon/http.ts';
 import type { RequestFile } from '../input/request-file.ts';
 import { withStore } from '../with-store.ts';
 
-/** What the daemon would do with a request: its answer to `service.explain`. */
+/** The daemon's plan for a request: its answer to `service.explain`. */
 export interface Plan {
   route: string;
   tier: {

@@ -20,7 +20,7 @@ interface ServiceManager {
   restart: readonly Argv[];
   /** Shows the service's log. */
   logs: string;
-  /** What else its user may want to know. */
+  /** Advice for the user. */
   advice?: string;
 }
 
@@ -163,10 +163,10 @@ export async function runAll({ env }: Context, commands: readonly Argv[]): Promi
 /** A command and its arguments. */
 export type Argv = readonly [string, ...string[]];
 
-/** What the service runs. */
+/** Command of the service. */
 export interface ServiceProgram {
   argv: Argv;
-  /** What it is to find in its environment. */
+  /** Environment variables. */
   env: Record<string, string>;
 }
 

@@ -1,7 +1,7 @@
 import { formatUsd } from '../../money.ts';
 import type { StatusFigures } from '../../store/dashboard/status-line.ts';
 
-/** The status line. `figures` is undefined where nothing is recorded yet. */
+/** The status line. `figures` is undefined if nothing is recorded yet. */
 export function statusText(figures: StatusFigures | undefined, isRunning: boolean): string {
   const parts = isRunning ? [] : ['not running: gw start'];
   if (figures) {
@@ -13,7 +13,7 @@ export function statusText(figures: StatusFigures | undefined, isRunning: boolea
   return `gw ${parts.join(' · ') || 'has no requests yet'}`;
 }
 
-/** The agent's id of its session, in the JSON that Claude Code and Copilot CLI write; '' where there is none. */
+/** The agent's id of its session, in the JSON that Claude Code and Copilot CLI write; '' if there is none. */
 export function sessionIn(input: string): string {
   try {
     const { session_id: id, sessionId = id } = JSON.parse(input) as Record<string, unknown>;

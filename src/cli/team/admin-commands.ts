@@ -13,7 +13,7 @@ import { type AdminOptions, addAdminOptions, noSuch, withTeam } from './connecti
 import { addKeyCommands } from './keys.ts';
 import { addWebhookCommands } from './webhooks.ts';
 
-/** What an admin of a team does. These commands talk to the team's PostgreSQL only. */
+/** Commands for the admin of a team. They talk to the team's PostgreSQL only. */
 export const addTeamAdminCommands: SetUp = (command, context) => {
   create(command, context);
   addAdminOptions(command.command('members').description('list the gateways, and what they hold')).action(
@@ -26,7 +26,6 @@ export const addTeamAdminCommands: SetUp = (command, context) => {
   addKeyCommands(command.command('keys').description('keys that every gateway of the team accepts'), context);
 };
 
-/** Installs or upgrades the schema. */
 const create: SetUp = (command, context) =>
   command
     .command('create [url]')
@@ -79,7 +78,6 @@ const create: SetUp = (command, context) =>
       }
     });
 
-/** A gateway by id or name. */
 const forget: SetUp = (command, context) =>
   addAdminOptions(command.command('forget').description('count what a lost gateway held as spent'))
     .argument('<gateway>')
@@ -192,7 +190,6 @@ function memberView({ outNanoUsd, assumedNanoUsd, ...member }: TeamMember) {
   };
 }
 
-/** Ends or begins a freeze. */
 const recover: SetUp = (command, context) =>
   addAdminOptions(command.command('recover').description('grant money again after a failover'))
     .option('--freeze', 'stop granting until all gateways have reported')

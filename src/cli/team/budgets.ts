@@ -13,7 +13,6 @@ import { type AdminOptions, addAdminOptions, noSuch, withTeam } from './connecti
 
 const PERIODS = ['daily', 'monthly'] as const;
 
-/** The team's budgets. */
 export const addBudgetCommands: SetUp = (command, context) => {
   addAdminOptions(
     command.command('list', { isDefault: true }).description('show what is spent, granted and left'),
@@ -119,7 +118,7 @@ const leftOf = ({ capNanoUsd, allocatedNanoUsd }: TeamBudgetStanding) =>
 const offlineText = ({ offlineNanoUsd }: TeamBudgetStanding) =>
   offlineNanoUsd === null ? 'refuse' : `spend ${formatUsd(offlineNanoUsd)}`;
 
-/** Granted before the cap was lowered: said, because the gateways may spend it. */
+/** Tells of money that was granted before the cap was lowered, because the gateways may spend it. */
 function noteOverCap(context: Context, budget: TeamBudgetStanding): void {
   if (budget.allocatedNanoUsd <= budget.capNanoUsd) return;
   note(

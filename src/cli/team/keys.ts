@@ -15,7 +15,6 @@ import { type AdminOptions, addAdminOptions, noSuch, readId, withTeam } from './
 
 const SEE = 'gw team keys';
 
-/** Keys of the team. */
 export const addKeyCommands: SetUp = (command, context) => {
   addAdminOptions(
     command.command('list', { isDefault: true }).description('list the keys, without their secrets'),

@@ -16,7 +16,7 @@ const SEE = 'gw team webhooks';
 /** Requests are a matter of their gateway, whose own webhooks report them. */
 const TEAM_EVENTS = EVENT_TYPES.filter((type) => type.startsWith('budget.'));
 
-/** Where the team's events go. */
+/** Commands for the destinations of the team's events. */
 export const addWebhookCommands: SetUp = (command, context) => {
   addAdminOptions(command.command('list', { isDefault: true }).description('list the webhooks')).action(
     (options) => list(context, options),

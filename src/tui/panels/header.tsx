@@ -77,7 +77,6 @@ function stateOf({ daemon, agents, providers, seenAt, now, look, width }: Header
   }
 }
 
-/** Warning about requests that bypassed gw; empty if none did. */
 function bypassText(agents: readonly AgentView[]): string {
   const bypassing = agents.filter(({ bypassed }) => bypassed > 0);
   if (bypassing.length === 0) return '';

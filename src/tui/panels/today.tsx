@@ -1,6 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import type { DashboardReading } from '../../operations/reader.ts';
-import { columnChart, fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
+import { columnChart, fitPoints, peakOf, sparkline } from '../../terminal/bars.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, percent, tokens } from '../../terminal/numbers.ts';
 import { isTroubled } from '../../terminal/request-words.ts';

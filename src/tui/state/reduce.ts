@@ -45,7 +45,9 @@ function press(previous: State, key: string): State {
   if (key === 'ctrl-c') return { ...state, quit: INTERRUPTED };
   if (state.dialog) return pressInDialog(state, state.dialog, key);
   if (state.search !== null) return pressInSearch(state, state.search, key);
-  if (state.help) return key === 'q' ? { ...state, quit: 0 } : { ...state, help: false };
+  if (key === 'q') return { ...state, quit: 0 };
+  if (state.help) return { ...state, help: false };
+  if (key === '?') return { ...state, help: true };
   if (state.drill) return pressInDrill(state, state.drill, key);
   if (state.team.isOpen) return pressInTeam(state, key);
   return pressInPanels(state, key);
@@ -55,10 +57,6 @@ function pressInDrill(state: State, drill: Drill, key: string): State {
   const move = MOVES[key];
   if (move !== undefined) return { ...state, drill: moveInDrill(drill, move) };
   switch (key) {
-    case 'q':
-      return { ...state, quit: 0 };
-    case '?':
-      return { ...state, help: true };
     case 'enter':
     case 'd':
       return { ...state, drill: enterDrill(drill) };
@@ -71,8 +69,6 @@ function pressInDrill(state: State, drill: Drill, key: string): State {
 }
 
 function pressInTeam(state: State, key: string): State {
-  if (key === 'q') return { ...state, quit: 0 };
-  if (key === '?') return { ...state, help: true };
   const isLeft = ['t', 'escape', 'backspace'].includes(key);
   return isLeft ? { ...state, team: { ...state.team, isOpen: false } } : state;
 }
@@ -92,10 +88,6 @@ function pressInPanels(state: State, key: string): State {
   const panel = PANELS[Number(key) - 1];
   if (panel) return { ...state, focus: panel };
   switch (key) {
-    case 'q':
-      return { ...state, quit: 0 };
-    case '?':
-      return { ...state, help: true };
     case 'escape':
       return goBack(state);
     case 'tab':
@@ -168,7 +160,6 @@ function pressAction(state: State, key: string): State {
   }
 }
 
-/** Performs the main action on the selected row. */
 function enter(state: State): State {
   switch (focusOf(state)) {
     case 'requests':

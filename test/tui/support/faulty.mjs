@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../dist/clock.js';
 import { BLOCKS } from '../../../dist/terminal/bars.js';
-import { PLAIN } from '../../../dist/terminal/palette.js';
+import { PLAIN } from '../../../dist/terminal/terminal.js';
 import { createTimeFormat } from '../../../dist/terminal/time.js';
 import { runDashboard } from '../../../dist/tui/run.js';
 

@@ -11,7 +11,7 @@ import type { Standing } from '../../../src/store/budgets/budgets.ts';
 import { type LoggedRequest, requestResponse } from '../../../src/store/requests/request-log.ts';
 import { ASCII, BLOCKS } from '../../../src/terminal/bars.ts';
 import type { Look } from '../../../src/terminal/look.ts';
-import { PLAIN } from '../../../src/terminal/palette.ts';
+import { PLAIN } from '../../../src/terminal/terminal.ts';
 import { createTimeFormat } from '../../../src/terminal/time.ts';
 import { type DaemonView, initialState, receive, type State } from '../../../src/tui/state/state.ts';
 

@@ -1,7 +1,7 @@
 // Runs the built dashboard on the data of a file, at a time that stands still: node show-sample.mjs FILE
 import { readFileSync } from 'node:fs';
 import { BLOCKS } from '../../../dist/terminal/bars.js';
-import { COLOURED } from '../../../dist/terminal/palette.js';
+import { COLOURED } from '../../../dist/terminal/terminal.js';
 import { createTimeFormat } from '../../../dist/terminal/time.js';
 import { runDashboard } from '../../../dist/tui/run.js';
 
