@@ -279,7 +279,7 @@ describe('imports', () => {
       // The first looks for the library, the second reads the database of another program.
       .filter(
         ({ file, isLazy }) =>
-          !(isLazy && /^(cli\/doctor\/machine|agents\/logs\/opencode-log)\.ts$/.test(file)),
+          !(isLazy && /^(cli\/doctor\/checks|agents\/logs\/opencode-log)\.ts$/.test(file)),
       );
     expect(wrong).toEqual([]);
   });
