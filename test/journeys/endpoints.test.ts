@@ -279,7 +279,7 @@ describe('GET /v1/usage', () => {
     ['from=yesterday', 400, 'from'],
     ['to=2026-02-30', 400, 'to'],
     ['from=2026-02-02&to=2026-02-01', 400, 'from'],
-    ['group_by=hour', 400, 'group_by'],
+    ['group_by=minute', 400, 'group_by'],
     ['project_id=none', 403, 'project_id'],
   ])('%s is a %i about %s', async (query, expected, param) => {
     const gateway = await startGateway();

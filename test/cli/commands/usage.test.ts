@@ -171,7 +171,7 @@ describe('gw usage', () => {
     [['--month', '2026-13'], 2, '--month 2026-13 is not a month'],
     [['--month', '--to', 'today'], 2, '--month is for a whole month'],
     [['--status', 'strange'], 2, '--status strange is neither an HTTP status nor'],
-    [['--group-by', 'hour'], 2, 'Allowed choices are day, model, project'],
+    [['--group-by', 'minute'], 2, 'Allowed choices are day, hour, model, project'],
     [['--json', '--csv'], 2, 'cannot be used with'],
     [['-p', 'nobody'], 5, 'no project "nobody". See: gw projects list'],
   ])('refuses %j with exit code %i', async (args, code, message) => {
