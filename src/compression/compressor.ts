@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { sharedLength } from '../json/shared-length.ts';
+import { sharedLength } from '../json/bytes.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
 import { beginningOf, createDecisions } from './decisions.ts';

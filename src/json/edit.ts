@@ -1,10 +1,8 @@
-import { copyBytes } from './copy-bytes.ts';
+import { copyBytes, type Range } from './bytes.ts';
 import type { Member } from './scan.ts';
 
 /** Replaces a byte range with text. Edits of the same bytes must not overlap. */
-export interface Edit {
-  start: number;
-  end: number;
+export interface Edit extends Range {
   text: string | Buffer;
 }
 
@@ -42,7 +40,7 @@ export function insertMember(members: Member[], key: string, json: string): Edit
 }
 
 /** Removes elements of an array, with their commas. */
-export function removeElements<T extends { start: number; end: number }>(
+export function removeElements<T extends Range>(
   elements: readonly T[],
   isRemoved: (element: T) => boolean,
 ): Edit[] {

@@ -1,3 +1,5 @@
+import { BACKSLASH } from './bytes.ts';
+
 /** Up to this many keys of an object are compared one by one, which is fastest for most objects. */
 const FEW = 16;
 /** Objects with more keys count as suspicious, because every further key takes longer to compare. */
@@ -82,8 +84,6 @@ function isTwice(hash: number, depth: number): boolean {
   more.add(hash);
   return false;
 }
-
-const BACKSLASH = 0x5c;
 
 /** Whether ſ or the Kelvin sign begins at `at`, raw or escaped. They fold to `s` and `k`. */
 function mayFold(bytes: Buffer, at: number): boolean {

@@ -1,4 +1,5 @@
-const BACKSLASH = 0x5c;
+import { BACKSLASH } from './bytes.ts';
+
 const LETTER_U = 0x75;
 
 /** Escapes of characters that need none. An escaped backslash may precede and cause a false match. */

@@ -1,4 +1,4 @@
-import { sharedLength } from './shared-length.ts';
+import { sharedLength } from './bytes.ts';
 
 /** An earlier text with a common prefix. */
 export interface Earlier<T> {

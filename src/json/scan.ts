@@ -1,17 +1,26 @@
+import type { Range } from './bytes.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './bytes.ts';
 import type { KeyWatch } from './key-watch.ts';
 
 /**
  * Finds the byte ranges of an object's members without parsing values, so that single members can be read or edited and
  * all other bytes stay the same. The structure is validated in full; escapes and UTF-8 within strings are not.
+ * The range of a member is that of its value.
  */
-export interface Member {
+export interface Member extends Range {
   /** The decoded key. */
   key: string;
   /** Start of the key, at its quote. */
   keyStart: number;
-  /** Byte range of the value. */
-  start: number;
-  end: number;
 }
 
 /** The text is not JSON, or is nested too deep. `position` is a byte offset. */
@@ -25,14 +34,6 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const COLON = 0x3a;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 
 /** The end of longer strings is found by `indexOf`. For shorter strings a loop is faster than the call. */
@@ -155,9 +156,9 @@ function scanMember(bytes: Buffer, keyStart: number): Member {
 }
 
 /** The byte ranges of the elements of the array at `start`. Throws JsonSyntaxError. */
-export function scanArray(bytes: Buffer, start: number): { start: number; end: number }[] {
+export function scanArray(bytes: Buffer, start: number): Range[] {
   if (bytes[start] !== OPEN_BRACKET) throw new JsonSyntaxError('an array was expected', start);
-  const elements: { start: number; end: number }[] = [];
+  const elements: Range[] = [];
   let position = skipSpace(bytes, start + 1);
   if (bytes[position] === CLOSE_BRACKET) return elements;
   for (;;) {
@@ -171,7 +172,7 @@ export function scanArray(bytes: Buffer, start: number): { start: number; end: n
 }
 
 /** Parses the value in a byte range. Throws JsonSyntaxError. */
-export function readValue(bytes: Buffer, { start, end }: { start: number; end: number }): unknown {
+export function readValue(bytes: Buffer, { start, end }: Range): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end));
   } catch {

@@ -2,13 +2,8 @@
  * Walks JSON text that was scanned before, in one pass. A visitor gets the start of each value and returns its end, by
  * walking the value or by `skipValue`. Throws JsonSyntaxError.
  */
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, type Range } from './bytes.ts';
 import { JsonSyntaxError, type Member, readKey, skipSpace, skipString, skipValue } from './scan.ts';
-
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const COMMA = 0x2c;
 
 /** Walks the members of the object at `start`. Returns the end of the object. */
 export function walkObject(
@@ -63,6 +58,6 @@ export function readMembers(bytes: Buffer, start: number, members: Member[]): nu
 }
 
 /** The string in a range; undefined for any other value. */
-export function stringAt(bytes: Buffer, { start, end }: { start: number; end: number }): string | undefined {
+export function stringAt(bytes: Buffer, { start, end }: Range): string | undefined {
   return bytes[start] === 0x22 ? readKey(bytes, start, end) : undefined;
 }

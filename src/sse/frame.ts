@@ -1,4 +1,4 @@
-import { bytesAt } from '../json/bytes-at.ts';
+import { bytesAt } from '../json/bytes.ts';
 
 /**
  * Splits a byte stream into server-sent events. An event ends with an empty line, lines end with LF, CR or CRLF, and

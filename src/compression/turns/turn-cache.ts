@@ -1,5 +1,5 @@
+import { sharedLength } from '../../json/bytes.ts';
 import { skipSpace, skipValue } from '../../json/scan.ts';
-import { sharedLength } from '../../json/shared-length.ts';
 import { walkArray, walkRest } from '../../json/walk.ts';
 import { type Form, readItem, type Turn } from './turns.ts';
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { OPEN_BRACE } from '../../json/bytes.ts';
 import type { RecentTexts } from '../../json/recent-texts.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
@@ -167,8 +168,6 @@ function sealedTokens(
   const tokens = seal && bases.sealedTokens(seal.id);
   return tokens === undefined || !seal ? undefined : tokens + Math.max(0, end - start - seal.bytes);
 }
-
-const OPEN_BRACE = 0x7b;
 
 /** The tool's definition; those of all deferred tools if none or several have the name. */
 function definitionTokens(

@@ -1,3 +1,4 @@
+import { BACKSLASH, CLOSE_BRACE, COMMA, QUOTE, SPACE } from '../../json/bytes.ts';
 import { unitAt } from '../../json/plain-letters.ts';
 import type { EarlierPrompt } from '../../wire/request/prompt-block.ts';
 
@@ -22,12 +23,10 @@ export function normalizationGrowth(bytes: Buffer): number {
 export function continuedGrowth({ entry: prompt, shared }: EarlierPrompt, bytes: Buffer): number | undefined {
   if (prompt.growth === undefined) return undefined;
   // No brace is part of what grows, so the growth of two parts that meet at one adds up.
-  const start = bytes.lastIndexOf(CLOSING_BRACE, shared - 1) + 1;
+  const start = bytes.lastIndexOf(CLOSE_BRACE, shared - 1) + 1;
   const before = prompt.growth - normalizationGrowth(prompt.bytes.subarray(start));
   return before + normalizationGrowth(bytes.subarray(start));
 }
-
-const CLOSING_BRACE = 0x7d;
 
 const isNotAscii = (bytes: Buffer, at: number): boolean => (bytes[at] ?? 0) >= 0x80;
 
@@ -94,10 +93,6 @@ function growthOf(text: string, bytes: number): number {
   return Math.max(0, composed - bytes, compatible - bytes);
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const SPACE = 0x20;
 const LETTER_U = 0x75;
 /** The length of `\u4e2d`. */
 const ESCAPE_LENGTH = 6;

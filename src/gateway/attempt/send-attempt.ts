@@ -1,4 +1,13 @@
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  START_OF_NULL,
+} from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
+import { skipSpace } from '../../json/scan.ts';
 import { headersByName, type RawHeaders } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
 import { classify } from '../../routing/classify.ts';
@@ -152,9 +161,6 @@ function headersOf({ context, target, admitted, why, route }: Attempt): ServiceH
   };
 }
 
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
 /** Reports the attempt's result to the target's health. Returns the failure, if there was one. */
 function detectFailure(
   gateway: Pick<Gateway, 'clock'>,
@@ -228,7 +234,7 @@ function errorIn(relay: Relay): unknown {
 function isJsonObject(body: Buffer): boolean {
   let last = body.length - 1;
   while (isSpace(body[last])) last--;
-  return body[behindSpace(body, 0)] === OPEN_BRACE && body[last] === CLOSE_BRACE;
+  return body[skipSpace(body, 0)] === OPEN_BRACE && body[last] === CLOSE_BRACE;
 }
 
 function isSpace(byte: number | undefined): boolean {
@@ -242,15 +248,10 @@ function mayBeFaulty(body: Buffer): boolean {
 
 const ERROR = Buffer.from('"error"');
 const CHOICES = Buffer.from('"choices"');
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const COLON = 0x3a;
-/** The first byte of `null`. */
-const N = 0x6e;
 
 function hasError(body: Buffer): boolean {
   for (let at = valueAfter(ERROR, body, 0); at >= 0; at = valueAfter(ERROR, body, at)) {
-    if (body[at] !== N) return true;
+    if (body[at] !== START_OF_NULL) return true;
   }
   return false;
 }
@@ -258,21 +259,15 @@ function hasError(body: Buffer): boolean {
 /** Checks only the first `choices`, which are the answer's own. */
 function hasNoChoices(body: Buffer): boolean {
   const at = valueAfter(CHOICES, body, 0);
-  return body[at] === OPEN_BRACKET && body[behindSpace(body, at + 1)] === CLOSE_BRACKET;
+  return body[at] === OPEN_BRACKET && body[skipSpace(body, at + 1)] === CLOSE_BRACKET;
 }
 
 /** Offset of the value of the next such key; -1 if there is none. */
 function valueAfter(key: Buffer, body: Buffer, from: number): number {
   const keyAt = body.indexOf(key, from);
   if (keyAt < 0) return -1;
-  let at = behindSpace(body, keyAt + key.length);
-  while (body[at] === COLON) at = behindSpace(body, at + 1);
-  return at;
-}
-
-function behindSpace(body: Buffer, from: number): number {
-  let at = from;
-  while (isSpace(body[at])) at++;
+  let at = skipSpace(body, keyAt + key.length);
+  while (body[at] === COLON) at = skipSpace(body, at + 1);
   return at;
 }
 

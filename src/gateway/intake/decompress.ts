@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { type Clock, systemClock } from '../../clock.ts';
 import { badRequest, GwError, messageOf } from '../../errors.ts';
-import { copyBytes } from '../../json/copy-bytes.ts';
+import { copyBytes } from '../../json/bytes.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import { ClientGone } from './client-gone.ts';
 import type { UnzstdAnswer, UnzstdRequest } from './unzstd-worker.ts';

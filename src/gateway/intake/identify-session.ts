@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Range } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { readValue } from '../../json/scan.ts';
 import { withoutOwnKeys } from '../../redact.ts';
@@ -96,7 +97,7 @@ function sessionInBody({ bytes, members }: Pick<WireRequest, 'bytes' | 'members'
 }
 
 /** The value; undefined for invalid JSON, which is left for the provider to refuse. */
-function readLeniently(bytes: Buffer, member: { start: number; end: number }): unknown {
+function readLeniently(bytes: Buffer, member: Range): unknown {
   try {
     return readValue(bytes, member);
   } catch {

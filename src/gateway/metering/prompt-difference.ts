@@ -1,6 +1,6 @@
+import { QUOTE, sharedLength } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import type { Member } from '../../json/scan.ts';
-import { sharedLength } from '../../json/shared-length.ts';
 import type { PromptBlock, PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { CachedPrompt } from '../context/cached-prompts.ts';
 
@@ -109,8 +109,6 @@ export interface ChangedPlace {
   /** UTF-16 units into the field's text; null where one text is not there, or no longer in memory. */
   offset: number | null;
 }
-
-const QUOTE = 0x22;
 
 /** `members`: the body's. `at`, `baseAt`: the first blocks that differ. */
 export function changedPlace(

@@ -1,4 +1,4 @@
-import { bytesAt } from '../../json/bytes-at.ts';
+import { bytesAt, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, scanObject } from '../../json/scan.ts';
 import { unseenIn } from '../admission/measure-prompt.ts';
@@ -209,8 +209,6 @@ function optionRefers(bytes: Buffer, { key, start, end }: Member): boolean {
   return end - start > MAX_OPTION_BYTES || MAY_NAME.test(bytes.toString('latin1', start, end));
 }
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
 const ID = Buffer.from('"id"');
 const ID_KEY = Buffer.from('_id');
 const CONTAINER = Buffer.from('"container"');
@@ -226,5 +224,3 @@ function mentionsIds(bytes: Buffer): boolean {
   }
   return bytes.indexOf(CONTAINER) >= 0 || bytes.indexOf(REFERENCE) >= 0;
 }
-
-const QUOTE = 0x22;

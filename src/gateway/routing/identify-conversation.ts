@@ -1,3 +1,4 @@
+import { OPEN_BRACKET, type Range } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanArray } from '../../json/scan.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
@@ -103,10 +104,8 @@ export function promptMessages({
   };
 }
 
-const OPEN_BRACKET = 0x5b;
-
 /** The byte ranges of the conversation's items. The responses API also accepts a string instead of a list. */
-function itemsOf(bytes: Buffer, conversation: Member): { start: number; end: number }[] {
+function itemsOf(bytes: Buffer, conversation: Member): Range[] {
   if (bytes[conversation.start] !== OPEN_BRACKET) return [conversation];
   return scanArray(bytes, conversation.start);
 }

@@ -1,3 +1,4 @@
+import { OPEN_BRACKET, type Range } from '../../json/bytes.ts';
 import { applyEdits, type Edit, insertMember, removeElements, replaceValue } from '../../json/edit.ts';
 import { isObject } from '../../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../json/scan.ts';
@@ -182,16 +183,8 @@ function editsIn({ bytes, members }: WireRequest): Edit[] {
   ];
 }
 
-const OPEN_BRACKET = 0x5b;
-
-/** A range of the body's bytes. */
-interface Span {
-  start: number;
-  end: number;
-}
-
 /** The blocks of a message, how many of them stay, and the edits that remove the others. */
-function blocksOf(bytes: Buffer, span: Span): { span: Span; blocks: Span[]; left: number; edits: Edit[] } {
+function blocksOf(bytes: Buffer, span: Range): { span: Range; blocks: Range[]; left: number; edits: Edit[] } {
   const content = contentOf(bytes, span);
   const blocks = content ? scanArray(bytes, content.start) : [];
   const own = new Set(blocks.filter((block) => isOwnBlock(bytes, block)));
@@ -204,7 +197,7 @@ function blocksOf(bytes: Buffer, span: Span): { span: Span; blocks: Span[]; left
 }
 
 /** The content array of a message that contains the mark. */
-function contentOf(bytes: Buffer, { start, end }: Span): Span | undefined {
+function contentOf(bytes: Buffer, { start, end }: Range): Range | undefined {
   if (bytes.subarray(start, end).indexOf(MARK) < 0) return undefined;
   const content = scanObject(bytes.subarray(start, end)).findLast(({ key }) => key === 'content');
   if (!content || bytes[start + content.start] !== OPEN_BRACKET) return undefined;
@@ -212,7 +205,7 @@ function contentOf(bytes: Buffer, { start, end }: Span): Span | undefined {
 }
 
 /** Whether an element is a reasoning item or a thinking block that gw made. */
-function isOwnBlock(bytes: Buffer, span: Span): boolean {
+function isOwnBlock(bytes: Buffer, span: Range): boolean {
   if (bytes.subarray(span.start, span.end).indexOf(MARK) < 0) return false;
   const value = readValue(bytes, span);
   if (!isObject(value)) return false;

@@ -1,10 +1,9 @@
+import type { Range } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { dataOfEvent, endOfEvent } from '../../sse/frame.ts';
 
 /** One event of a stream and its byte range. */
-export interface EventAt {
-  start: number;
-  end: number;
+export interface EventAt extends Range {
   data: string;
 }
 
@@ -57,7 +56,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 /** The bytes without the ranges, which must be in order. Without ranges, returns the same buffer. */
-export function without(events: Buffer, ranges: readonly { start: number; end: number }[]): Buffer {
+export function without(events: Buffer, ranges: readonly Range[]): Buffer {
   if (ranges.length === 0) return events;
   const parts: Buffer[] = [];
   let from = 0;

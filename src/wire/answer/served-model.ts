@@ -1,3 +1,4 @@
+import { COLON, OPEN_BRACE, QUOTE, SPACE } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { eventsIn, parseObject } from './events.ts';
@@ -39,10 +40,6 @@ export function namesModel(answer: Buffer, model: string): boolean {
   return answer.toString('latin1', start, start + model.length + 2) === `"${model}"`;
 }
 
-const OPEN_BRACE = 0x7b;
-const COLON = 0x3a;
-const SPACE = 0x20;
-
 /**
  * Fast path: parses the body up to the model name. Followed by `}`, that is valid JSON if the name is at the top level.
  * Undefined if that fails, or if the id may follow.
@@ -62,7 +59,6 @@ function headAtEnd(answer: Buffer, at: number): Record<string, unknown> | undefi
 }
 
 const ID = Buffer.from('"id"');
-const QUOTE = 0x22;
 const MAX_HEAD_BYTES = 4096;
 
 function topLevel(answer: Buffer): Record<string, unknown> | undefined {

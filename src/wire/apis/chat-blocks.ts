@@ -1,3 +1,4 @@
+import { OPEN_BRACE, OPEN_BRACKET, type Range } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray } from '../../json/walk.ts';
@@ -13,8 +14,6 @@ import {
   UnboundedInput,
 } from '../request/prompt-blocks.ts';
 
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
 const DEFERRAL = Buffer.from('defer_loading');
 
 export const CHAT_BLOCKS: BlockShape = {
@@ -103,11 +102,7 @@ function addMessages(reader: BlockReader, { start }: Member): void {
 }
 
 /** Adds a message as a block. Its parts and its reasoning are blocks of their own. */
-function addMessage(
-  reader: BlockReader,
-  { start, end }: { start: number; end: number },
-  members: Member[],
-): void {
+function addMessage(reader: BlockReader, { start, end }: Range, members: Member[]): void {
   const { bytes } = reader;
   const roleMember = onlyMember(members, 'role');
   const roleName = (roleMember && stringAt(bytes, roleMember)) ?? '';

@@ -1,3 +1,4 @@
+import type { Range } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { addUsage } from '../answer/add-usage.ts';
@@ -27,7 +28,7 @@ const MARKS = /\[DONE\]|"error"|"usage"(?![: ]*n)/;
 export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEvents {
   if (!MARKS.test(events.toString('latin1'))) return { pass: events };
   const result: InspectedEvents = { pass: events };
-  const hidden: { start: number; end: number }[] = [];
+  const hidden: Range[] = [];
   for (const { start, end, data } of eventsIn(events)) {
     if (data === '[DONE]' && !result.closing) {
       result.closing = events.subarray(start);

@@ -1,3 +1,4 @@
+import { OPEN_BRACKET } from '../../json/bytes.ts';
 import { skipValue } from '../../json/scan.ts';
 import { walkArray } from '../../json/walk.ts';
 import type { Fields } from '../request/fields.ts';
@@ -64,5 +65,4 @@ function promptsIn(fields: Fields, bytes: Buffer): number {
   return areTokens ? 1 : Math.max(1, count);
 }
 
-const OPEN_BRACKET = 0x5b;
 const START_OF_NUMBER = /[-\d]/;

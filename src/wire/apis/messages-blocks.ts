@@ -1,4 +1,4 @@
-import { bytesAt } from '../../json/bytes-at.ts';
+import { bytesAt, OPEN_BRACE, OPEN_BRACKET, QUOTE, type Range, START_OF_NULL } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, skipValue } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray, walkObject } from '../../json/walk.ts';
@@ -16,11 +16,6 @@ import {
 import { unknownType } from './chat-blocks.ts';
 import { readContextEdits } from './context-edits.ts';
 import { keepsReasoning } from './keeps-reasoning.ts';
-
-const QUOTE = 0x22;
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
-const NULL = 0x6e;
 
 /** Client-side tools. The schemas of Anthropic's own tools are not in the request, only their names. */
 const CLIENT_TOOL = /^(custom|(bash|text_editor|computer|memory)_\d{8})$/;
@@ -95,7 +90,7 @@ function addTools(reader: BlockReader, list: Member): void {
 
 /** A user-defined tool may omit the type, but has a schema. */
 function isCustom(bytes: Buffer, type: Member | undefined, members: readonly Member[]): boolean {
-  const hasType = type !== undefined && bytes[type.start] !== NULL;
+  const hasType = type !== undefined && bytes[type.start] !== START_OF_NULL;
   return !hasType && members.some(({ key }) => key === 'input_schema');
 }
 
@@ -180,11 +175,6 @@ function addContent(reader: BlockReader, role: BlockRole, start: number): number
     if (block) reader.add(block);
     return end;
   });
-}
-
-interface Range {
-  start: number;
-  end: number;
 }
 
 /** Members of a message besides role and content. */

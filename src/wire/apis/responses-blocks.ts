@@ -1,4 +1,4 @@
-import { bytesAt } from '../../json/bytes-at.ts';
+import { bytesAt, OPEN_BRACE, OPEN_BRACKET, QUOTE, type Range, START_OF_NULL } from '../../json/bytes.ts';
 import type { Member } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray } from '../../json/walk.ts';
 import type { BlockRole, PromptBlock } from '../request/prompt-block.ts';
@@ -13,10 +13,6 @@ import {
 } from '../request/prompt-blocks.ts';
 import { addFunctionTools, checkAudio, unknownType } from './chat-blocks.ts';
 
-const QUOTE = 0x22;
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
-const NULL = 0x6e;
 const NO_TYPE = '';
 const MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
@@ -54,11 +50,6 @@ function addInput(reader: BlockReader, { start, end }: Member): void {
   });
 }
 
-interface Range {
-  start: number;
-  end: number;
-}
-
 const ITEM: KnownMembers = {
   // biome-ignore format: they fit two lines
   texts: new Set([
@@ -91,7 +82,9 @@ function readItem(reader: BlockReader, range: Range, members: Member[]): NewBloc
   const { start, end } = range;
   const type = onlyMember(members, 'type');
   const name =
-    type === undefined || bytes[type.start] === NULL ? 'message' : (stringAt(bytes, type) ?? NO_TYPE);
+    type === undefined || bytes[type.start] === START_OF_NULL
+      ? 'message'
+      : (stringAt(bytes, type) ?? NO_TYPE);
   const what = unknownType('input item', name);
   checkMembers(bytes, members, ITEM, what);
   switch (name) {
@@ -140,7 +133,7 @@ function reasoningBlock(reader: BlockReader, { start, end }: Range, members: Mem
   const isSealed = seal !== undefined && bytes[seal.start] === QUOTE && seal.end - seal.start > 2;
   if (!isSealed) {
     const id = onlyMember(members, 'id');
-    if (id && bytes[id.start] !== NULL) throw new UnboundedInput('the id of reasoning');
+    if (id && bytes[id.start] !== START_OF_NULL) throw new UnboundedInput('the id of reasoning');
     reader.isComparable = false;
   }
   return { kind: 'reasoning', role: 'assistant', start, end };

@@ -1,4 +1,5 @@
 import { badRequest } from '../../errors.ts';
+import { OPEN_BRACE, OPEN_BRACKET } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import { describeError, eventsIn, parseObject, valuesIn } from '../answer/events.ts';
@@ -13,8 +14,6 @@ import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budg
 import type { Wire } from '../wire.ts';
 import { RESPONSE_BLOCKS } from './responses-blocks.ts';
 
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
 const LIMITS = ['max_output_tokens'];
 /** Fields that add stored input. Each may fill the model's context. */
 const STORED = ['previous_response_id', 'conversation', 'prompt', 'context_management'];

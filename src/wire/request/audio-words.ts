@@ -1,4 +1,4 @@
-import { bytesAt } from '../../json/bytes-at.ts';
+import { BACKSLASH, bytesAt } from '../../json/bytes.ts';
 import type { WireRequest } from './wire-request.ts';
 
 /** Words in the names of audio types, MIME types and fields. Video counts, because it has sound. */
@@ -36,8 +36,6 @@ function beginsName(bytes: Buffer, word: Buffer): boolean {
   }
   return false;
 }
-
-const BACKSLASH = 0x5c;
 
 /** Whether the byte at `at` follows an odd number of backslashes. */
 function isEscaped(bytes: Buffer, at: number): boolean {

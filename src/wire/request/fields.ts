@@ -1,4 +1,5 @@
 import { badRequest } from '../../errors.ts';
+import { CLOSE_BRACKET, OPEN_BRACKET, START_OF_NULL } from '../../json/bytes.ts';
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 
 /** Typed access to the body fields that gw reads. `null` counts as absent, as at the providers. */
@@ -61,9 +62,6 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
 
 /** Limit for options, limits and names. Parsing a longer value would delay other requests. */
 const MAX_VALUE_BYTES = 1024 * 1024;
-const START_OF_NULL = 0x6e;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 
 /** Requires a non-empty array. Its items are left to the provider to check. */
 export function checkList(bytes: Buffer, fields: Fields, key: string, meaning: string): void {

@@ -1,11 +1,10 @@
 import { badRequest, type GwError } from '../../errors.ts';
+import type { Range } from '../../json/bytes.ts';
 
 /** A form field and the byte range of its value. */
-export interface FormField {
+export interface FormField extends Range {
   name: string;
   isFile: boolean;
-  start: number;
-  end: number;
 }
 
 const HEADERS_END = Buffer.from('\r\n\r\n');

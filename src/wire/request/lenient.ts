@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../../errors.ts';
+import { OPEN_BRACKET, type Range } from '../../json/bytes.ts';
 import { removeMember } from '../../json/edit.ts';
 import { foldKey } from '../../json/key-watch.ts';
 import { readValue, skipSpace } from '../../json/scan.ts';
@@ -13,7 +14,7 @@ import type { WireRequest } from './wire-request.ts';
 
 /** A request of any content type. `modelAt` is the byte range of its model, if the body names one. */
 export interface LooseRequest extends WireRequest {
-  modelAt?: { start: number; end: number; quoted: boolean };
+  modelAt?: Range & { quoted: boolean };
 }
 
 const FIELD_NAMES = new Set(['model', 'stream', 'service', 'n']);
@@ -62,8 +63,6 @@ function isBroken(bytes: Buffer, type: string): boolean {
   const first = bytes[skipSpace(bytes, 0)];
   return first !== undefined && first !== OPEN_BRACKET && /^[\w.-]+\/(?:[\w.-]+\+)?json\b/i.test(type);
 }
-
-const OPEN_BRACKET = 0x5b;
 
 function scanJson(bytes: Buffer): BodyScan | null {
   try {

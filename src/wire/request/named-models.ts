@@ -1,3 +1,4 @@
+import { OPEN_BRACE, OPEN_BRACKET, START_OF_NULL } from '../../json/bytes.ts';
 import { plainName } from '../../json/plain-name.ts';
 import { JsonSyntaxError, type Member, skipValue } from '../../json/scan.ts';
 import { stringAt, walkArray, walkObject } from '../../json/walk.ts';
@@ -35,9 +36,6 @@ const HIDDEN = new Set([
  * `fallback_models`, `graderModel`, `fallbacks`.
  */
 const MODEL = /models?(?:id|name|ids|names)?$|^fallbacks?$/;
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-const START_OF_NULL = 0x6e;
 /** No documented request nests objects deeper than this. */
 const MAX_DEPTH = 32;
 

@@ -1,4 +1,4 @@
-import { bytesAt } from '../../json/bytes-at.ts';
+import { bytesAt } from '../../json/bytes.ts';
 import type { SeeString } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
 

@@ -1,4 +1,5 @@
 import { badRequest } from '../../errors.ts';
+import { START_OF_NULL } from '../../json/bytes.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
 import { isObject } from '../../json/object.ts';
 import { plainName } from '../../json/plain-name.ts';
@@ -168,8 +169,6 @@ export function writeLimit(
   const changed = nonNull.length > 0 ? nonNull.filter((member) => numberAt(bytes, member) > tokens) : present;
   return changed.map((member) => replaceValue(member, String(tokens)));
 }
-
-const START_OF_NULL = 0x6e;
 
 function numberAt(bytes: Buffer, { start, end }: Member): number {
   return Number(bytes.toString('latin1', start, end));

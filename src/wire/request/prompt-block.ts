@@ -1,39 +1,26 @@
+import type { Range } from '../../json/bytes.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
 
 /**
- * The role of a block in the prompt. `notice`: for the provider only, such as a billing line in the first system block,
+ * The kinds of blocks in a prompt. `notice`: for the provider only, such as a billing line in the first system block,
  * which no model reads. `deferred`: a tool whose definition is read only if a block refers to it. `option`: a field
- * that changes how the prompt is rendered.
+ * that changes how the prompt is rendered. Prompt bases store a kind as its index here.
  */
-export type BlockKind =
-  | 'option'
-  | 'tool'
-  | 'deferred'
-  | 'system'
-  | 'notice'
-  | 'user'
-  | 'assistant'
-  | 'result'
-  | 'reasoning'
-  | 'image';
-
-/** All kinds. Prompt bases store a kind as its index here. */
 // biome-ignore format: they fit a line
-export const BLOCK_KINDS: readonly BlockKind[] = [
+export const BLOCK_KINDS = [
   'option', 'tool', 'deferred', 'system', 'notice', 'user', 'assistant', 'result', 'reasoning', 'image',
-];
+] as const;
+
+export type BlockKind = (typeof BLOCK_KINDS)[number];
 
 export type BlockRole = 'option' | 'tool' | 'system' | 'user' | 'assistant' | 'result';
 
-/** The unit in which two prompts are compared. */
-export interface PromptBlock {
+/** The unit in which two prompts are compared. Its range is in the body. */
+export interface PromptBlock extends Range {
   /** Hash of role, kind and the bytes without cache markers. Equal ids are equal to the model. */
   id: string;
   kind: BlockKind;
   role: BlockRole;
-  /** Byte range in the body. */
-  start: number;
-  end: number;
   /** Bytes of the range that belong to other blocks. */
   without: number;
   /** Whether it is the first block of its message. */

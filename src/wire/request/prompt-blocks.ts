@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import { OPEN_BRACE, OPEN_BRACKET, QUOTE, type Range, START_OF_NULL } from '../../json/bytes.ts';
 import { removeMember } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 import { walkArray, walkRest } from '../../json/walk.ts';
@@ -117,7 +118,7 @@ function readShapes(
   }
   for (const name in fields) {
     for (const member of members) {
-      if (member.key === name && bytes[member.start] !== NULL) fields[name]?.(reader, member);
+      if (member.key === name && bytes[member.start] !== START_OF_NULL) fields[name]?.(reader, member);
     }
   }
 }
@@ -160,11 +161,9 @@ function previousIn(bytes: Buffer, member: Member): string | undefined {
 const ID_LENGTH = 22;
 
 /** The properties of a block to add. */
-export interface NewBlock {
+export interface NewBlock extends Range {
   kind: BlockKind;
   role: BlockRole;
-  start: number;
-  end: number;
   /** Cache markers: ranges excluded from the hash. In order. */
   marks?: readonly Range[];
   /** Ranges that are blocks of their own. In order. */
@@ -177,11 +176,6 @@ export interface NewBlock {
   inline?: number;
   /** The hashed range, unless it is the whole block. */
   hashed?: Range | undefined;
-}
-
-interface Range {
-  start: number;
-  end: number;
 }
 
 const NO_RANGES: readonly Range[] = [];
@@ -342,10 +336,6 @@ export function checkMembers(
   }
 }
 
-const NULL = 0x6e;
-const QUOTE = 0x22;
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
 /** The length of `""`, `{}` and `[]`. */
 const EMPTY_LENGTH = 2;
 

@@ -1,4 +1,5 @@
 import { badRequest } from '../../errors.ts';
+import { OPEN_BRACE, OPEN_BRACKET, type Range } from '../../json/bytes.ts';
 import { type Edit, insertMember, removeElements, replaceValue } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import type { Fields } from './fields.ts';
@@ -57,9 +58,6 @@ const FEE_NAMES: readonly (readonly [RegExp, string])[] = [
  */
 const RUNS_CODE = /^web_(?:search|fetch)_(?:2026(?:0[2-9]|1\d)|202[7-9])/;
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
-
 /** The server tools in a list of tools. Throws GwError 400 for a duplicate `type`. */
 function toolsInList(bytes: Buffer, list: { start: number }): ServerTool[] {
   if (bytes[list.start] !== OPEN_BRACKET) return [];
@@ -67,7 +65,7 @@ function toolsInList(bytes: Buffer, list: { start: number }): ServerTool[] {
 }
 
 /** The server tools that a list element enables. */
-function toolsIn(bytes: Buffer, { start, end }: { start: number; end: number }): ServerTool[] {
+function toolsIn(bytes: Buffer, { start, end }: Range): ServerTool[] {
   if (bytes[start] !== OPEN_BRACE) return [];
   const members = scanObject(bytes.subarray(start, end)).map((member) => shifted(member, start));
   return toolTypes(bytes, members).map((type) => serverTool(bytes, members, type));

@@ -1,3 +1,4 @@
+import { OPEN_BRACKET } from '../../json/bytes.ts';
 import type { Member } from '../../json/scan.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -16,7 +17,6 @@ export function asksForStructure({ bytes, members }: WireRequest): boolean {
   );
 }
 
-const OPEN_BRACKET = 0x5b;
 /** Length of `[]`. Spaces between the brackets count as an element. */
 const EMPTY = 2;
 

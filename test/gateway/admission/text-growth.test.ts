@@ -5,7 +5,7 @@ import {
   normalizationGrowth,
   rewriteGrowth,
 } from '../../../src/gateway/admission/text-growth.ts';
-import { sharedLength } from '../../../src/json/shared-length.ts';
+import { sharedLength } from '../../../src/json/bytes.ts';
 import type { PromptBlocks } from '../../../src/wire/request/prompt-block.ts';
 
 const escaped = (text: string) =>

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { OPEN_BRACE, OPEN_BRACKET } from '../../../json/bytes.ts';
 import { foldKey, hashOf } from '../../../json/key-watch.ts';
 import { type Member, skipSpace, skipValue } from '../../../json/scan.ts';
 import { walkArray, walkObject } from '../../../json/walk.ts';
@@ -36,8 +37,6 @@ const IN_MESSAGE = new Set(['input', 'output']);
 /** Comparing this many keys takes about 10 ms. */
 export const MAX_KEYS = 50_000;
 const UNUSUAL_CHARACTER = /[^a-z\d_]/;
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
 
 /** A JSON body whose keys were watched during its scan. */
 interface WatchedBody {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sharedLength } from '../../../../src/json/bytes.ts';
 import { applyEdits } from '../../../../src/json/edit.ts';
 import { readValue, scanArray } from '../../../../src/json/scan.ts';
-import { sharedLength } from '../../../../src/json/shared-length.ts';
 import { chatWire } from '../../../../src/wire/apis/chat.ts';
 import { messagesWire } from '../../../../src/wire/apis/messages.ts';
 import { responsesWire } from '../../../../src/wire/apis/responses.ts';

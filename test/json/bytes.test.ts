@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytesAt } from '../../src/json/bytes-at.ts';
+import { bytesAt } from '../../src/json/bytes.ts';
 
 const WORD = Buffer.from('abc');
 
