@@ -5,7 +5,6 @@ import { admit } from './admission/admit.ts';
 import { measureLarge } from './admission/measure-prompt.ts';
 import type { RoutedAttempt } from './attempt/attempt.ts';
 import { deliver } from './attempt/deliver.ts';
-import { keepBodies } from './attempt/keep-bodies.ts';
 import { nextAttempt } from './attempt/next-attempt.ts';
 import { prepareAnswer } from './attempt/prepare-answer.ts';
 import { recordGone, recordRefusal } from './attempt/refusal-record.ts';
@@ -31,6 +30,7 @@ import { translateInTurns } from './routing/translate.ts';
 import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
+import type { UpstreamRequest } from './upstream/send.ts';
 
 /**
  * A completion request, a stage a line. A stage throws GwError for the client to read. Before `admit` nothing is held;
@@ -106,4 +106,21 @@ async function firstAttempt(
   if (isLarge(translated.request.bytes)) await measureLarge(translated);
   const admitted = await admit(gateway, translated, target, gateway.calendar());
   return { context: translated, target, admitted, why, route: chosen };
+}
+
+/** Keeps the client's body, that of the optimizer, and the one that is about to be sent. */
+function keepBodies(
+  gateway: Pick<Gateway, 'keptBodies'>,
+  { clientBody, exchange, request, wire }: RequestContext,
+  attempt: RoutedAttempt,
+  { body }: UpstreamRequest,
+): void {
+  if (!clientBody || !body) return;
+  gateway.keptBodies.keep(exchange.id, {
+    endpoint: wire.path.slice(1),
+    client: clientBody,
+    optimized: request.bytes,
+    sent: body,
+    sentEndpoint: attempt.context.wire.path.slice(1),
+  });
 }

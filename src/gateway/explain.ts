@@ -3,11 +3,11 @@ import { formatRequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
 import { orderTargets } from '../routing/next-attempt.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
-import type { Standing } from '../store/ledger/standing.ts';
-import { exhausted, isAlerted, remainingOf } from '../store/ledger/standing.ts';
+import { exhausted, isAlerted, remainingOf, type Standing } from '../store/ledger/standing.ts';
 import { budgetName, countsRequest } from '../store/ledger/terms.ts';
 import { needResponse } from '../store/requests/detail-columns.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
+import type { AdmitParts } from './admission/admit.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { heldNeed, leastNeed, loweredLimit } from './admission/need.ts';
@@ -18,25 +18,10 @@ import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 import { tierDetail } from './routing/describe-tier.ts';
 import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts';
-import { translateRequest } from './routing/translate.ts';
+import { tryTranslate } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 
-type ExplainParts = Pick<
-  Gateway,
-  | 'clock'
-  | 'settings'
-  | 'router'
-  | 'catalog'
-  | 'ledger'
-  | 'accountSurcharges'
-  | 'tokens'
-  | 'responsesSupport'
-  | 'memory'
-  | 'promptBases'
-  | 'continuedResponses'
-  | 'boundTrust'
-  | 'inputCounter'
->;
+type ExplainParts = AdmitParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
 
 /** A target's current state for the request. */
 interface ExplainedTarget {
@@ -61,7 +46,7 @@ export async function explain(
   const first = targets.find(
     ({ provider, model }) => provider.name === next?.provider && model === next.model,
   );
-  const translated = first && tryTranslate(gateway, context, first);
+  const translated = first && tryTranslate(context, first, gateway);
   const body = JSON.stringify({
     object: 'gw.route',
     model: context.request.model,
@@ -127,25 +112,11 @@ function explainTarget(
 ): ExplainedTarget {
   const { provider, model } = target;
   const names = { provider: provider.name, model };
-  const translated = tryTranslate(gateway, context, target);
+  const translated = tryTranslate(context, target, gateway);
   if (translated instanceof GwError) return { ...names, state: 'passed_over', because: translated.message };
   const least = leastInput(gateway, translated, target);
   const { amount, unpriced } = quoteRequest(gateway, translated, target)(least.tokens, least.by);
   return { ...names, ...availability, ...(unpriced ? {} : { worst_case_usd: usdNumber(amount) }) };
-}
-
-/** The request translated to the target's API, or why that is not possible. */
-function tryTranslate(
-  gateway: ExplainParts,
-  context: RequestContext,
-  target: RoutedTarget,
-): RequestContext | GwError {
-  try {
-    return translateRequest(context, target, gateway);
-  } catch (error) {
-    if (error instanceof GwError) return error;
-    throw error;
-  }
 }
 
 /** Whether the budgets have room for the request, by the same steps as admission. */

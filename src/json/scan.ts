@@ -1,4 +1,3 @@
-import type { Range } from './bytes.ts';
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -8,6 +7,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  type Range,
 } from './bytes.ts';
 import type { KeyWatch } from './key-watch.ts';
 

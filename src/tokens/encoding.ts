@@ -32,3 +32,8 @@ function findEncoding(model: string): Encoding | undefined {
   const [base = ''] = name.split(':');
   return RULES.find(([pattern]) => pattern.test(base))?.[1];
 }
+
+/** Upper bound of a text's tokens in any byte-level encoding: its UTF-8 bytes, since every token has at least one. */
+export function tokenBound(text: string | Uint8Array): number {
+  return typeof text === 'string' ? Buffer.byteLength(text) : text.byteLength;
+}

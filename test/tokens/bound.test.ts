@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tokenBound } from '../../src/tokens/bound.ts';
+import { tokenBound } from '../../src/tokens/encoding.ts';
 
 it('tokenBound() is the length in UTF-8, of bytes and of text', () => {
   expect(tokenBound('')).toBe(0);

@@ -3,9 +3,8 @@ import { Tiktoken } from 'js-tiktoken/lite';
 import cl100k from 'js-tiktoken/ranks/cl100k_base';
 import o200k from 'js-tiktoken/ranks/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { tokenBound } from '../../src/tokens/bound.ts';
 import { countTokens } from '../../src/tokens/count.ts';
-import type { Encoding } from '../../src/tokens/encoding.ts';
+import { type Encoding, tokenBound } from '../../src/tokens/encoding.ts';
 import { makeCorpus } from './corpus.ts';
 
 const ENCODINGS: Encoding[] = ['o200k_base', 'cl100k_base'];

@@ -213,35 +213,35 @@ export function priceUnknown(standing: Standing, provider: string, model: string
   );
 }
 
-/** 402: a field of the request changes its price by an unknown amount. */
-function surchargeUnknown({ budget }: Standing, field: string): GwError {
-  return new GwError(
-    `"${field}" changes the price by an unknown amount, so budget ${budgetName(budget)} can't cover the request. Remove the field, or use a project without a budget`,
-    {
-      status: 402,
-      type: 'insufficient_quota',
-      code: 'cost_unbounded',
-      param: field,
-      headers: { 'x-should-retry': 'false' },
-      fields: { budget_id: budgetName(budget) },
-    },
-  );
+/** 402: what the request may cost has no known bound. */
+function costUnbounded(
+  { budget }: Standing,
+  message: (budget: string) => string,
+  { param, command }: { param?: string; command?: string },
+): GwError {
+  return new GwError(message(budgetName(budget)), {
+    status: 402,
+    type: 'insufficient_quota',
+    code: 'cost_unbounded',
+    param,
+    headers: { 'x-should-retry': 'false' },
+    fields: { budget_id: budgetName(budget), ...(command !== undefined && { command }) },
+  });
 }
 
-/** 402: the fee of a tool that the provider runs, or the number of its calls, has no bound. */
-function toolUnpriced({ budget }: Standing, { name, field }: ServerTool): GwError {
+/** A field of the request changes its price by an unknown amount. */
+function surchargeUnknown(standing: Standing, field: string): GwError {
+  const message = (budget: string) =>
+    `"${field}" changes the price by an unknown amount, so budget ${budget} can't cover the request. Remove the field, or use a project without a budget`;
+  return costUnbounded(standing, message, { param: field });
+}
+
+/** The fee of a tool that the provider runs, or the number of its calls, has no bound. */
+function toolUnpriced(standing: Standing, { name, field }: ServerTool): GwError {
   const command = `gw config set fees.${shellWord(name)} USD`;
-  return new GwError(
-    `"${field}" lets the provider run "${name}" for a fee without a known limit, so budget ${budgetName(budget)} can't cover the request. To set the most that a request may pay for it, in dollars: ${command}`,
-    {
-      status: 402,
-      type: 'insufficient_quota',
-      code: 'cost_unbounded',
-      param: field,
-      headers: { 'x-should-retry': 'false' },
-      fields: { budget_id: budgetName(budget), command },
-    },
-  );
+  const message = (budget: string) =>
+    `"${field}" lets the provider run "${name}" for a fee without a known limit, so budget ${budget} can't cover the request. To set the most that a request may pay for it, in dollars: ${command}`;
+  return costUnbounded(standing, message, { param: field, command });
 }
 
 /** The name comes from the client and ends up in a command that people paste into a shell. */
@@ -249,19 +249,11 @@ function shellWord(name: string): string {
   return /^[\w:-]{1,64}$/.test(name) ? name : 'NAME';
 }
 
-/** 402: the cost of this endpoint has no upper bound. */
-function costUnbounded({ budget }: Standing, endpoint: string): GwError {
+function endpointUnbounded(standing: Standing, endpoint: string): GwError {
   const command = 'gw config set passthrough.unmetered allow';
-  return new GwError(
-    `the cost of /v1/${endpoint} has no known upper bound, so budget ${budgetName(budget)} can't cover the request. To let such requests run until the budget is spent, some of them uncounted: ${command}`,
-    {
-      status: 402,
-      type: 'insufficient_quota',
-      code: 'cost_unbounded',
-      headers: { 'x-should-retry': 'false' },
-      fields: { budget_id: budgetName(budget), command },
-    },
-  );
+  const message = (budget: string) =>
+    `the cost of /v1/${endpoint} has no known upper bound, so budget ${budget} can't cover the request. To let such requests run until the budget is spent, some of them uncounted: ${command}`;
+  return costUnbounded(standing, message, { command });
 }
 
 /** The command that makes room: double the cap, or more if that is not enough, up to the largest cap. */
@@ -341,7 +333,7 @@ export function unpricedError(
   standing: Standing,
 ): GwError {
   const { wire, request } = context;
-  if (wire.unreported) return costUnbounded(standing, wire.endpoint);
+  if (wire.unreported) return endpointUnbounded(standing, wire.endpoint);
   if (request.surcharges?.unknown) return surchargeUnknown(standing, request.surcharges.unknown);
   if (quote.card && quote.tools?.unknown) return toolUnpriced(standing, quote.tools.unknown);
   return priceUnknown(standing, target.provider.name, quote.unpricedModel ?? target.model);

@@ -2,8 +2,7 @@ import type { NanoUsd } from '../../money.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Admitted } from './admitted.ts';
-import type { Quote } from './quote.ts';
-import { costWith, type Fit, fitInto, smallRequestCost } from './quote.ts';
+import { costWith, type Fit, fitInto, type Quote, smallRequestCost } from './quote.ts';
 
 /** A hold to ask the ledger for, and the limits that keep the request within it. */
 export interface FittingHold {

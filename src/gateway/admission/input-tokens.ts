@@ -1,6 +1,5 @@
 import { modelLimits } from '../../pricing/limits.ts';
-import { tokenBound } from '../../tokens/bound.ts';
-import { type Encoding, encodingOf } from '../../tokens/encoding.ts';
+import { type Encoding, encodingOf, tokenBound } from '../../tokens/encoding.ts';
 import { imageTokens, type NonTextInput, nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import { mayAnswerOther } from '../../wire/request/surcharges.ts';

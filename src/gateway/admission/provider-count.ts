@@ -14,8 +14,7 @@ import type { Target } from '../state/resolver.ts';
 import { editBound, type MeasuredPrompt } from './edit-bound.ts';
 import { measurePrompt, nonTextOf, promptOf, rewritesJson } from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
-import type { Quote } from './quote.ts';
-import { costWith } from './quote.ts';
+import { costWith, type Quote } from './quote.ts';
 import type { QuoteFor } from './quote-request.ts';
 
 /*

@@ -6,12 +6,10 @@ import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import { noRoomError } from './errors.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
-import type { InputParts } from './input-tokens.ts';
-import { countInput, inputBound, isCountable, leastInput } from './input-tokens.ts';
+import { countInput, type InputParts, inputBound, isCountable, leastInput } from './input-tokens.ts';
 import { heldNeed } from './need.ts';
 import type { Quote } from './quote.ts';
-import type { QuoteParts } from './quote-request.ts';
-import { quoteRequest } from './quote-request.ts';
+import { type QuoteParts, quoteRequest } from './quote-request.ts';
 
 export type ReadmitParts = QuoteParts &
   Pick<Gateway, 'budgetScopes' | 'calendar' | 'ledger' | 'queue' | 'tokens'> &

@@ -1,8 +1,7 @@
 import type { Redactor } from '../../redact.ts';
 import type { Translator } from '../../translation/translator.ts';
 import type { TokenUsage } from '../../usage.ts';
-import type { StreamFault } from '../../wire/answer/error-event.ts';
-import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
+import type { InspectedEvents, StreamFault } from '../../wire/answer/inspected-events.ts';
 import type { AnswerWire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
 import { translatedHeaders } from '../upstream/headers.ts';

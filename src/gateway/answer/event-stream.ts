@@ -2,8 +2,12 @@ import { redactKeys } from '../../redact.ts';
 import { createEventFramer, withoutMark } from '../../sse/frame.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { addUsage } from '../../wire/answer/add-usage.ts';
-import { errorEvent, type StreamFault } from '../../wire/answer/error-event.ts';
-import type { InspectedEvents, LimitEnding } from '../../wire/answer/inspected-events.ts';
+import {
+  errorEvent,
+  type InspectedEvents,
+  type LimitEnding,
+  type StreamFault,
+} from '../../wire/answer/inspected-events.ts';
 import type { AnswerWire } from '../../wire/wire.ts';
 import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './answer-receiver.ts';
 

@@ -1,7 +1,6 @@
 import { headerOf } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
-import { messageIdIn } from '../../wire/answer/message-id.ts';
-import { type AnswerHead, answerHead, namesModel } from '../../wire/answer/served-model.ts';
+import { type AnswerHead, answerHead, messageIdIn, namesModel } from '../../wire/answer/served-model.ts';
 import type { Relay } from './relay.ts';
 
 type Opening = Pick<Relay, 'isStream' | 'firstEvents' | 'unsent'>;

@@ -1,7 +1,5 @@
-import type { RequestId } from '../../ids.ts';
-import { formatRequestId } from '../../ids.ts';
-import type { NanoUsd } from '../../money.ts';
-import { NANO_PER_USD } from '../../money.ts';
+import { formatRequestId, type RequestId } from '../../ids.ts';
+import { NANO_PER_USD, type NanoUsd } from '../../money.ts';
 
 /** The values of gw's own headers of a completion. */
 export interface ServiceHeaders {

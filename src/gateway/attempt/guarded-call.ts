@@ -27,7 +27,10 @@ export function isGuarded({ context, admitted }: Attempt): boolean {
 /** Time for usage to arrive after a stream's closing event. */
 const LATE_USAGE_MS = 250;
 
-type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'runningCalls' | 'settings' | 'tokens' | 'upstreams'>;
+export type CallParts = Pick<
+  Gateway,
+  'bodies' | 'clock' | 'runningCalls' | 'settings' | 'tokens' | 'upstreams'
+>;
 
 /**
  * A call of a provider. Aborts it when the client hangs up and that saves money, its project is cut, the output outgrows
@@ -207,10 +210,7 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
  * Time limit for the first byte at one of several targets; undefined if there is none. Streams have the configured
  * limit. A later attempt also has to answer before the request's deadline.
  */
-function firstByteLimitMs(
-  gateway: Pick<Gateway, 'clock' | 'settings'>,
-  { context, route }: Attempt,
-): number | undefined {
+function firstByteLimitMs(gateway: CallParts, { context, route }: Attempt): number | undefined {
   if (!hasAlternatives(route)) return undefined;
   const own = context.request.stream ? gateway.settings()['routing.first_byte_timeout_ms'] : undefined;
   const leftMs = route?.history ? Math.max(0, remainingMs(gateway, context)) : undefined;

@@ -4,14 +4,13 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import type { Failure } from '../../routing/failure.ts';
 import { valuesIn } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
-import { type ReadmitParts, type ReadmitResult, readmit, readmitTranslated } from '../admission/readmit.ts';
+import { type ReadmitParts, readmit, readmitTranslated } from '../admission/readmit.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { MeterParts } from '../metering/meter.ts';
-import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routing/route.ts';
-import { recordResponsesSupport, translateAfterRefusal, translateRequest } from '../routing/translate.ts';
-import type { RoutedTarget } from '../state/resolver.ts';
+import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
+import { recordResponsesSupport, translateAfterRefusal, tryTranslate } from '../routing/translate.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
 import { remainingMs } from './guarded-call.ts';
 import { appendFailure } from './history.ts';
@@ -90,16 +89,13 @@ export async function failOver(
   ];
   let candidates = route.targets;
   for (;;) {
-    const next = nextOf(gateway, route.context, {
-      targets: candidates,
-      tried,
-      remainingMs: remainingMs(gateway, attempt.context),
-    });
+    const leftMs = remainingMs(gateway, attempt.context);
+    const next = nextOf(gateway, route.context, { targets: candidates, tried, remainingMs: leftMs });
     if (next.kind !== 'attempt' || attempt.context.exchange.gone) return undefined;
     const target = targetAt(candidates, next.target);
     candidates = candidates.filter((other) => other !== target);
-    const context = translatedOrNone(gateway, route, target);
-    if (!context) continue;
+    const context = tryTranslate(route.context, target, gateway);
+    if (context instanceof GwError) continue;
     result.metered ??= await meterAttempt(gateway, attempt, result);
     const history = appendFailure(route.history, tried, {
       target: route.target,
@@ -108,46 +104,15 @@ export async function failOver(
       durationMs,
       metered: result.metered,
     });
-    const admitted = await readmit(gateway, {
-      context,
-      target,
-      first: route.first,
-      spent: history.costNanoUsd,
-    });
+    const { costNanoUsd: spent } = history;
+    const admitted = await readmit(gateway, { context, target, first: route.first, spent });
     if (admitted === 'no room') continue;
     if (admitted === 'resolved before') return undefined;
     pin(gateway, context, target.candidate);
-    return attemptAt(route, { context, target, admitted, lastResort: next.lastResort, history });
-  }
-}
-
-interface NextTarget extends Pick<Route, 'target' | 'lastResort'> {
-  context: RequestContext;
-  admitted: Exclude<ReadmitResult, string>;
-  history: AttemptHistory;
-}
-
-function attemptAt(
-  route: Route,
-  { context, target, admitted, lastResort, history }: NextTarget,
-): RoutedAttempt {
-  route.target = target;
-  route.lastResort = lastResort;
-  route.history = history;
-  return { context, target, admitted, why: route.why, route };
-}
-
-/** The request translated for a target's API; undefined if it can't be expressed there. */
-function translatedOrNone(
-  gateway: FailOverParts,
-  { context }: Route,
-  target: RoutedTarget,
-): RequestContext | undefined {
-  try {
-    return translateRequest(context, target, gateway);
-  } catch (error) {
-    if (error instanceof GwError) return undefined;
-    throw error;
+    route.target = target;
+    route.lastResort = next.lastResort;
+    route.history = history;
+    return { context, target, admitted, why: route.why, route };
   }
 }
 

@@ -23,23 +23,10 @@ import { meterAtBound } from '../metering/meter.ts';
 import { ObjectNotes, storesAnswer } from '../objects/object-notes.ts';
 import type { CallEnd, UpstreamRequest } from '../upstream/send.ts';
 import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
-import { GuardedCall, isGuarded } from './guarded-call.ts';
+import { type CallParts, GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
-export type SendParts = Pick<
-  Gateway,
-  | 'bodies'
-  | 'clock'
-  | 'credentials'
-  | 'objects'
-  | 'redact'
-  | 'runningCalls'
-  | 'settings'
-  | 'router'
-  | 'tokens'
-  | 'upstreams'
-  | 'warn'
->;
+export type SendParts = CallParts & Pick<Gateway, 'credentials' | 'objects' | 'redact' | 'router' | 'warn'>;
 
 /**
  * Sends the request to its target and receives the answer. Resolves when the call has ended. A stream that has started
@@ -73,14 +60,11 @@ export async function sendAttempt(
 }
 
 function relayOptions(
-  gateway: Pick<Gateway, 'clock' | 'redact' | 'settings'>,
+  gateway: SendParts,
   attempt: Attempt,
-  {
-    headers,
-    credential,
-    objects,
-  }: { headers: ServiceHeaders; credential: Redactor; objects: ObjectNotes | undefined },
+  own: { headers: ServiceHeaders; credential: Redactor; objects: ObjectNotes | undefined },
 ) {
+  const { headers, credential, objects } = own;
   const { exchange, wire, translator, request } = attempt.context;
   return {
     exchange,
@@ -100,7 +84,7 @@ function relayOptions(
 
 /** Reads the end of the answer, and reports the result to the target's health. */
 function readResult(
-  gateway: Pick<Gateway, 'clock' | 'warn'>,
+  gateway: SendParts,
   { admitted }: Attempt,
   permit: HealthPermit | undefined,
   credential: Redactor,
@@ -120,7 +104,7 @@ function readResult(
 
 /** Records the objects that the answer makes, unless there is a single project or the login is the client's own. */
 function objectNotes(
-  { objects }: Pick<Gateway, 'objects'>,
+  { objects }: SendParts,
   attempt: Attempt,
   credential: Redactor,
 ): ObjectNotes | undefined {
@@ -163,9 +147,9 @@ function headersOf({ context, target, admitted, why, route }: Attempt): ServiceH
 
 /** Reports the attempt's result to the target's health. Returns the failure, if there was one. */
 function detectFailure(
-  gateway: Pick<Gateway, 'clock'>,
+  gateway: SendParts,
   permit: HealthPermit,
-  { relay, end, sentAt }: { relay: Relay; end: CallEnd; sentAt: number },
+  { relay, end, sentAt }: AttemptResult,
 ): Failure | undefined {
   const outcome = faultOf(relay, end);
   const failure = outcome && classify(outcome, gateway.clock.now());
@@ -210,7 +194,8 @@ function faultInside(relay: Relay): UpstreamOutcome | undefined {
   if (started) return relay.isCutShort ? { kind: 'socket', code: 'ended early' } : undefined;
   if (isStream) return { kind: 'empty' };
   const body = relay.unsent;
-  if (!body || (isJsonObject(body) && !mayBeFaulty(body))) return undefined;
+  // A quick check that saves parsing good answers: for an error that is not null, or an empty list of choices.
+  if (!body || (isJsonObject(body) && !hasError(body) && !hasNoChoices(body))) return undefined;
   const answer = parseObject(body.toString('utf8'));
   if (!answer) return { kind: 'empty' };
   if (answer.error && !Array.isArray(answer.choices)) return inBand(relay, answer);
@@ -239,11 +224,6 @@ function isJsonObject(body: Buffer): boolean {
 
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-/** A quick check that saves parsing good answers: for an error that is not null, or an empty list of choices. */
-function mayBeFaulty(body: Buffer): boolean {
-  return hasError(body) || hasNoChoices(body);
 }
 
 const ERROR = Buffer.from('"error"');

@@ -1,5 +1,7 @@
+import type { Saving } from '../../compression/compress-request.ts';
 import { formatUsd, type NanoUsd } from '../../money.ts';
-import { worstCase } from '../../pricing/cost.ts';
+import { costOf, worstCase } from '../../pricing/cost.ts';
+import type { PriceCard } from '../../pricing/price-card.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { billedFactor } from '../../wire/request/surcharges.ts';
@@ -12,7 +14,6 @@ import { recordOf } from '../context/request-record.ts';
 import { type FoundMiss, findCacheMiss } from '../metering/cache-miss.ts';
 import { type MeterParts, meterCall } from '../metering/meter.ts';
 import type { Metered } from '../metering/metered.ts';
-import { savedByTier, savedMoney } from '../metering/savings.ts';
 import { tierDetail } from '../routing/describe-tier.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import { entryOf, outcomeWord, summed } from './history.ts';
@@ -39,23 +40,13 @@ export async function settle(
   attempt: Attempt,
   result: AttemptResult,
 ): Promise<Settlement> {
-  const { context } = attempt;
-  const { headers } = result;
+  const { context, target, admitted } = attempt;
+  const { headers, sentAt, relay } = result;
   const last = result.metered ?? (await meterAttempt(gateway, attempt, result));
   const savedByTierNanoUsd = context.tier && savedByTier(gateway, context.tier, last);
   if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
     headers.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
-  const missed = findCacheMiss(
-    gateway,
-    {
-      context,
-      target: attempt.target,
-      admitted: attempt.admitted,
-      sentAt: result.sentAt,
-      relay: result.relay,
-    },
-    last,
-  );
+  const missed = findCacheMiss(gateway, { context, target, admitted, sentAt, relay }, last);
   const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd, missed });
   checkBounds(gateway, attempt, result, last);
   context.exchange.recorded = true;
@@ -99,7 +90,7 @@ function recordFor(
     {
       status,
       outcome,
-      detail: context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail,
+      detail: context.tier ? { ...detail, tier: tierDetail(context.tier, savedByTierNanoUsd) } : detail,
       lowered,
       missed,
       upstreamMessageId: result.upstreamMessageId || undefined,
@@ -115,14 +106,6 @@ function recordFor(
 }
 
 const SEARCH = 'tools[] (web_search)';
-
-function withTier(
-  tier: TierChoice,
-  savedNanoUsd: number | undefined,
-  detail: Record<string, unknown> | undefined,
-): Record<string, unknown> {
-  return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
-}
 
 function withMetered(
   detail: Record<string, unknown> | undefined,
@@ -229,4 +212,41 @@ export function meterAttempt(
   const whole = end.kind === 'complete' && relay.streamError === undefined;
   const mayGoOn = end.kind !== 'complete';
   return meterCall(gateway, { context, target, admitted, relay, sentAt, whole, mayGoOn }, end);
+}
+
+/**
+ * Estimate of what the removed tokens would have cost. A token counts at the price of the part of the prompt that it
+ * was removed from: read from the provider's cache, written to it, or neither.
+ */
+export function savedMoney(
+  savings: readonly Saving[],
+  usage: TokenUsage,
+  card: PriceCard | undefined,
+): NanoUsd {
+  if (!card || savings.length === 0 || usage.inputTokens === 0) return 0;
+  const read = usage.cachedInputTokens;
+  const written = usage.cacheWriteTokens + usage.cacheWrite1hTokens;
+  // Object.assign is cheaper than a spread, and this runs for every request.
+  const original: TokenUsage = Object.assign({}, usage);
+  for (const { tokens, tokensBehind } of savings) {
+    // Counted from the end, since the length of what precedes the conversation (tools, instructions) is unknown.
+    const position = usage.inputTokens - tokensBehind;
+    original.inputTokens += tokens;
+    if (position <= read) original.cachedInputTokens += tokens;
+    else if (position > read + written) continue;
+    else if (usage.cacheWrite1hTokens > usage.cacheWriteTokens) original.cacheWrite1hTokens += tokens;
+    else original.cacheWriteTokens += tokens;
+  }
+  return costOf(original, card) - costOf(usage, card);
+}
+
+/** Estimate, in nano-USD, of how much more the strong tier would have cost for the weak tier's usage. */
+function savedByTier(
+  { catalog, clock }: Pick<Gateway, 'clock' | 'catalog'>,
+  { decision, strong }: TierChoice,
+  { usage, costNanoUsd }: Metered,
+): number | undefined {
+  if (!decision.applied || decision.tier === 'strong') return undefined;
+  const card = catalog().find(strong.provider.name, strong.model, clock.now());
+  return card && costOf(usage, card) - costNanoUsd;
 }

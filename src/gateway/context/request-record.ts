@@ -1,5 +1,4 @@
-import type { RequestRecord, StageTimings } from '../../store/ledger/record.ts';
-import { FLAGS } from '../../store/ledger/record.ts';
+import { FLAGS, type RequestRecord, type StageTimings } from '../../store/ledger/record.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Exchange } from './exchange.ts';

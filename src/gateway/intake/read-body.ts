@@ -118,32 +118,18 @@ const JSON_TYPE = 'application/json';
 
 function checkJson(request: IncomingMessage): void {
   const type = request.headers['content-type'];
-  if (type !== undefined && type !== JSON_TYPE && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
-    throw new GwError(
+  if (type === undefined)
+    throw unsupported('the content-type header is missing: send "content-type: application/json"');
+  if (type !== JSON_TYPE && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
+    throw unsupported(
       `the content type is ${type}, but this endpoint accepts only JSON: send the header "content-type: application/json"`,
-      {
-        status: 415,
-        type: 'invalid_request_error',
-        code: 'unsupported_media_type',
-      },
     );
-  }
-  if (type === undefined) {
-    throw new GwError('the content-type header is missing: send "content-type: application/json"', {
-      status: 415,
-      type: 'invalid_request_error',
-      code: 'unsupported_media_type',
-    });
   }
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity' && !canDecompress(encoding)) {
-    throw new GwError(
+    throw unsupported(
       `the content encoding ${encoding} is not supported: send gzip, deflate, br, zstd or no encoding`,
-      {
-        status: 415,
-        type: 'invalid_request_error',
-        code: 'unsupported_content_encoding',
-      },
+      UNSUPPORTED_ENCODING,
     );
   }
 }
@@ -151,11 +137,13 @@ function checkJson(request: IncomingMessage): void {
 /** JSON in another encoding would be something else to gw than to the provider. */
 function checkCharset(type: string): void {
   if (!/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) return;
-  throw new GwError(`the content type is ${type}, but gw reads only UTF-8: send the body as UTF-8`, {
-    status: 415,
-    type: 'invalid_request_error',
-    code: 'unsupported_media_type',
-  });
+  throw unsupported(`the content type is ${type}, but gw reads only UTF-8: send the body as UTF-8`);
+}
+
+const UNSUPPORTED_ENCODING = { code: 'unsupported_content_encoding' };
+
+function unsupported(message: string, { code } = { code: 'unsupported_media_type' }): GwError {
+  return new GwError(message, { status: 415, type: 'invalid_request_error', code });
 }
 
 function tooLarge({ maxBytes, fixed = false }: BodyLimits): GwError {

@@ -138,13 +138,9 @@ const nameOf = ({ target: { provider, model } }: Answered): string => `${provide
 function keep(
   { cachedPrompts, clock }: Pick<Gateway, 'cachedPrompts' | 'clock'>,
   session: string,
-  {
-    answered,
-    prompt,
-    usage,
-    base,
-  }: { answered: Answered; prompt: PromptBlocks; usage: TokenUsage; base: CachedPrompt | undefined },
+  found: { answered: Answered; prompt: PromptBlocks; usage: TokenUsage; base: CachedPrompt | undefined },
 ): void {
+  const { answered, prompt, usage, base } = found;
   const { context, target, admitted, sentAt, relay } = answered;
   const name = nameOf(answered);
   const before = base?.target === name ? base : undefined;

@@ -1,5 +1,4 @@
-import { tokenBound } from '../../tokens/bound.ts';
-import { encodingOf } from '../../tokens/encoding.ts';
+import { encodingOf, tokenBound } from '../../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { RequestWire } from '../../wire/wire.ts';
 import { callsOf, limitOf } from '../admission/admitted.ts';

@@ -55,9 +55,13 @@ function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Meter
     const { conflicts } = report;
     const parts = clamped.wasCut ? [{ model: undefined, usage }] : report.parts;
     const metered = flagConflicts(meterReported(gateway, { usage, parts }, metering), conflicts);
-    return clamped.wasCut ? flagImpossible(gateway, metered) : metered;
+    if (!clamped.wasCut) return metered;
+    gateway.warn(
+      'a provider reported more tokens than its model can have: gw booked the most that it can have',
+    );
+    return { ...metered, flags: metered.flags | FLAGS.estimated };
   }
-  if (relay.status >= 400) return priceAtQuote(usage ?? NO_USAGE, admitted, 0);
+  if (relay.status >= 400) return priceAt(usage ?? NO_USAGE, admitted.quote.card, 0);
   const { wire } = metering.context;
   if (wire.unreported === undefined) return meterEstimated(gateway, wire, metering, usage);
   const { perRequest } = admitted.quote;
@@ -71,7 +75,7 @@ function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Meter
 
 /** Prices reported usage: at the cost that the provider reports, else at its prices with the surcharges it reports. */
 function meterReported(
-  gateway: Pick<Gateway, 'accountSurcharges' | 'catalog' | 'clock' | 'containers'>,
+  gateway: MeterParts,
   reported: Pick<UsageReport, 'usage' | 'parts'>,
   metering: Metering,
 ): Metered {
@@ -87,7 +91,9 @@ function meterReported(
     return { usage, costNanoUsd: value, flags, servedModel };
   }
   gateway.accountSurcharges.learn(target, context.request.surcharges, relay.usage);
-  const known = billed.isKnown ? priced : assuming(priced, SERVICE_PRICE);
+  const known = billed.isKnown
+    ? priced
+    : { ...priced, flags: priced.flags | FLAGS.estimated, assumed: [SERVICE_PRICE] };
   return billTools(gateway, known, metering, feesWith(metering.admitted.quote, callsOf(metering.admitted)));
 }
 
@@ -108,26 +114,10 @@ function billedAt({ context, target, relay }: Priced): BilledFactor {
 
 const SERVICE_PRICE = 'the price of the service tier, speed or region for this model';
 
-/** The same, with a figure that had to be assumed. */
-function assuming(metered: Metered, what: string): Metered {
-  return {
-    ...metered,
-    flags: metered.flags | FLAGS.estimated,
-    assumed: [...(metered.assumed ?? []), what],
-  };
-}
-
 function flagConflicts(metered: Metered, conflicts: readonly string[]): Metered {
   return conflicts.length === 0
     ? metered
     : { ...metered, flags: metered.flags | FLAGS.inconsistent, conflicts };
-}
-
-function flagImpossible(gateway: Pick<Gateway, 'warn'>, metered: Metered): Metered {
-  gateway.warn(
-    'a provider reported more tokens than its model can have: gw booked the most that it can have',
-  );
-  return { ...metered, flags: metered.flags | FLAGS.estimated };
 }
 
 /**
@@ -152,7 +142,7 @@ async function meterEstimated(
   reportedUsage: TokenUsage = NO_USAGE,
 ): Promise<Metered> {
   const { admitted } = metering;
-  const reported = priceAtQuote(reportedUsage, admitted, FLAGS.estimated);
+  const reported = priceAt(reportedUsage, admitted.quote.card, FLAGS.estimated);
   try {
     const estimate = await estimateUsage(gateway, wire, metering);
     if (estimate.isBeyondLimit) return meterOverrun(gateway, metering);
@@ -187,7 +177,7 @@ function combineUsage(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
  */
 function priceEstimate(usage: TokenUsage, { admitted, whole }: Metering, isInputKnown: boolean): Metered {
   const { card } = admitted.quote;
-  const metered = priceAtQuote(usage, admitted, FLAGS.estimated);
+  const metered = priceAt(usage, admitted.quote.card, FLAGS.estimated);
   if (whole || isInputKnown || !card) return metered;
   const { inputTokens, outputTokens } = usage;
   return { ...metered, costNanoUsd: bookBound(worstCase({ inputTokens, outputTokens, choices: 1 }, card)) };
@@ -224,18 +214,12 @@ function addHeldFees(metered: Metered, admitted: Admitted): Metered {
   return fees === 0 ? metered : { ...metered, costNanoUsd: amountOf(metered.costNanoUsd + fees) };
 }
 
-function priceAtQuote(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {
-  return priceAt(usage, quote.card, flags);
-}
-
-type PriceParts = Pick<Gateway, 'catalog' | 'clock'>;
-
 /**
  * Prices reported usage by the models that served it. Where an answer names another model than the request, its provider
  * bills that one; a relay's word is only taken if it costs more. Flags the answer `other_model`.
  */
 function priceServed(
-  gateway: PriceParts,
+  gateway: MeterParts,
   metering: Metering,
   { usage, parts }: Pick<UsageReport, 'usage' | 'parts'>,
   own: PriceCard | undefined,
@@ -270,7 +254,7 @@ function servedModel({ relay, target }: Metering): string | undefined {
  * no model's own, such as that of a deployment, stands for whatever the owner has priced it as.
  */
 function otherCard(
-  { catalog, clock }: PriceParts,
+  { catalog, clock }: MeterParts,
   { context, target, admitted, relay }: Metering,
   name: string | undefined,
 ): PriceCard | undefined {

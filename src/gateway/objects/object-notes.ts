@@ -97,15 +97,9 @@ const isLasting = (key: string) => LASTING.has(key);
 const LASTING = new Set(['container', 'container_id', 'file_id', 'audio']);
 
 /** Fields of the request that answers repeat. */
+// biome-ignore format: they fit a few lines
 const ECHOED = new Set([
-  'metadata',
-  'tools',
-  'instructions',
-  'arguments',
-  'input',
-  'text',
-  'delta',
-  'schema',
+  'metadata', 'tools', 'instructions', 'arguments', 'input', 'text', 'delta', 'schema',
 ]);
 
 /** Endpoints whose answers nobody can ask for again. */

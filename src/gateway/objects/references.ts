@@ -25,23 +25,19 @@ export const MAY_NAME = new RegExp(
 );
 
 /** Fields that hold such an object with its `id`. */
+// biome-ignore format: they fit a few lines
 const HOLDERS: ReadonlySet<string> = new Set([
-  ...[
-    'conversation',
-    'container',
-    'prompt',
-    'audio',
-    'file',
-    'vector_store',
-    'video',
-    'thread',
-    'previous_response',
-    'voice',
-  ],
+  'conversation', 'container', 'prompt', 'audio', 'file', 'vector_store', 'video', 'thread', 'previous_response',
+  'voice',
 ]);
 /** Schemas and arguments of the client's own, in which a provider looks for nothing. */
 const FREE: ReadonlySet<string> = new Set([
-  ...['parameters', 'input_schema', 'schema', 'properties', 'arguments', 'structured_content'],
+  'parameters',
+  'input_schema',
+  'schema',
+  'properties',
+  'arguments',
+  'structured_content',
 ]);
 /**
  * What a client notes about its request: `metadata` of the APIs, `client_metadata` of Codex, `litellm_metadata`. Providers

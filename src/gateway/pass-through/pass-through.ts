@@ -28,18 +28,10 @@ import { channelTo } from '../upstream/build-request.ts';
 import { type Costs, costsOf, generatesOnce, passThroughWire } from './endpoints.ts';
 import { bodyReferences, checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
-type IntakeParts = Pick<
-  Gateway,
-  | 'clock'
-  | 'settings'
-  | 'authenticator'
-  | 'keyRates'
-  | 'findProject'
-  | 'hasBudget'
-  | 'recentPrompts'
-  | 'attribution'
-  | 'bodies'
->;
+type IntakeParts = Pick<Gateway, 'clock'> &
+  Parameters<typeof authenticate>[0] &
+  Parameters<typeof bodyLimits>[0] &
+  Parameters<typeof receive>[0];
 
 /**
  * Sends a request of an endpoint that gw has no stages for to a provider unchanged, and books the usage that the answer
@@ -192,40 +184,23 @@ function actionOrId(segment: string): string {
   return ACTIONS.has(segment) ? segment : '{id}';
 }
 
+// biome-ignore format: they fit a few lines
 const ACTIONS = new Set([
-  'speech',
-  'transcriptions',
-  'translations',
-  'generations',
-  'edits',
-  'variations',
-  'completions',
-  'count_tokens',
-  'input_tokens',
-  'compact',
-  'batches',
-  'jobs',
-  'runs',
-  'sessions',
-  'client_secrets',
-  'calls',
-  'cancel',
-  'content',
-  'search',
+  'speech', 'transcriptions', 'translations', 'generations', 'edits', 'variations', 'completions',
+  'count_tokens', 'input_tokens', 'compact', 'batches', 'jobs', 'runs', 'sessions', 'client_secrets', 'calls',
+  'cancel', 'content', 'search',
 ]);
 
 /** Answered by gw itself when no provider of Anthropic's API has the model. */
 const COUNT_TOKENS = '/messages/count_tokens';
 
+type TargetParts = Pick<Gateway, 'providers' | 'resolver'>;
+
 /**
  * Chooses the target of a pass-through request: the provider of the request's model, else the provider in the header
  * `x-service-provider`, else the only provider that speaks the client's API, else the API's maker.
  */
-async function chooseTarget(
-  gateway: Pick<Gateway, 'providers' | 'resolver'>,
-  context: AnyRequestContext,
-  path: string,
-): Promise<Target> {
+async function chooseTarget(gateway: TargetParts, context: AnyRequestContext, path: string): Promise<Target> {
   const { request, exchange } = context;
   const header = exchange.request.headers['x-service-provider'];
   const wire = wireOf(context, path);
@@ -244,7 +219,7 @@ async function chooseTarget(
 
 /** Empty for a model that no provider lists: it may still exist, such as a new or a fine-tuned one. */
 async function targetsOf(
-  gateway: Pick<Gateway, 'resolver'>,
+  gateway: TargetParts,
   model: string,
   wire: Provider['wire'],
 ): Promise<readonly Target[]> {

@@ -11,46 +11,18 @@ import { askerOf, MAY_NAME, referencesIn, referencesInText } from '../objects/re
 import type { References } from '../state/access/stored-objects.ts';
 
 /** Path segments that manage an account at OpenAI, Anthropic, OpenRouter, LiteLLM and the like, wherever it stands in a path ... */
+// biome-ignore format: they fit a few lines
 const CLOSED = new Set([
-  ...['organization', 'organizations', 'org', 'orgs', 'admin', 'admin_api_keys', 'api_keys', 'api-keys'],
-  ...[
-    'service_accounts',
-    'billing',
-    'permissions',
-    'audit_logs',
-    'usage_report',
-    'cost_report',
-    'workspaces',
-  ],
+  'organization', 'organizations', 'org', 'orgs', 'admin', 'admin_api_keys', 'api_keys', 'api-keys',
+  'service_accounts', 'billing', 'permissions', 'audit_logs', 'usage_report', 'cost_report', 'workspaces',
 ]);
 /** ... and at its beginning. */
+// biome-ignore format: they fit a few lines
 const CLOSED_FIRST = new Set([
-  ...['account', 'accounts', 'activity', 'auth', 'certificates', 'config', 'costs', 'credits', 'customer'],
-  ...[
-    'dashboard',
-    'global',
-    'groups',
-    'guardrails',
-    'invites',
-    'key',
-    'keys',
-    'login',
-    'me',
-    'members',
-    'model',
-  ],
-  ...[
-    'oauth',
-    'project',
-    'projects',
-    'provisioning',
-    'roles',
-    'spend',
-    'subscription',
-    'subscriptions',
-    'team',
-  ],
-  ...['teams', 'usage', 'user', 'users'],
+  'account', 'accounts', 'activity', 'auth', 'certificates', 'config', 'costs', 'credits', 'customer', 'dashboard',
+  'global', 'groups', 'guardrails', 'invites', 'key', 'keys', 'login', 'me', 'members', 'model', 'oauth', 'project',
+  'projects', 'provisioning', 'roles', 'spend', 'subscription', 'subscriptions', 'team', 'teams', 'usage', 'user',
+  'users',
 ]);
 
 /** Throws GwError 403 for the endpoints of a provider that manage its account, unless the owner of gw allows them. */

@@ -4,12 +4,12 @@ import { modelLimits } from '../../pricing/limits.ts';
 import type { Candidate } from '../../routing/candidate.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Capabilities } from '../../routing/needs.ts';
-import type { OrderOptions } from '../../routing/next-attempt.ts';
 import {
   countRequest,
   type NextAttempt,
   type NextAttemptOptions,
   nextAttempt,
+  type OrderOptions,
   type Tried,
 } from '../../routing/next-attempt.ts';
 import type { TokenUsage } from '../../usage.ts';

@@ -1,4 +1,4 @@
-import { badRequest } from '../../errors.ts';
+import { badRequest, GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import type { Provider } from '../../providers/registry.ts';
@@ -104,6 +104,20 @@ function* translationSteps(
       memory,
     }),
   };
+}
+
+/** The translated request, or why the target's API can't express it. */
+export function tryTranslate(
+  context: RequestContext,
+  target: Target,
+  gateway: TranslationState,
+): RequestContext | GwError {
+  try {
+    return translateRequest(context, target, gateway);
+  } catch (error) {
+    if (error instanceof GwError) return error;
+    throw error;
+  }
 }
 
 /** Keeps the client's own limit, so that a limit that only the API requires may still be cut to fit a budget. */

@@ -5,52 +5,25 @@ import { canDecompress } from '../intake/decompress.ts';
 import { type Beside, passesHeader } from './closed-lists.ts';
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
+// biome-ignore format: they fit a few lines
 const NOT_FORWARDED = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'host',
-  'content-length',
-  'expect',
+  'connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer',
+  'transfer-encoding', 'upgrade', 'host', 'content-length', 'expect',
   // gw reads the answers, so it asks for `identity`
   'accept-encoding',
   // the client's credentials are for gw
-  'authorization',
-  'api-key',
-  'x-api-key',
-  'x-goog-api-key',
-  'x-gw-key',
-  'cookie',
+  'authorization', 'api-key', 'x-api-key', 'x-goog-api-key', 'x-gw-key', 'cookie',
   // reads are free and pass an exhausted budget, so nothing may turn one into a write
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'origin',
-  'referer',
+  'x-http-method', 'x-http-method-override', 'x-method-override', 'origin', 'referer',
   // trace ids and baggage of the client's system are no business of a provider
-  'traceparent',
-  'tracestate',
-  'baggage',
+  'traceparent', 'tracestate', 'baggage',
 ]);
 
+// biome-ignore format: they fit a few lines
 const NOT_RETURNED = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'trailer',
-  'proxy-authenticate',
+  'connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'trailer', 'proxy-authenticate',
   // a browser would keep these for localhost, which other programs share
-  'set-cookie',
-  'strict-transport-security',
-  'alt-svc',
+  'set-cookie', 'strict-transport-security', 'alt-svc',
   // gw asks for the same answer for everyone, but for the origins that may read it
   'vary',
 ]);

@@ -18,13 +18,9 @@ const DEFERRAL = Buffer.from('defer_loading');
 
 export const CHAT_BLOCKS: BlockShape = {
   fields: { tools: addFunctionTools, messages: addMessages },
+  // biome-ignore format: they fit a few lines
   options: new Set([
-    'tool_choice',
-    'response_format',
-    'reasoning',
-    'reasoning_effort',
-    'thinking',
-    'verbosity',
+    'tool_choice', 'response_format', 'reasoning', 'reasoning_effort', 'thinking', 'verbosity',
   ]),
 };
 

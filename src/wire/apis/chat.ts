@@ -3,11 +3,10 @@ import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import { checkList } from '../request/fields.ts';
 import type { NonTextMarkers } from '../request/non-text-input.ts';
-import { beyondLimit, choicesPerPrompt, LIMITS } from '../request/output-limits.ts';
+import { beyondLimit, choicesPerPrompt, LIMITS, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
-import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { ToolShape } from '../request/server-tools.ts';
 import type { Wire } from '../wire.ts';
 import { CHAT_BLOCKS } from './chat-blocks.ts';
@@ -16,25 +15,16 @@ import { choiceAnswers } from './choice-answers.ts';
 /** Input fetched by the provider: media by URL, and Azure's data sources. */
 const FETCHED = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
 /** Keys of Google's tools, which have no `type`. */
+// biome-ignore format: they fit a few lines
 const GOOGLE_TOOLS = [
-  'google*',
-  'url_context*',
-  'urlContext*',
-  'code_execution*',
-  'codeExecution*',
-  'enterprise*',
+  'google*', 'url_context*', 'urlContext*', 'code_execution*', 'codeExecution*', 'enterprise*',
 ];
 export const NON_TEXT: NonTextMarkers = {
   images: ['image_url'],
   // `audio_*` matches the ids of earlier audio responses, and audio by URL.
+  // biome-ignore format: they fit a few lines
   context: [
-    'file_id',
-    'file_data',
-    'web_search_options',
-    'audio_*',
-    'cached_content*',
-    ...FETCHED,
-    ...GOOGLE_TOOLS,
+    'file_id', 'file_data', 'web_search_options', 'audio_*', 'cached_content*', ...FETCHED, ...GOOGLE_TOOLS,
   ],
 };
 export const TOOLS: ToolShape = {

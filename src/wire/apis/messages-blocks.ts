@@ -39,13 +39,9 @@ export const MESSAGE_BLOCKS: BlockShape = {
 
 const TOOL: KnownMembers = {
   texts: new Set(['type', 'name', 'description']),
+  // biome-ignore format: they fit a few lines
   json: new Set([
-    'input_schema',
-    'output_schema',
-    'cache_control',
-    'allowed_callers',
-    'input_examples',
-    'custom',
+    'input_schema', 'output_schema', 'cache_control', 'allowed_callers', 'input_examples', 'custom',
   ]),
 };
 /** Checks a container. Its files reach the model only through the output of code. Skills are bounded separately. */
@@ -253,17 +249,10 @@ function readBlock(
 
 const FILE_ID = Buffer.from('"file_id"');
 const REASONING = ['thinking', 'redacted_thinking'];
+// biome-ignore format: they fit a few lines
 const CONTENTS = new Set([
-  'text',
-  'image',
-  'tool_use',
-  'tool_result',
-  'document',
-  'search_result',
-  'server_tool_use',
-  'code_execution_tool_result',
-  'bash_code_execution_tool_result',
-  'text_editor_code_execution_tool_result',
+  'text', 'image', 'tool_use', 'tool_result', 'document', 'search_result', 'server_tool_use',
+  'code_execution_tool_result', 'bash_code_execution_tool_result', 'text_editor_code_execution_tool_result',
   ...REASONING,
 ]);
 const RESULTS = new Set(['text', 'image', 'tool_reference', 'document', 'search_result']);

@@ -5,11 +5,10 @@ import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from '../
 import type { InspectedEvents, LimitEnding } from '../answer/inspected-events.ts';
 import { usageMember } from '../answer/usage-member.ts';
 import { checkList } from '../request/fields.ts';
-import { choicesPerPrompt } from '../request/output-limits.ts';
+import { choicesPerPrompt, reasoningBeyondLimit, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { collectStrings, promptReader } from '../request/prompt.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
-import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { MESSAGE_BLOCKS } from './messages-blocks.ts';
 
@@ -35,14 +34,9 @@ export const messagesWire: Wire = {
     // Documents, and tools that let the provider add input.
     nonText: {
       images: ['image'],
+      // biome-ignore format: they fit a few lines
       context: [
-        'document',
-        'web_search_*',
-        'web_fetch_*',
-        'code_execution_*',
-        'mcp_servers',
-        'container',
-        'compact_*',
+        'document', 'web_search_*', 'web_fetch_*', 'code_execution_*', 'mcp_servers', 'container', 'compact_*',
         'advisor_*',
       ],
     },

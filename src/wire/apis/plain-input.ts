@@ -1,5 +1,4 @@
-import type { Member } from '../../json/scan.ts';
-import { readValue } from '../../json/scan.ts';
+import { type Member, readValue } from '../../json/scan.ts';
 import { type BlockReader, UnboundedInput } from '../request/prompt-blocks.ts';
 
 /** Accepts texts, token ids, and lists of them. Anything else may refer to content outside the request. */

@@ -57,19 +57,10 @@ const ITEM: KnownMembers = {
     'encrypted_content', 'execution', 'caller', 'result',
   ]),
   // Members that may contain references are checked separately.
+  // biome-ignore format: they fit a few lines
   json: new Set([
-    'content',
-    'output',
-    'summary',
-    'action',
-    'actions',
-    'operation',
-    'arguments',
-    'tools',
-    'caller',
-    'pending_safety_checks',
-    'acknowledged_safety_checks',
-    'cache_control',
+    'content', 'output', 'summary', 'action', 'actions', 'operation', 'arguments', 'tools', 'caller',
+    'pending_safety_checks', 'acknowledged_safety_checks', 'cache_control',
   ]),
 };
 

@@ -6,11 +6,10 @@ import { describeError, eventsIn, parseObject, valuesIn } from '../answer/events
 import type { InspectedEvents } from '../answer/inspected-events.ts';
 import { endResponseAtLimit } from '../answer/responses-ending.ts';
 import { usageMember, withTier } from '../answer/usage-member.ts';
-import { choicesPerPrompt } from '../request/output-limits.ts';
+import { choicesPerPrompt, reasoningBeyondLimit, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { collectStrings, promptReader } from '../request/prompt.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
-import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { RESPONSE_BLOCKS } from './responses-blocks.ts';
 

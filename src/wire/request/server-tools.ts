@@ -152,14 +152,9 @@ export interface ToolShape {
 /** A request's server tools; undefined if there are none, as in nearly all requests. */
 export function readServerTools(
   { limit, fields: byField = {}, limitField, moreLists }: ToolShape,
-  {
-    bytes,
-    members,
-    fields,
-    hasUnusualType,
-    isStored,
-  }: { bytes: Buffer; members: Member[]; fields: Fields; hasUnusualType: boolean; isStored: boolean },
+  body: { bytes: Buffer; members: Member[]; fields: Fields; hasUnusualType: boolean; isStored: boolean },
 ): ServerTools | undefined {
+  const { bytes, members, fields, hasUnusualType, isStored } = body;
   const tools = toolsByField(fields, byField);
   if (hasUnusualType) {
     const list = fields.find('tools');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { messageIdIn } from '../../../src/wire/answer/message-id.ts';
+import { messageIdIn } from '../../../src/wire/answer/served-model.ts';
 import { eventText } from '../support/event-scripts.ts';
 import { messageBody, messageStream, text } from '../support/messages-shapes.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { savedMoney } from '../../../src/gateway/metering/savings.ts';
+import { savedMoney } from '../../../src/gateway/attempt/settle.ts';
 import { completePrices, createPriceCard } from '../../../src/pricing/price-card.ts';
 import { flatRate } from '../../../src/pricing/rate.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
