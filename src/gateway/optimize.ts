@@ -1,6 +1,7 @@
 import type { CompressedRequest } from '../compression/compress-request.ts';
 import { type Level, MIN_TOKENS } from '../compression/conversation/compress.ts';
 import type { Form } from '../compression/turns/turns.ts';
+import type { Settings } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import { applyEdits, moved } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
@@ -48,29 +49,23 @@ async function compress(
   try {
     const bytes = context.request.bytes.subarray(start, end);
     const result = await gateway.compressor.compress({ bytes, form, level }, limitMs);
-    if (result) {
-      const keepsBody = settings['requests.keep_bodies'] === 'on';
-      apply(context, prompt, { result, holdoutPercent: settings['optimizer.holdout'], keepsBody });
-    } else context.optimized = { flags: FLAGS.optimizedLate, savings: [] };
+    if (result) apply(settings, context, prompt, result);
+    else context.optimized = { flags: FLAGS.optimizedLate, savings: [] };
   } catch (error) {
     gateway.warn(`the optimizer failed, and the request was sent unchanged: ${messageOf(error)}`);
   }
   return context;
 }
 
-interface Compression {
-  result: CompressedRequest;
-  holdoutPercent: number;
-  keepsBody: boolean;
-}
-
 /** Applies the compressed prompt to the request, unless a trial holds the request out. */
 function apply(
+  settings: Settings,
   context: RequestContext,
   { messages, level }: Prompt,
-  { result, holdoutPercent, keepsBody }: Compression,
+  result: CompressedRequest,
 ): void {
   const { edits, savings } = result;
+  const holdoutPercent = settings['optimizer.holdout'];
   const trial = isOnTrial(context, result, holdoutPercent)
     ? trialOf(result, level, holdoutPercent)
     : undefined;
@@ -80,7 +75,7 @@ function apply(
     return;
   }
   if (edits.length > 0) {
-    if (keepsBody) context.clientBody = context.request.bytes;
+    if (settings['requests.keep_bodies'] === 'on') context.clientBody = context.request.bytes;
     const bodyEdits = edits.map((edit) => moved(edit, messages.start));
     const { bytes, scan } = context.request;
     const edited = applyEdits(bytes, bodyEdits);

@@ -2,7 +2,7 @@
  * Walks JSON text that was scanned before, in one pass. A visitor gets the start of each value and returns its end, by
  * walking the value or by `skipValue`. Throws JsonSyntaxError.
  */
-import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, type Range } from './bytes.ts';
+import { CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, type Range } from './bytes.ts';
 import { JsonSyntaxError, type Member, readKey, skipSpace, skipString, skipValue } from './scan.ts';
 
 /** Walks the members of the object at `start`. Returns the end of the object. */
@@ -59,5 +59,5 @@ export function readMembers(bytes: Buffer, start: number, members: Member[]): nu
 
 /** The string in a range; undefined for any other value. */
 export function stringAt(bytes: Buffer, { start, end }: Range): string | undefined {
-  return bytes[start] === 0x22 ? readKey(bytes, start, end) : undefined;
+  return bytes[start] === QUOTE ? readKey(bytes, start, end) : undefined;
 }

@@ -13,14 +13,7 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 const LOOK_BACK = 3;
 
 /** Splits a stream into whole events. `push` returns the chunk itself, without a copy, if no event is split. */
-export interface EventFramer {
-  /** Adds a chunk and returns all events completed by it, concatenated; empty if there are none. */
-  push(chunk: Buffer): Buffer;
-  /** The bytes of the incomplete event at the end. */
-  rest(): Buffer;
-}
-
-export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer {
+export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES) {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let last: Buffer = EMPTY;
@@ -42,7 +35,8 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
   }
 
   return {
-    push(chunk) {
+    /** Adds a chunk and returns all events completed by it, concatenated; empty if there are none. */
+    push(chunk: Buffer): Buffer {
       if (pendingBytes + chunk.length > maxEventBytes) return take(chunk);
       const near = last.length === 0 ? chunk : Buffer.concat([last, chunk]);
       const ended = endOfLastEvent(near);
@@ -56,7 +50,8 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
       keep(chunk.subarray(end));
       return events;
     },
-    rest: () => Buffer.concat(pending),
+    /** The bytes of the incomplete event at the end. */
+    rest: (): Buffer => Buffer.concat(pending),
   };
 }
 

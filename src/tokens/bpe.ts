@@ -67,16 +67,8 @@ export function createPieceCounter(findRank: FindRank): CountPiece {
   };
 }
 
-/** A binary min-heap of numbers in one growing typed array. */
-interface NumberHeap {
-  readonly size: number;
-  push(value: number): void;
-  /** Removes and returns the smallest; the heap must not be empty. */
-  pop(): number;
-}
-
-// The casts are safe because typed arrays are read within bounds.
-export function createNumberHeap(): NumberHeap {
+/** A binary min-heap of numbers in one typed array that grows. The casts are safe: it is read within bounds. */
+export function createNumberHeap() {
   let values = new Float64Array(1024);
   let size = 0;
 
@@ -87,10 +79,10 @@ export function createNumberHeap(): NumberHeap {
   }
 
   return {
-    get size() {
+    get size(): number {
       return size;
     },
-    push(value) {
+    push(value: number): void {
       if (size === values.length) grow();
       let at = size++;
       while (at > 0) {
@@ -102,7 +94,8 @@ export function createNumberHeap(): NumberHeap {
       }
       values[at] = value;
     },
-    pop() {
+    /** Removes and returns the smallest; the heap must not be empty. */
+    pop(): number {
       const smallest = values[0] as number;
       const value = values[--size] as number;
       let at = 0;

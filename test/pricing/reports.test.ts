@@ -4,7 +4,7 @@ import { costOf } from '../../src/pricing/cost.ts';
 import { createPriceCard, type Prices, type TokenKind } from '../../src/pricing/price-card.ts';
 import { flatRate } from '../../src/pricing/rate.ts';
 import { readReport, type UsageReport, usageRules } from '../../src/pricing/usage-payload.ts';
-import { addUsage } from '../../src/wire/answer/add-usage.ts';
+import { addUsage } from '../../src/wire/answer/usage.ts';
 import { inspectChoices } from '../../src/wire/apis/choice-answers.ts';
 import { inspectMessageEvents } from '../../src/wire/apis/messages.ts';
 import { anyReport, type Kind, type Report, type Truth } from './reports.ts';

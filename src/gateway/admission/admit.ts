@@ -3,7 +3,7 @@ import { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { AskResult, AskTerms } from '../../store/ledger/asks.ts';
-import { clientLimitMs } from '../context/exchange.ts';
+import { ClientGone, clientLimitMs } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import {
   type AnyRequestContext,
@@ -13,7 +13,6 @@ import {
   type RequestContext,
 } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
-import { ClientGone } from '../intake/client-gone.ts';
 import { MAX_SEARCH_MS } from '../intake/select-project.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
@@ -152,7 +151,7 @@ function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer)
 }
 
 function ledgerAdmission(
-  gateway: Pick<Gateway, 'approvals' | 'clock' | 'budgetScopes' | 'settings'>,
+  gateway: AdmitParts,
   { context, target }: AdmissionRequest,
   offer: Offer,
 ): Admission {

@@ -19,7 +19,7 @@ import { budgetName } from '../../store/ledger/terms.ts';
 import { needResponse } from '../../store/requests/detail-columns.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
-import { isFromCodex } from '../intake/is-from-codex.ts';
+import { isFromCodex } from '../intake/identify-session.ts';
 import type { Target } from '../state/resolver.ts';
 import { unseenIn } from './measure-prompt.ts';
 import { leastNeed } from './need.ts';

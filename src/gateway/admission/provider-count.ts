@@ -68,34 +68,22 @@ const USEFUL_FACTOR = 2;
 /** An answer of fewer than so many times the least is often cut. */
 const SHORT_FACTOR = 4;
 
-/** Estimates of a request once the provider has counted it. */
-export interface IfCounted {
-  /**
-   * The least that the request is likely to need by the count; undefined where that is not to be asked for, or can't be
-   * below the quote. A request that doesn't fit even so is refused without a round trip. 0 where its prompt was counted
-   * before: that takes no time.
-   */
-  least(quote: Quote, isAlerted: boolean): NanoUsd | undefined;
-  /**
-   * Whether `room` leaves so short an answer, of `outputTokens`, that a count is worth its time: one that is likely to
-   * leave room for twice as much.
-   */
-  isWorth(quote: Quote, outputTokens: number, room: NanoUsd): boolean;
-}
+export type IfCounted = ReturnType<typeof ifCounted>;
 
-export function ifCounted(
-  parts: CountParts,
-  context: RequestContext,
-  target: Target,
-  quoteFor: QuoteFor,
-): IfCounted {
+/** Estimates of a request once the provider has counted it. */
+export function ifCounted(parts: CountParts, context: RequestContext, target: Target, quoteFor: QuoteFor) {
   function cost(tokens: number, outputOf: (counted: Quote) => number): NanoUsd {
     const counted = quoteFor(tokens, 'provider_count');
     return costWith(counted, Math.min(outputOf(counted), counted.outputTokens), counted.tools?.leastCalls);
   }
 
   return {
-    least(quote, isAlerted) {
+    /**
+     * The least that the request is likely to need by the count; undefined if the count isn't worth a round trip, or
+     * can't be below the quote. A request that doesn't fit even so is refused without asking. 0 if its prompt was counted
+     * before: that takes no time.
+     */
+    least(quote: Quote, isAlerted: boolean): NanoUsd | undefined {
       const { maxOutputTokens } = context.request;
       const tokens = tokensIfCounted(parts, context, target, quote);
       if (!tokens || tokens.isKnown) return tokens && 0;
@@ -106,7 +94,11 @@ export function ifCounted(
         (counted) => factor * Math.min(counted.leastOutputTokens, quote.leastOutputTokens),
       );
     },
-    isWorth(quote, outputTokens, room) {
+    /**
+     * Whether `room` leaves so short an answer, of `outputTokens`, that a count is worth its time: one that is likely to
+     * leave room for twice as much.
+     */
+    isWorth(quote: Quote, outputTokens: number, room: NanoUsd): boolean {
       if (outputTokens >= SHORT_FACTOR * quote.leastOutputTokens || outputTokens === quote.outputTokens)
         return false;
       const tokens = tokensIfCounted(parts, context, target, quote);

@@ -1,13 +1,13 @@
 import { redactKeys } from '../../redact.ts';
 import { createEventFramer, withoutMark } from '../../sse/frame.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { addUsage } from '../../wire/answer/add-usage.ts';
 import {
   errorEvent,
   type InspectedEvents,
   type LimitEnding,
   type StreamFault,
 } from '../../wire/answer/inspected-events.ts';
+import { addUsage } from '../../wire/answer/usage.ts';
 import type { AnswerWire } from '../../wire/wire.ts';
 import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './answer-receiver.ts';
 

@@ -12,9 +12,9 @@ import type { MeterParts } from '../metering/meter.ts';
 import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
 import { recordResponsesSupport, translateAfterRefusal, tryTranslate } from '../routing/translate.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
+import { refusalOf } from './deliver.ts';
 import { remainingMs } from './guarded-call.ts';
 import { appendFailure } from './history.ts';
-import { refusalOf } from './prepare-answer.ts';
 import { meterAttempt } from './settle.ts';
 
 /**

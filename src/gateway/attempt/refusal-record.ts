@@ -4,9 +4,11 @@ import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import { blockedDetail } from './outcome.ts';
 
+type RecordParts = Pick<Gateway, 'clock' | 'ledger'>;
+
 /** Records a refused request that has no hold. Requests with `service.explain` are not recorded. */
 export async function recordRefusal(
-  gateway: Pick<Gateway, 'clock' | 'ledger'>,
+  gateway: RecordParts,
   context: AnyRequestContext,
   error: GwError,
 ): Promise<void> {
@@ -22,10 +24,7 @@ export async function recordRefusal(
 }
 
 /** Records a request whose client hung up while it waited for room. */
-export async function recordGone(
-  gateway: Pick<Gateway, 'clock' | 'ledger'>,
-  context: AnyRequestContext,
-): Promise<void> {
+export async function recordGone(gateway: RecordParts, context: AnyRequestContext): Promise<void> {
   if (context.options.explain) return;
   const ending = { status: 499, outcome: 'client_gone', need: context.exchange.need } as const;
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));

@@ -72,3 +72,8 @@ export function clientLimitMs({ request }: Pick<Exchange, 'request'>): number {
   const seconds = Number(request.headers['x-stainless-timeout']);
   return seconds > 0 ? seconds * 1_000 : Number.POSITIVE_INFINITY;
 }
+
+/** The client has hung up, so there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}

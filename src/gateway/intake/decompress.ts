@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { badRequest, GwError, messageOf } from '../../errors.ts';
 import { copyBytes } from '../../json/bytes.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
-import { ClientGone } from './client-gone.ts';
+import { ClientGone } from '../context/exchange.ts';
 import type { UnzstdAnswer, UnzstdRequest } from './unzstd-worker.ts';
 
 interface DecodeOptions {

@@ -124,3 +124,8 @@ function idOf(value: unknown): string {
   if (PLAIN_ID.test(value) && withoutOwnKeys(value) === value) return value;
   return `sha256-${createHash('sha256').update(value).digest('base64url')}`;
 }
+
+/** Whether the headers are those of Codex, OpenAI's coding agent. */
+export function isFromCodex({ originator }: IncomingHttpHeaders): boolean {
+  return String(originator ?? '').startsWith('codex');
+}

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../../errors.ts';
+import { ClientGone } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory, BodyShare } from '../state/body-memory.ts';
-import { ClientGone } from './client-gone.ts';
 import { canDecompress, decompress, joinChunks } from './decompress.ts';
 import { plainLetters } from './scan-large.ts';
 

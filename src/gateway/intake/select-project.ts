@@ -13,11 +13,6 @@ import {
 /** A budget's name: `project/period`, or `project/period@/path/to/repository`. */
 const BUDGET = /^([^/]+)\/(daily|weekly|monthly|rolling|lifetime)(?:@(.+))?$/s;
 
-/** The repository in a budget's name; empty if there is none. */
-function repositoryIn(budgetId: string | undefined): string {
-  return BUDGET.exec(budgetId ?? '')?.[3] ?? '';
-}
-
 /**
  * The project that pays: the one that `service.budget_id` names, by its own name or by a budget's, else the key's own.
  * Throws GwError 403 for a project that the key may not use, existing or not, and 404 for its own budget that doesn't
@@ -61,7 +56,7 @@ export function claimRepository(
   gateway: Pick<Gateway, 'attribution'>,
   context: AnyRequestContext,
 ): Promise<void> | undefined {
-  const repo = repositoryIn(context.options.budgetId);
+  const repo = BUDGET.exec(context.options.budgetId ?? '')?.[3] ?? '';
   return repo === '' ? undefined : claim(repo, gateway, context);
 }
 

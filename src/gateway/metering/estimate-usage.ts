@@ -71,11 +71,7 @@ const CHARACTERS_PER_TOKEN = 16;
 const MAX_CHARACTERS = 1_000_000;
 
 /** Whether the text exceeds the limit. With an unknown tokenizer, only twice the tokens of a known one are proof. */
-async function exceeds(
-  gateway: Pick<Gateway, 'tokens'>,
-  { target, relay }: Metering,
-  limit: number,
-): Promise<boolean> {
+async function exceeds(gateway: EstimateParts, { target, relay }: Metering, limit: number): Promise<boolean> {
   if (encodingOf(target.model)) return true;
   const start = relay
     .receivedText()

@@ -1,9 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { addUsage } from '../../wire/answer/add-usage.ts';
 import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
-import { usageMember } from '../../wire/answer/usage-member.ts';
+import { addUsage, usageMember } from '../../wire/answer/usage.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
 
 /**

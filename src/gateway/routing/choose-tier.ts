@@ -112,11 +112,7 @@ function decide(
 }
 
 /** Whether the request returns encrypted reasoning of one tier's account that the other tier's would refuse. */
-function isSealed(
-  gateway: Pick<Gateway, 'router' | 'responsesSupport'>,
-  context: RequestContext,
-  offer: TierOffer,
-): boolean {
+function isSealed(gateway: TierParts, context: RequestContext, offer: TierOffer): boolean {
   const last = context.conversation && gateway.router.stickiness.get(context.conversation.key)?.target;
   const affinity = affinityOf(gateway, context, last);
   if (affinity?.kind !== 'encrypted_reasoning') return false;

@@ -21,6 +21,7 @@ import { describeTier } from './describe-tier.ts';
 import { canTranslateTo } from './translate.ts';
 
 type RouteParts = Pick<Gateway, 'clock' | 'router' | 'responsesSupport'>;
+type RouterPart = Pick<Gateway, 'router'>;
 
 /** The target of a request, the alternatives, and why it was chosen. */
 export interface Route {
@@ -108,11 +109,7 @@ export function whyOf({ tier, request }: RequestContext): string {
 }
 
 /** Keeps the conversation at this target from now on. */
-export function pin(
-  { router }: Pick<Gateway, 'router'>,
-  { conversation, tier }: RequestContext,
-  target: Candidate,
-): void {
+export function pin({ router }: RouterPart, { conversation, tier }: RequestContext, target: Candidate): void {
   if (!conversation) return;
   router.stickiness.set(
     conversation.key,
@@ -121,10 +118,7 @@ export function pin(
 }
 
 /** The target that served the request's conversation last. */
-function stickyTarget(
-  { router }: Pick<Gateway, 'router'>,
-  { conversation }: RequestContext,
-): Candidate | undefined {
+function stickyTarget({ router }: RouterPart, { conversation }: RequestContext): Candidate | undefined {
   if (!conversation || conversation.isNew) return undefined;
   return router.stickiness.get(conversation.key)?.target;
 }

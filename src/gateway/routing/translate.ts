@@ -10,7 +10,7 @@ import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import { isFromCodex } from '../intake/is-from-codex.ts';
+import { isFromCodex } from '../intake/identify-session.ts';
 import { runAtOnce, runSteps } from '../intake/scan-large.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';

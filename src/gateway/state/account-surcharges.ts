@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { fields, isStated } from '../../pricing/payload-fields.ts';
+import { factorOf } from '../../pricing/service-factors.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { heldFactor, reportedFactor, type Surcharges } from '../../wire/request/surcharges.ts';
+import { reportedFactor, type Surcharges } from '../../wire/request/surcharges.ts';
 import type { Target } from './resolver.ts';
 
 /** The price of a target as a factor of the listed price, with the surcharges that the provider account has by default. */
@@ -37,9 +38,8 @@ export function createAccountSurcharges(now: () => number) {
         ? regions.factorOf(target)
         : ((tiers.size > 0 ? tiers.get(`${credentialOf(provider)} ${model}`) : undefined) ?? LISTED);
       if (!surcharges) return accountFactor;
-      return isOverridden(provider, surcharges)
-        ? heldFactor(surcharges, model)
-        : heldFactor(surcharges, model) * accountFactor;
+      const factor = factorOf(surcharges.terms, model);
+      return isOverridden(provider, surcharges) ? factor : factor * accountFactor;
     },
     /** Remembers what an answer's usage reports about the account's default, unless the request overrode it. */
     learn(target: Target, surcharges: Surcharges | undefined, usage: unknown) {

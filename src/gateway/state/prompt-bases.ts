@@ -42,25 +42,7 @@ interface BaseSource {
 export const SMALL_BYTES = 2_048;
 
 /** The prompts that providers have counted, for bounds of later ones. In memory only: forgetting one is always safe. */
-export interface PromptBases {
-  /** Grows whenever a base is added. */
-  readonly version: number;
-  /** Whether any base of a model's name has less than SMALL_BYTES. */
-  hasSmall(model: string): boolean;
-  /** The numbers of the blocks in the bases; 0 for a block that no base has. */
-  numbersOf(prompt: readonly PromptBlock[]): Int32Array;
-  /** The bases of a scope, the latest used first. */
-  find(scope: BaseScope): readonly PromptBase[];
-  /** Keeps a base that was of use longer than others. */
-  touch(base: PromptBase): void;
-  /** Forgets all bases of the model's name first if another model has answered to it before. */
-  remember(scope: BaseScope, base: NewBase, source: BaseSource): void;
-  /** Forgets all bases of a model's name: another model has answered to it. */
-  forget(model: string): void;
-  /** Upper bound of the tokens of sealed reasoning, by a hash of the seal; undefined if gw didn't see its answer. */
-  sealedTokens(seal: string): number | undefined;
-  rememberSeal(seal: string, tokens: number): void;
-}
+export type PromptBases = ReturnType<typeof createPromptBases>;
 
 /*
  * Bases take at most some 16 MB: 100,000 places at 5 bytes, and as many distinct blocks at 150 bytes, though the bases of
@@ -93,7 +75,7 @@ interface Numbered {
 }
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the same few maps
-export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases {
+export function createPromptBases(clock: Pick<Clock, 'monotonic'>) {
   const models = new Map<string, Model>();
   const numbers = new Map<string, Numbered>();
   const seals = new Map<string, number>();
@@ -156,16 +138,20 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
   }
 
   return {
-    get version() {
+    /** Grows whenever a base is added. */
+    get version(): number {
       return version;
     },
-    hasSmall: (name) => (models.get(name)?.small ?? 0) > 0,
-    numbersOf(prompt) {
+    /** Whether any base of a model's name has less than SMALL_BYTES. */
+    hasSmall: (name: string): boolean => (models.get(name)?.small ?? 0) > 0,
+    /** The numbers of the blocks in the bases; 0 for a block that no base has. */
+    numbersOf(prompt: readonly PromptBlock[]): Int32Array {
       const found = new Int32Array(prompt.length);
       for (let i = 0; i < prompt.length; i++) found[i] = numbers.get(prompt[i]?.id ?? '')?.number ?? 0;
       return found;
     },
-    find({ model: name, key }) {
+    /** The bases of a scope, the latest used first. */
+    find({ model: name, key }: BaseScope): readonly PromptBase[] {
       const model = models.get(name);
       const bases = model?.scopes.get(key);
       if (!model || !bases) return NO_BASES;
@@ -173,14 +159,13 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
       for (const base of bases) if (base.expiresAt <= now) drop(model, key, base);
       return (model.scopes.get(key) ?? NO_BASES).toSorted((a, b) => b.usedAt - a.usedAt);
     },
-    touch(base) {
+    /** Keeps a base that was of use longer than others. */
+    touch(base: PromptBase): void {
       (base as KeptBase).usedAt = ++uses;
     },
-    remember(
-      { model: name, key },
-      { blocks, tokens, bytes, trailingSpace, keepsReasoning },
-      { served, lifetimeMs },
-    ) {
+    /** Forgets all bases of the model's name first if another model has answered to it before. */
+    remember({ model: name, key }: BaseScope, added: NewBase, { served, lifetimeMs }: BaseSource): void {
+      const { blocks, tokens, bytes, trailingSpace, keepsReasoning } = added;
       const before = models.get(name);
       if (before && before.served !== served) forgetModel(name);
       const model = models.get(name) ?? { served, scopes: new Map<string, KeptBase[]>(), small: 0 };
@@ -219,9 +204,11 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
       if (surplus) drop(model, key, surplus);
       makeRoom();
     },
+    /** Forgets all bases of a model's name: another model has answered to it. */
     forget: forgetModel,
-    sealedTokens: (seal) => seals.get(seal),
-    rememberSeal(seal, tokens) {
+    /** Upper bound of the tokens of sealed reasoning, by a hash of the seal; undefined if gw didn't see its answer. */
+    sealedTokens: (seal: string): number | undefined => seals.get(seal),
+    rememberSeal(seal: string, tokens: number): void {
       if (seals.size >= MAX_SEALS) for (const oldest of seals.keys()) if (seals.delete(oldest)) break;
       // The larger of two counts: a provider may give the same seal out twice.
       seals.set(seal, Math.max(tokens, seals.get(seal) ?? 0));

@@ -132,7 +132,7 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     find: lookUp,
     /** The same for a list of names, in the syntax of an alias. */
     findAll: (models: string, family: Provider['wire']): RoutedTarget[] =>
-      targetsOf(expandAliasList(models, aliases()), family, true),
+      targetsOf(groupsIn(models, aliases(), []), family, true),
     /** Clears the cache after providers or aliases have changed. */
     forget() {
       cache.openai.clear();
@@ -142,13 +142,10 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
 }
 
 function routedTarget({ provider, model }: Target, priority: number, named: boolean): RoutedTarget {
-  return { provider, model, candidate: candidateOf(provider, model, priority), named };
-}
-
-/** Identifies the key by its hash: a failure under one key need not affect another. */
-function candidateOf({ name, authHeaders }: Provider, model: string, priority: number): Candidate {
+  const { name, authHeaders } = provider;
+  // Identifies the key by its hash: a failure under one key need not affect another.
   const keyId = createHash('sha256').update(JSON.stringify(authHeaders)).digest('hex').slice(0, 8);
-  return { provider: name, model, keyId, priority, weight: 1 };
+  return { provider, model, candidate: { provider: name, model, keyId, priority, weight: 1 }, named };
 }
 
 function isFirst({ provider, model }: Target, at: number, all: readonly Target[]): boolean {
@@ -174,11 +171,6 @@ function expandAlias(request: string, aliases: Readonly<Record<string, string>>)
 
 /** The name without Claude Code's `[1m]`, which asks for the long context: by a header, not by the name. */
 export const withoutContextSize = (name: string): string => name.replace(/\[1m\]$/i, '');
-
-/** The groups of a list of names that belongs to no alias. */
-function expandAliasList(list: string, aliases: Readonly<Record<string, string>>): string[][] {
-  return groupsIn(list, aliases, []);
-}
 
 function expand(name: string, aliases: Readonly<Record<string, string>>, parents: string[]): string[][] {
   const isAlias = Object.hasOwn(aliases, name) && !parents.includes(name) && parents.length < MAX_DEPTH;

@@ -1,18 +1,11 @@
 import type { Clock } from '../../clock.ts';
 import type { Random } from '../../ids.ts';
-import { createHealth, type Health, isHealthSnapshot } from '../../routing/health.ts';
-import { newRetryBudget, type RetryBudget } from '../../routing/next-attempt.ts';
+import { createHealth, isHealthSnapshot } from '../../routing/health.ts';
+import { newRetryBudget } from '../../routing/next-attempt.ts';
 import { createStickiness, type SavedPin } from '../../routing/stickiness.ts';
 
 /** The router's state: health of the targets, affinity of conversations, and the budget of retries. */
-export interface Router extends AffinityStore {
-  health: Health;
-  budget: RetryBudget;
-  /** A random number in [0,1). */
-  random: () => number;
-  /** Calls the listener soon after the health of a target has changed. */
-  onHealthChange(listener: () => void): void;
-}
+export type Router = ReturnType<typeof createRouter>;
 
 interface RouterOptions {
   clock: Clock;
@@ -24,7 +17,7 @@ interface RouterOptions {
 /** Merges a burst of changes into one report. The listener saves the health, so a kill loses no more than this. */
 const REPORT_AFTER_MS = 500;
 
-export function createRouter({ clock, random, saved }: RouterOptions): Router {
+export function createRouter({ clock, random, saved }: RouterOptions) {
   const listeners: (() => void)[] = [];
   let isDue = false;
   const onChange = () => {
@@ -42,13 +35,12 @@ export function createRouter({ clock, random, saved }: RouterOptions): Router {
     ...createAffinityStore(clock, saved.conversations),
     health,
     budget: newRetryBudget(),
+    /** A random number in [0,1). */
     random: chance,
-    onHealthChange: (listener) => void listeners.push(listener),
+    /** Calls the listener soon after the health of a target has changed. */
+    onHealthChange: (listener: () => void) => void listeners.push(listener),
   };
 }
-
-/** The targets that served conversations last, and those that store responses. */
-type AffinityStore = ReturnType<typeof createAffinityStore>;
 
 interface AffinitySnapshot {
   /** UTC milliseconds. */
@@ -62,7 +54,10 @@ const RESPONSES_MS = 30 * 86_400_000;
 /** Writing this many takes a millisecond. */
 const MAX_SAVED = 500;
 
-/** `saved`: the stored snapshot of an earlier run, if there is one; it is not trusted. */
+/**
+ * The targets that served conversations last, and those that store responses.
+ * `saved`: the stored snapshot of an earlier run, if there is one; it is not trusted.
+ */
 export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, saved: unknown) {
   const snapshot = saved as Partial<AffinitySnapshot> | undefined;
   // A clock that was set back must not make the entries younger.

@@ -10,8 +10,7 @@ import { inputBound } from '../admission/input-tokens.ts';
 import { POSSIBLE_TOKENS, type Quote } from '../admission/quote.ts';
 import { type QuoteParts, quoteRequest } from '../admission/quote-request.ts';
 import type { DirectAttempt } from '../attempt/attempt.ts';
-import { deliver } from '../attempt/deliver.ts';
-import { prepareAnswer } from '../attempt/prepare-answer.ts';
+import { deliver, prepareAnswer } from '../attempt/deliver.ts';
 import { type SendParts, sendAttempt } from '../attempt/send-attempt.ts';
 import { meterAttempt, type SettleParts, settle } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -70,12 +69,7 @@ export async function passLogin(
   deliver(gateway, attempt, result, await settle(gateway, attempt, result));
 }
 
-function check(
-  gateway: Pick<Gateway, 'settings'>,
-  { options }: AnyRequestContext,
-  login: Login,
-  path: string,
-): void {
+function check(gateway: LoginParts, { options }: AnyRequestContext, login: Login, path: string): void {
   const { title, paths } = SERVICES[login];
   if (gateway.settings()['passthrough.subscriptions'] !== 'allow') {
     throw refused(

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
-import { addUsage } from '../../wire/answer/add-usage.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
+import { addUsage } from '../../wire/answer/usage.ts';
 import { answerObject, asText, countIn, EMPTY, type Json, objectsIn } from '../json.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 

@@ -152,7 +152,7 @@ function addParts(reader: BlockReader, kind: BlockKind, role: BlockRole, list: n
         reader.isComparable = false;
         break;
       case 'file':
-        checkFile(bytes, members);
+        checkContents(bytes, members, 'file', 'file_data');
         reader.unseen ??= 'a file';
         break;
       default:
@@ -179,16 +179,12 @@ export function checkAudio(bytes: Buffer, members: readonly Member[]): void {
   checkContents(bytes, members, 'input_audio', 'data');
 }
 
-/** Requires a file inside the request. */
-function checkFile(bytes: Buffer, members: readonly Member[]): void {
-  checkContents(bytes, members, 'file', 'file_data');
-}
-
 const CONTENTS: KnownMembers = {
   texts: new Set(['data', 'file_data', 'format', 'filename']),
   json: new Set(),
 };
 
+/** Requires a file or audio inside the request. */
 function checkContents(bytes: Buffer, members: readonly Member[], key: string, data: string): void {
   const member = onlyMember(members, key);
   const inner: Member[] = [];

@@ -1,10 +1,9 @@
 import type { Range } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { addUsage } from '../answer/add-usage.ts';
 import { dataIn, describeError, eventsIn, parseObject, valuesIn, without } from '../answer/events.ts';
 import type { InspectedEvents, LimitEnding } from '../answer/inspected-events.ts';
-import { usageMember, withTier } from '../answer/usage-member.ts';
+import { addUsage, usageMember, withTier } from '../answer/usage.ts';
 import { collectStrings } from '../request/prompt.ts';
 import type { AnswerWire } from '../wire.ts';
 

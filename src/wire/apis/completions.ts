@@ -5,13 +5,12 @@ import type { Fields } from '../request/fields.ts';
 import { beyondLimit, choicesPerPrompt, LIMITS, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { type BlockShape, findUnseen } from '../request/prompt-blocks.ts';
+import { type BlockShape, findUnseen, readPlainInput } from '../request/prompt-blocks.ts';
 import type { WireRequest } from '../request/wire-request.ts';
 import type { Wire } from '../wire.ts';
 import { NON_TEXT, TOOLS } from './chat.ts';
 import { CHAT_BLOCKS } from './chat-blocks.ts';
 import { choiceAnswers } from './choice-answers.ts';
-import { readPlainInput } from './plain-input.ts';
 
 /**
  * OpenAI's legacy completions: https://platform.openai.com/docs/api-reference/completions/create. OpenRouter also

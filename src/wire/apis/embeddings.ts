@@ -1,10 +1,9 @@
 import { badRequest } from '../../errors.ts';
-import { usageMember } from '../answer/usage-member.ts';
+import { usageMember } from '../answer/usage.ts';
 import { createParser, renameModel } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { findUnseen } from '../request/prompt-blocks.ts';
+import { findUnseen, readPlainInput } from '../request/prompt-blocks.ts';
 import type { Wire } from '../wire.ts';
-import { readPlainInput } from './plain-input.ts';
 
 const parser = createParser({
   limits: [],

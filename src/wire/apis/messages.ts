@@ -1,9 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import { statesOutput } from '../../pricing/usage-payload.ts';
-import { addUsage } from '../answer/add-usage.ts';
 import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from '../answer/events.ts';
 import type { InspectedEvents, LimitEnding } from '../answer/inspected-events.ts';
-import { usageMember } from '../answer/usage-member.ts';
+import { addUsage, usageMember } from '../answer/usage.ts';
 import { checkList } from '../request/fields.ts';
 import { choicesPerPrompt, reasoningBeyondLimit, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';

@@ -181,14 +181,7 @@ function outputBlock(reader: BlockReader, { start, end }: Range, members: Member
   const output = onlyMember(members, 'output');
   if (!output) throw new UnboundedInput('the result of a call without an output');
   const images = imagesIn(reader, output);
-  return {
-    kind: 'result',
-    role: 'result',
-    start,
-    end,
-    isJson: true,
-    ...images,
-  };
+  return { kind: 'result', role: 'result', start, end, isJson: true, ...images };
 }
 
 const TEXTS = new Set(['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text']);

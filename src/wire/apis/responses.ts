@@ -5,7 +5,7 @@ import { type Member, readValue, scanArray, scanObject } from '../../json/scan.t
 import { describeError, eventsIn, parseObject, valuesIn } from '../answer/events.ts';
 import type { InspectedEvents } from '../answer/inspected-events.ts';
 import { endResponseAtLimit } from '../answer/responses-ending.ts';
-import { usageMember, withTier } from '../answer/usage-member.ts';
+import { usageMember, withTier } from '../answer/usage.ts';
 import { choicesPerPrompt, reasoningBeyondLimit, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { collectStrings, promptReader } from '../request/prompt.ts';

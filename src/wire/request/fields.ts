@@ -3,18 +3,10 @@ import { CLOSE_BRACKET, OPEN_BRACKET, START_OF_NULL } from '../../json/bytes.ts'
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 
 /** Typed access to the body fields that gw reads. `null` counts as absent, as at the providers. */
-export interface Fields {
-  find(key: string): Member | undefined;
-  /** The first byte of the field's value; undefined for `null`. */
-  firstByte(key: string): number | undefined;
-  /** The field's value, up to 1 MB. This and the next two methods throw GwError 400. */
-  read(key: string): unknown;
-  boolean(key: string): boolean | undefined;
-  integer(key: string, min: number, max: number): number | undefined;
-}
+export type Fields = ReturnType<typeof readFields>;
 
 /** Rejects duplicate fields of `names`, because gw and the provider could read different ones. */
-export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<string>): Fields {
+export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<string>) {
   const byKey = new Map<string, Member>();
   for (const member of members) {
     if (!names.has(member.key)) continue;
@@ -40,18 +32,20 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
     }
   };
   return {
-    find: (key) => byKey.get(key),
-    firstByte(key) {
+    find: (key: string): Member | undefined => byKey.get(key),
+    /** The first byte of the field's value; undefined for `null`. */
+    firstByte(key: string): number | undefined {
       const first = bytes[byKey.get(key)?.start ?? -1];
       return first === START_OF_NULL ? undefined : first;
     },
+    /** The field's value, up to 1 MB. This and the next two methods throw GwError 400. */
     read,
-    boolean(key) {
+    boolean(key: string): boolean | undefined {
       const value = read(key);
       if (value === undefined || typeof value === 'boolean') return value;
       throw badRequest(`"${key}" must be true or false`, key, 'invalid_type');
     },
-    integer(key, min, max) {
+    integer(key: string, min: number, max: number): number | undefined {
       const value = read(key);
       if (value === undefined) return undefined;
       if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;

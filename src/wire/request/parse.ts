@@ -8,8 +8,8 @@ import { type Member, scanObject } from '../../json/scan.ts';
 import { isStated } from '../../pricing/payload-fields.ts';
 import { type Fields, memberOf, readFields } from './fields.ts';
 import { otherModelsIn } from './named-models.ts';
-import { type NonTextInput, type NonTextMarkers, stringReaders, TEXT_ONLY } from './non-text-input.ts';
-import { type BodyScan, type ScannedBody, scanBody } from './scan/body-scan.ts';
+import { type NonTextMarkers, stringReaders, TEXT_ONLY } from './non-text-input.ts';
+import { type ScannedBody, scanBody } from './scan/body-scan.ts';
 import { readServerTools, type ToolShape } from './server-tools.ts';
 import { readServiceObject } from './service-options.ts';
 import { SURCHARGE_FIELDS, surchargesOf } from './surcharges.ts';
@@ -48,14 +48,7 @@ export interface RequestShape {
 }
 
 /** Reads an API's requests. All bytes are kept, except for the returned edits. */
-export interface RequestParser {
-  /** The first step of `parse`. `earlier` is a body with a common prefix. */
-  scan(bytes: Buffer, earlier?: Earlier<ScannedBody>): BodyScan;
-  /** `scan` must be of the same bytes. */
-  parse(bytes: Buffer, scan?: BodyScan): WireRequest;
-}
-
-export function createParser(shape: RequestShape): RequestParser {
+export function createParser(shape: RequestShape) {
   const fieldNames = new Set([
     'model',
     'stream',
@@ -72,6 +65,7 @@ export function createParser(shape: RequestShape): RequestParser {
   const readers = shape.nonText && stringReaders(shape.nonText);
   const stored = shape.stored ?? [];
   const scanWhole = (bytes: Buffer, earlier?: Earlier<ScannedBody>) => scanBody(bytes, readers, earlier);
+  /** `scan` must be of the same bytes. */
   function parse(bytes: Buffer, scan = scanWhole(bytes)): WireRequest {
     const { members, strings } = scan;
     checkKeys(members, plainNames);
@@ -85,6 +79,7 @@ export function createParser(shape: RequestShape): RequestParser {
     const limit = isLimited ? largest : undefined;
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
+    const nonText = strings?.nonText ?? TEXT_ONLY;
     const isStored = stored.some((key) => fields.firstByte(key) !== undefined);
     const hasUnusualType = strings !== undefined && (strings.nonText.context || strings.types.unusual);
     return {
@@ -105,12 +100,16 @@ export function createParser(shape: RequestShape): RequestParser {
       serverTools:
         shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType, isStored }),
       wantsUsage: usage?.wantsUsage ?? !shape.usageOnRequest,
-      nonText: withStored(strings?.nonText ?? TEXT_ONLY, isStored),
+      nonText: isStored ? { ...nonText, context: true, onlyStored: !nonText.context } : nonText,
       cacheWrites: strings?.cacheWrites,
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
   }
-  return { scan: scanWhole, parse };
+  return {
+    /** The first step of `parse`. `earlier` is a body with a common prefix. */
+    scan: scanWhole,
+    parse,
+  };
 }
 
 /** Rejects a name that only some decoders would read as a known field. */
@@ -123,10 +122,6 @@ function checkKeys(members: readonly Member[], fieldNames: ReadonlyMap<string, s
 }
 
 const UNUSUAL_CHARACTER = /[^a-z\d_]/;
-
-function withStored(nonText: NonTextInput, isStored: boolean): NonTextInput {
-  return isStored ? { ...nonText, context: true, onlyStored: !nonText.context } : nonText;
-}
 
 function readModel(fields: Fields): string {
   const model = fields.read('model');
@@ -166,12 +161,9 @@ export function writeLimit(
   const present = members.filter(({ key }) => limits.includes(key));
   if (present.length === 0) return [insertMember(members, field, String(tokens))];
   const nonNull = present.filter((member) => bytes[member.start] !== START_OF_NULL);
-  const changed = nonNull.length > 0 ? nonNull.filter((member) => numberAt(bytes, member) > tokens) : present;
+  const isAbove = ({ start, end }: Member) => Number(bytes.toString('latin1', start, end)) > tokens;
+  const changed = nonNull.length > 0 ? nonNull.filter(isAbove) : present;
   return changed.map((member) => replaceValue(member, String(tokens)));
-}
-
-function numberAt(bytes: Buffer, { start, end }: Member): number {
-  return Number(bytes.toString('latin1', start, end));
 }
 
 const OPTIONS = '{"include_usage":true}';

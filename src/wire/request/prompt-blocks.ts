@@ -359,3 +359,14 @@ export function checkInline(bytes: Buffer, member: Member | undefined, what: str
 
 /** The start of a URL with any scheme except `data:`, after characters that servers trim. */
 const ADDRESS = /^(?:\s|\\[bfnrt])*(?:(?!data:)[a-z][a-z\d+.-]*:|.{0,32}\\u|(?:\\?\/){2})/i;
+
+/** Accepts texts, token ids, and lists of them. Anything else may refer to content outside the request. */
+export function readPlainInput({ bytes }: BlockReader, member: Member): void {
+  const value = readValue(bytes, member);
+  if (!isPlain(value) && !(Array.isArray(value) && value.every((each) => isPlain(each) || isTokens(each))))
+    throw new UnboundedInput(`an object in "${member.key}"`);
+}
+
+const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
+const isTokens = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((token) => typeof token === 'number');

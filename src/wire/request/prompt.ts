@@ -34,11 +34,14 @@ export function promptReader({
       if (read.has(member.key)) {
         const value = tryRead(bytes, member);
         if (value === undefined) {
-          addInvalid(bytes, member, prompt);
+          // An invalid value counts by its raw text, and may contain any non-text input.
+          prompt.items += 1;
+          prompt.texts.push(bytes.toString('utf8', member.start, member.end));
+          nonText.context = true;
           continue;
         }
         prompt.items += Array.isArray(value) ? value.length : 1;
-        if (isTokens(value)) prompt.tokens += countTokens(value);
+        if (isTokens(value)) for (const item of value) prompt.tokens += Array.isArray(item) ? item.length : 1;
         else collect(value, prompt);
       } else if (json.has(member.key)) {
         prompt.items += countItems(bytes, member);
@@ -69,13 +72,6 @@ function tryRead(bytes: Buffer, member: Member): unknown {
   }
 }
 
-/** Counts an invalid value by its raw text. It may contain any non-text input. */
-function addInvalid(bytes: Buffer, { start, end }: Member, prompt: Prompt): void {
-  prompt.items += 1;
-  prompt.texts.push(bytes.toString('utf8', start, end));
-  prompt.nonText.context = true;
-}
-
 /** Whether the input consists of token ids or lists of them, as in embeddings and legacy completions. */
 function isTokens(value: unknown): value is unknown[] {
   if (!Array.isArray(value)) return false;
@@ -83,10 +79,6 @@ function isTokens(value: unknown): value is unknown[] {
   return (
     value.length > 0 && value.every((item) => isToken(item) || (Array.isArray(item) && item.every(isToken)))
   );
-}
-
-function countTokens(value: unknown[]): number {
-  return value.reduce<number>((sum, item) => sum + (Array.isArray(item) ? item.length : 1), 0);
 }
 
 const IMAGES = new Set(['image_url', 'input_image', 'image', 'computer_screenshot', 'image_generation_call']);

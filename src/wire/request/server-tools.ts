@@ -58,21 +58,27 @@ const FEE_NAMES: readonly (readonly [RegExp, string])[] = [
  */
 const RUNS_CODE = /^web_(?:search|fetch)_(?:2026(?:0[2-9]|1\d)|202[7-9])/;
 
-/** The server tools in a list of tools. Throws GwError 400 for a duplicate `type`. */
+/** The server tools in a list of tools. Throws GwError 400 for invalid JSON and a duplicate `type`. */
 function toolsInList(bytes: Buffer, list: { start: number }): ServerTool[] {
   if (bytes[list.start] !== OPEN_BRACKET) return [];
-  return scanArray(bytes, list.start).flatMap((element) => toolsIn(bytes, element));
+  try {
+    return scanArray(bytes, list.start).flatMap((element) => toolsIn(bytes, element));
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw badRequest(`"tools" is not valid JSON: ${error.message}`, 'tools', 'invalid_json');
+  }
 }
 
 /** The server tools that a list element enables. */
 function toolsIn(bytes: Buffer, { start, end }: Range): ServerTool[] {
   if (bytes[start] !== OPEN_BRACE) return [];
-  const members = scanObject(bytes.subarray(start, end)).map((member) => shifted(member, start));
+  const members = scanObject(bytes.subarray(start, end));
+  for (const member of members) {
+    member.keyStart += start;
+    member.start += start;
+    member.end += start;
+  }
   return toolTypes(bytes, members).map((type) => serverTool(bytes, members, type));
-}
-
-function shifted({ key, keyStart, start, end }: Member, by: number): Member {
-  return { key, keyStart: keyStart + by, start: start + by, end: end + by };
 }
 
 /** The type of a server tool, or its keys if it has no type, such as Google's; empty for a client-side tool. */
@@ -159,7 +165,7 @@ export function readServerTools(
   if (hasUnusualType) {
     const list = fields.find('tools');
     const lists = [...(list ? [list] : []), ...(moreLists?.(bytes, members) ?? [])];
-    tools.push(...lists.flatMap((each) => readList(bytes, each)));
+    tools.push(...lists.flatMap((each) => toolsInList(bytes, each)));
   }
   if (tools.length === 0) return undefined;
   const maxCalls = limitField === undefined ? undefined : fields.integer(limitField, 0, MAX_CALLS);
@@ -192,15 +198,6 @@ function removalOf(bytes: Buffer, members: Member[], tools: readonly ServerTool[
 }
 
 const MAX_CALLS = 1_000_000;
-
-function readList(bytes: Buffer, list: { start: number }): ServerTool[] {
-  try {
-    return toolsInList(bytes, list);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw badRequest(`"tools" is not valid JSON: ${error.message}`, 'tools', 'invalid_json');
-  }
-}
 
 /** Tools enabled by their own field, unless its value is false or an empty list. */
 function toolsByField(fields: Fields, names: Readonly<Record<string, string>>): ServerTool[] {

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { fields } from '../../pricing/payload-fields.ts';
-import { factorOf, SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
+import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
@@ -52,11 +52,6 @@ export function surchargesOf(request: Fields, named: NamedModels): Surcharges | 
   }
   if (!terms && unknown === undefined && named.names.length === 0) return undefined;
   return { terms: terms ?? NO_TERMS, fallbacks: named.names, unknown };
-}
-
-/** The price factor of the request's service options at a model. */
-export function heldFactor({ terms }: Surcharges, model: string): number {
-  return factorOf(terms, model);
 }
 
 /** Whether another model than the requested one may answer, judging by the request. */

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { ClientGone } from '../../../src/gateway/intake/client-gone.ts';
+import { ClientGone } from '../../../src/gateway/context/exchange.ts';
 import { readBody } from '../../../src/gateway/intake/read-body.ts';
 import { createBodyMemory } from '../../../src/gateway/state/body-memory.ts';
 

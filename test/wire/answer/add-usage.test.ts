@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addUsage } from '../../../src/wire/answer/add-usage.ts';
+import { addUsage } from '../../../src/wire/answer/usage.ts';
 
 describe('addUsage()', () => {
   test.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { usageMember } from '../../../src/wire/answer/usage-member.ts';
+import { usageMember } from '../../../src/wire/answer/usage.ts';
 
 const usageIn = (text: string) => usageMember(Buffer.from(text));
 

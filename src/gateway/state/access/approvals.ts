@@ -1,21 +1,7 @@
 import type { Clock } from '../../../clock.ts';
 
 /** The requests that wait for their owner's answer, and when they look for it. */
-export interface Approvals {
-  /** No more may wait: each keeps its body in memory, and looks for its answer. */
-  readonly isFull: boolean;
-  /** Nothing waits any more: the daemon stops. */
-  readonly isEnded: boolean;
-  /** A request begins to wait, until the returned function is called. */
-  join(): () => void;
-  /** Resolves when it is time to look for answers. Requests look in the order in which they began to wait. */
-  nextLook(): Promise<void>;
-  /** A client has hung up after waiting this long for its first byte. `name`: its `user-agent`. */
-  noteGone(name: string, waitedMs: number): void;
-  /** Measured time that a client waits for its first byte; Infinity: unknown. */
-  limitOf(name: string): number;
-  end(): void;
-}
+export type Approvals = ReturnType<typeof createApprovals>;
 
 const LOOK_MS = 200;
 const MAX_WAITING = 200;
@@ -24,7 +10,7 @@ const SAME_MS = 300;
 const LEAST_LIMIT_MS = 5_000;
 const MAX_CLIENTS = 1_000;
 
-export function createApprovals(clock: Pick<Clock, 'after'>): Approvals {
+export function createApprovals(clock: Pick<Clock, 'after'>) {
   let waiting = 0;
   let isEnded = false;
   let looking: (() => void)[] = [];
@@ -39,36 +25,39 @@ export function createApprovals(clock: Pick<Clock, 'after'>): Approvals {
   }
 
   return {
-    get isFull() {
+    /** No more may wait: each keeps its body in memory, and looks for its answer. */
+    get isFull(): boolean {
       return waiting >= MAX_WAITING;
     },
-    get isEnded() {
+    /** Nothing waits any more: the daemon stops. */
+    get isEnded(): boolean {
       return isEnded;
     },
-    join() {
+    /** A request begins to wait, until the returned function is called. */
+    join(): () => void {
       waiting++;
       return () => {
         waiting--;
       };
     },
+    /** Resolves when it is time to look for answers. Requests look in the order in which they began to wait. */
     nextLook: () =>
-      new Promise((resolve) => {
-        if (isEnded) {
-          resolve();
-          return;
-        }
+      new Promise<void>((resolve) => {
+        if (isEnded) return resolve();
         if (looking.length === 0) cancel = clock.after(LOOK_MS, wake);
         looking.push(resolve);
       }),
-    noteGone(name, waitedMs) {
+    /** A client has hung up after waiting this long for its first byte. `name`: its `user-agent`. */
+    noteGone(name: string, waitedMs: number): void {
       if (waitedMs < LEAST_LIMIT_MS) return;
       const { lastMs = -Infinity, limitMs = Infinity } = clients.get(name) ?? {};
       const isLimit = Math.abs(waitedMs - lastMs) <= SAME_MS;
       if (clients.size >= MAX_CLIENTS) clients.clear();
       clients.set(name, { lastMs: waitedMs, limitMs: isLimit ? Math.min(waitedMs, lastMs) : limitMs });
     },
-    limitOf: (name) => clients.get(name)?.limitMs ?? Infinity,
-    end() {
+    /** Measured time that a client waits for its first byte; Infinity: unknown. */
+    limitOf: (name: string): number => clients.get(name)?.limitMs ?? Infinity,
+    end(): void {
       isEnded = true;
       cancel();
       wake();
