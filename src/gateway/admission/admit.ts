@@ -125,7 +125,7 @@ async function admitQuote(
   return outcomeOf(gateway, admission, offer.hold, result);
 }
 
-/** What the ledger is asked for. The hold changes when the request is quoted anew. */
+/** The hold to reserve. It changes when the request is quoted again. */
 interface Offer {
   hold: FittingHold;
   isFinal: boolean;
@@ -252,7 +252,7 @@ type AskParts = Pick<Gateway, 'approvals' | 'authenticator' | 'clock' | 'ledger'
 type AnsweredResult = Exclude<AdmissionResult, AskResult>;
 
 /**
- * Admits a request. Where a budget asks its owner, waits for the answer: nothing is sent to the client meanwhile.
+ * Admits a request. If a budget asks its owner, waits for the answer: nothing is sent to the client meanwhile.
  * Throws ClientGone, and GwError if the project is paused or the key revoked while the request waits.
  */
 async function admitOrAsk(
@@ -303,7 +303,7 @@ const SHARE_OF_CLIENT_LIMIT = 0.5;
 /** The name by which a client's own limit is measured. */
 const clientName = ({ exchange }: AnyRequestContext): string => exchange.request.headers['user-agent'] ?? '';
 
-/** How a request's owner is asked: nothing is worked out before a budget asks. */
+/** Terms for asking a request's owner, computed only when a budget asks. */
 class RequestAskTerms implements AskTerms {
   readonly #gateway: Pick<Gateway, 'approvals' | 'clock' | 'settings'>;
   readonly #context: AnyRequestContext;

@@ -8,7 +8,7 @@ export interface MeasuredPrompt {
   numbers: Int32Array;
   /** Tokens of a block that the provider hasn't counted yet; each is asked for only where it is needed. */
   tokensOf(at: number): number;
-  /** What a run of blocks has at the least by `tokensOf`; quick. `to` is exclusive. */
+  /** Quick lower bound of `tokensOf` for a run of blocks. `to` is exclusive. */
   leastTokens(from: number, to: number): number;
   /** Tokens of the definitions that a reference to a tool stands for. */
   definitionTokens(name: string): number;
@@ -42,7 +42,7 @@ export function editBound(
   const align = createAlign(prompt.numbers);
   const special = specialBlocks(prompt.blocks);
   for (const base of bases) {
-    // What is removed lowers no bound, so that no base gives less than its own tokens.
+    // Removed blocks lower no bound, so no base gives less than its own tokens.
     if (best && base.tokens >= best.tokens) continue;
     const tokens = boundBy(prompt, special, base, align(base.blocks), best?.tokens);
     if (tokens !== undefined && (!best || tokens < best.tokens)) best = { tokens, base };
@@ -241,7 +241,7 @@ function addressedImages(
 /** Finds the blocks of a base in a prompt, in order. */
 type Align = (base: Int32Array) => Int32Array;
 
-/** How many equal blocks are looked through for the next one. */
+/** Number of equal blocks to try for the next place. */
 const MAX_STEPS = 32;
 
 /**
@@ -293,7 +293,7 @@ function alignTail(prompt: Int32Array, base: Int32Array, places: Int32Array, hea
   return tail;
 }
 
-/** Where each block of a prompt stands first, and where the next equal one stands. */
+/** The first place of each block of a prompt, and for each place the next one with an equal block. */
 interface Index {
   first: Map<number, number>;
   next: Int32Array;

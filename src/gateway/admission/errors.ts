@@ -120,7 +120,7 @@ function resetText(standing: Standing, calendar: Calendar): string {
   return ` ${budget.period === 'rolling' ? 'Room comes back from' : 'It resets at'} ${when}.`;
 }
 
-/** Of a team budget, what a refusal says of it besides. */
+/** The team's figures, for the refusal of a team budget. */
 function teamText({ budget, team }: Standing): string {
   if (!team) return '';
   const left = formatUsd(Math.max(0, team.unspentNanoUsd));
@@ -138,7 +138,7 @@ const BOUND_TEXTS: Readonly<Record<RecordedNeed['inputBound'], string>> = {
   provider_count: "by the provider's count",
 };
 
-/** How the need comes about: the tokens that it allows for, and how the input was bounded. */
+/** The parts of the need: the tokens that it covers, and the source of the input bound. */
 function needText(need: RecordedNeed | undefined): string {
   if (!need) return '';
   const { inputTokens, inputBound, outputTokens, feesNanoUsd } = need;

@@ -25,7 +25,7 @@ import type { QuoteFor } from './quote-request.ts';
 const MARGIN = 1.05;
 const MARGIN_OF_EXACT = 1.02;
 const MARGIN_TOKENS = 500;
-/** Of a text with nothing around it to add to. */
+/** The same for a text alone, without a request around it. */
 const MARGIN_TOKENS_OF_TEXT = 100;
 
 function withMargin(count: number, { provider }: Target, marginTokens = MARGIN_TOKENS): number {
@@ -47,10 +47,10 @@ export function countBound(
 
 type MeasuringBases = Pick<PromptBases, 'numbersOf' | 'sealedTokens'>;
 
-/** What bounding the input by the provider's count needs of the gateway. */
+/** Parts of the gateway that bound the input by the provider's count. */
 export type CountParts = PlanParts & Pick<Gateway, 'inputCounter'>;
 
-/** What planning a count needs. */
+/** Parts that plan a count. */
 export interface PlanParts extends Pick<Gateway, 'boundTrust'> {
   promptBases: MeasuringBases & Pick<PromptBases, 'find'>;
 }

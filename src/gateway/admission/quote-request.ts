@@ -112,7 +112,7 @@ function isSelfHosted({ provider }: Target, card: PriceCard | undefined): boolea
   return card !== undefined && isFree(card) && !isPublicHost;
 }
 
-/** What reading a request can find out about its price; most cards leave out one or both. */
+/** Kinds of price that a request's body decides; most cards have only one or none. */
 const WRITES: Partial<PriceProfile> = { cacheWrites: '1h' };
 const AUDIO: Partial<PriceProfile> = { audioInput: true, audioOutput: true };
 

@@ -48,7 +48,7 @@ export interface Quote {
   possibleTokens: number;
   /** Undefined when the provider runs no tools for this request. */
   tools: HeldTools | undefined;
-  /** What a passed-through request costs if no tokens are reported, by the owner's price for each request. */
+  /** The owner's price for each request: the cost of a passed-through one that reports no tokens. */
   perRequest?: NanoUsd;
 }
 
@@ -258,7 +258,7 @@ export function costsNothing(quote: Quote): boolean {
 
 /** The limits with which a request fits into the room of a budget. */
 export interface Fit {
-  /** Of each choice. */
+  /** Output limit of each choice. */
   outputTokens: number;
   /** Calls of the provider's tools. */
   calls: number | undefined;

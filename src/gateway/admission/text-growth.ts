@@ -46,7 +46,7 @@ function wordsOf({ buffer, byteOffset, length }: Buffer): Words {
 
 const NO_WORDS = new Uint32Array(0);
 
-/** Where the next byte beyond ASCII is, from `start`; the length if there is none. */
+/** Offset of the next byte beyond ASCII, from `start`; the length if there is none. */
 function nextNotAscii(bytes: Buffer, { words, offset }: Words, start: number): number {
   let at = start;
   while (at < bytes.length && !isNotAscii(bytes, at)) {

@@ -12,7 +12,7 @@ export interface ToolFees {
   leastCalls: number;
   /** Upper bound of the fees with this limit. */
   feesAt(calls: number): NanoUsd;
-  /** How often the model may read its context again with this limit. */
+  /** Number of times that the model may read its context again with this limit. */
   roundsAt(calls: number): number;
   /** The most that a round is held to add to the context; undefined if it may fill it. */
   addedTokens: number | undefined;
@@ -32,7 +32,7 @@ export interface ToolFeesOptions {
   fees: Readonly<Record<string, Pick<ToolFee, 'nanoUsd'>>>;
   /** Limit of calls for a request that sets none. */
   maxCalls: number;
-  /** What a round of code is held to add to the context, in tokens; 0 for all that it takes. */
+  /** Tokens that a round of code is held to add to the context; 0: it may fill it. */
   codeResultTokens: number;
 }
 

@@ -5,7 +5,7 @@ import type { Relay } from './relay.ts';
 
 type Opening = Pick<Relay, 'isStream' | 'firstEvents' | 'unsent'>;
 
-/** Where an answer says what it is: the first events of a stream, or the whole; undefined if it can't be read. */
+/** The part of an answer with its model and id: a stream's first events, or all of it; undefined if unreadable. */
 const openingOf = (relay: Opening): Buffer | undefined => (relay.isStream ? relay.firstEvents : relay.unsent);
 
 /** The model and the id that an answer states; undefined if it names no model. */

@@ -6,8 +6,8 @@ const CRLF = '\r\n';
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 /**
- * Writes an answer to a client, which may read slowly or not at all; drops what comes after it has hung up. Frames the chunks of HTTP/1.1 itself, in one write
- * each: Node makes four writes and joins them again, which is a tenth of a chunk's cost.
+ * Writes an answer to a client, which may read slowly or not at all; drops bytes after it has hung up. Frames the chunks
+ * of HTTP/1.1 itself, in one write each: Node makes four writes and joins them again, which is a tenth of a chunk's cost.
  * https://www.rfc-editor.org/rfc/rfc9112#section-7.1
  */
 export class ResponseWriter {

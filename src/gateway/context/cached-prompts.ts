@@ -8,7 +8,7 @@ export interface CachedPrompt {
   /** The request's body; undefined when it is no longer in memory. */
   bytes: Buffer | undefined;
   inputTokens: number;
-  /** How many of its first tokens the cache had once it was answered. */
+  /** Number of its first tokens in the cache once it was answered. */
   cachedTokens: number;
   /** The provider has read from its cache in this session. */
   hasRead: boolean;
@@ -24,7 +24,7 @@ export interface CachedPrompt {
 /** The last prompts of each session, to tell what the provider's cache could have served. In memory only. */
 export type CachedPrompts = ReturnType<typeof createCachedPrompts>;
 
-/** Of each session: its agents may work on several threads at once. */
+/** Limit for each session: its agents may work on several threads at once. */
 const MAX_PROMPTS = 8;
 /** Blocks of all prompts; they take some 200 bytes each, though the prompts of a session share most of theirs. */
 const MAX_BLOCKS = 50_000;

@@ -20,9 +20,9 @@ export interface Exchange {
   heldAt: number | undefined;
   /** When the last attempt was sent. */
   sentAt: number | undefined;
-  /** What a request needs that waited for room and was refused or left. */
+  /** Need of a request that waited for room and was refused, or whose client left. */
   need: RecordedNeed | undefined;
-  /** What the owner has allowed the request beyond the caps of budgets that ask. */
+  /** Amount that the owner has approved for the request beyond the caps of budgets that ask. */
   allowed: NanoUsd | undefined;
   /** The client hung up before the response ended. */
   gone: boolean;
@@ -67,7 +67,7 @@ export function openExchange(
   return exchange;
 }
 
-/** How long a client waits for an answer, as it says itself: the header is of the SDKs of OpenAI and Anthropic. */
+/** The client's own time limit for an answer, from a header of the SDKs of OpenAI and Anthropic. */
 export function clientLimitMs({ request }: Pick<Exchange, 'request'>): number {
   const seconds = Number(request.headers['x-stainless-timeout']);
   return seconds > 0 ? seconds * 1_000 : Number.POSITIVE_INFINITY;

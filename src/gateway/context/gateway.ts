@@ -35,7 +35,7 @@ import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { CachedPrompts } from './cached-prompts.ts';
 import type { BudgetScopes, FindProject, HasBudget, RequestContext } from './request-context.ts';
-/** What the stages of a request share. A function returns a value that can change while gw runs. */
+/** State shared by the stages of a request. A function returns a value that can change while gw runs. */
 export interface Gateway {
   clock: Clock;
   nextId: () => RequestId;

@@ -33,7 +33,7 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   savedTokens: number;
   /** The body before the optimizer changed it; undefined where it didn't, or bodies are not kept. */
   clientBody?: Buffer;
-  /** What the optimizer did; undefined when it left the request alone. */
+  /** The optimizer's work; undefined if it left the request alone. */
   optimized?: Optimized;
   /** Translates the provider's answer; undefined when the provider speaks the client's API. */
   translator?: Translator;

@@ -1,4 +1,4 @@
-/** Where a request goes: the one spelling of its path that gw routes by, decides by and sends. */
+/** The target of a request, with the one spelling of its path that gw routes by, decides by and sends. */
 export interface RequestTarget {
   /** Begins with `/`, has no query, and `/v1` in front of the endpoints of providers. */
   path: string;
@@ -7,7 +7,7 @@ export interface RequestTarget {
 }
 
 const PLAIN = /^(?:\/[\w-]+)+$/;
-/** What stands for itself in a path (RFC 3986, 3.3), but for `;`, where some servers cut a segment. */
+/** Characters that stand for themselves in a path (RFC 3986, 3.3), except `;`: some servers cut a segment there. */
 const ITSELF = /^[\w.~!$&'()*+,=:@-]$/;
 
 /** Paths of providers' APIs without their `/v1`. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientTrace } from '../../store/ledger/record.ts';
 
-/** What W3C Trace Context asks to be kept of `tracestate`; more would stay in memory with each span that waits. */
+/** W3C Trace Context requires this much of `tracestate`; more would stay in memory with each span that waits. */
 const MAX_LENGTH = 512;
 
 /** The client's span; undefined if it names none. Its form is checked when the request's own span is made. */

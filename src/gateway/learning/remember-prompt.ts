@@ -67,7 +67,7 @@ export function rememberPrompt(
   }
 }
 
-/** What is left has room for so few more of the like that a lower bound may decide over one of them. */
+/** If the budget has room for fewer requests like this one, a lower bound may decide whether one of them fits. */
 const FEW = 32;
 
 const isShort = ({ remaining, heldNanoUsd }: Admitted): boolean =>

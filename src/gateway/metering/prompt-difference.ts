@@ -100,7 +100,7 @@ function keptSize(base: CachedPrompt, old: PromptBlock, prompt: PromptBlocks, ed
   return head + tail > least / 2 ? Math.min(head + tail, least) : 0;
 }
 
-/** Where a prompt differs first from the one before it. */
+/** The first place in which a prompt differs from the one before it. */
 export interface ChangedPlace {
   /** The path in the body, such as `system[1].text`; an option's name. */
   field: string;

@@ -61,15 +61,15 @@ export function createAuthenticator(
   }
 
   return {
-    /** The same, undefined instead of an error. */
+    /** Like `authenticate`, but returns undefined instead of throwing. */
     recognize(headers: IncomingHttpHeaders): Caller | undefined {
       const caller = findAny(headers);
       return caller && !isExpired(caller) && !isStale(caller) ? caller : undefined;
     },
     /**
      * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients) or
-     * `api-key` (Azure's). Throws GwError 401, `key_expired` for a
-     * key that has expired, and 503 for a key of the team whose copy is too old.
+     * `api-key` (Azure's). Throws GwError 401, `key_expired` for a key that has expired, and 503 for a key of the team
+     * whose copy is too old.
      */
     authenticate(headers: IncomingHttpHeaders): Caller {
       const caller = findAny(headers);
@@ -95,7 +95,7 @@ export function createAuthenticator(
   };
 }
 
-/** The key in the header of Anthropic's clients, or of Azure's; else gw's own header, which is not a known key. */
+/** Reads `x-api-key`, then `api-key`, then `x-gw-key`. */
 function otherKey(headers: IncomingHttpHeaders): string | string[] | undefined {
   return headers['x-api-key'] ?? headers['api-key'] ?? headers[OWN_KEY_HEADER];
 }

@@ -24,7 +24,7 @@ interface ResponseSource {
 /** The responses that went through gw. In memory only: forgetting one is always safe. */
 export type ContinuedResponses = ReturnType<typeof createContinuedResponses>;
 
-/** Of all models together: some 4 MB. */
+/** Limit for all models together: some 4 MB. */
 const MAX_RESPONSES = 10_000;
 
 interface Kept extends StoredResponse {

@@ -17,7 +17,7 @@ export interface PromptBase {
   keepsReasoning: boolean;
 }
 
-/** Where a base counts: nothing else may change how a prompt is rendered or counted. */
+/** The scope of a base: within it, nothing but the blocks changes how a prompt is rendered or counted. */
 export interface BaseScope {
   /** The provider, its address, the credential and the model's name. */
   model: string;
@@ -50,7 +50,7 @@ export type PromptBases = ReturnType<typeof createPromptBases>;
  */
 const MAX_PLACES = 100_000;
 const MAX_SEALS = 20_000;
-/** Of each scope, the bases that were used last are kept, one for each of so many sessions at once ... */
+/** Number of recently used bases to keep in each scope: one for each of so many sessions at once ... */
 const RECENT = 32;
 /** ... and the smallest, for sessions that begin. */
 const SMALL = 8;
@@ -65,7 +65,7 @@ interface KeptBase extends PromptBase {
 interface Model {
   served: string;
   scopes: Map<string, KeptBase[]>;
-  /** How many bases have less than SMALL_BYTES. */
+  /** Number of bases with less than SMALL_BYTES. */
   small: number;
 }
 
@@ -177,7 +177,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>) {
       );
       const expiresAt = clock.monotonic() + lifetimeMs;
       if (same) {
-        // Of two counts of one prompt, the larger is safe: some report without what they read from a cache.
+        // The larger of two counts is safe: some reports leave out the input that was read from a cache.
         same.tokens = Math.max(tokens, same.tokens);
         same.keepsReasoning &&= keepsReasoning;
         same.expiresAt = expiresAt;

@@ -25,8 +25,8 @@ export interface WatchedCall extends Indexed {
 }
 
 /**
- * Ends calls whose provider has stopped sending, and those that last longer than holds look ahead for prices. One interval checks all calls: separate timers, two or three per
- * request, made up a tenth of a request's garbage.
+ * Ends calls whose provider has stopped sending, and those that last longer than holds look ahead for prices. One
+ * interval checks all calls: separate timers, two or three per request, made up a tenth of a request's garbage.
  */
 export type StallWatch = ReturnType<typeof createStallWatch>;
 

@@ -15,7 +15,7 @@ export function createApprovals(clock: Pick<Clock, 'after'>) {
   let isEnded = false;
   let looking: (() => void)[] = [];
   let cancel = () => {};
-  /** How long clients waited the last time, and the limit that two such times have shown. */
+  /** The last wait of each client, and its limit once two waits have shown it. */
   const clients = new Map<string, { lastMs: number; limitMs: number }>();
 
   function wake(): void {

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 /** The times of a key's last requests, as many as it may make in a minute. */
 interface Window {
   times: Float64Array;
-  /** Where the oldest stands. */
+  /** Index of the oldest. */
   next: number;
 }
 
