@@ -55,7 +55,7 @@ const BEGINNING = Buffer.from('u00');
 const FEW = 64;
 
 /** Quick check whether `withPlainLetters` may change anything. */
-export function mayHaveEscape(json: Buffer): boolean {
+function mayHaveEscape(json: Buffer): boolean {
   const first = json.indexOf(BACKSLASH);
   if (first < 0) return false;
   let at = json.indexOf(BEGINNING, first);

@@ -3,6 +3,7 @@ import { type Encoding, encodingOf, tokenBound } from '../../tokens/encoding.ts'
 import { imageTokens, type NonTextInput, nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import { mayAnswerOther } from '../../wire/request/surcharges.ts';
+import { rewriteGrowth } from '../../wire/request/text-growth.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/bound-trust.ts';
@@ -29,7 +30,6 @@ import {
 } from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
 import type { Quote } from './quote.ts';
-import { rewriteGrowth } from './text-growth.ts';
 
 /** Tokens that a provider adds to any request. */
 const TOKENS_PER_REQUEST = 64;

@@ -5,14 +5,14 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
 import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request/prompt-block.ts';
 import { sealOf } from '../../wire/request/seals.ts';
+import { continuedGrowth, normalizationGrowth, rewriteGrowth } from '../../wire/request/text-growth.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
-import { giveWay } from '../intake/scan-large.ts';
+import { giveWay, growthInThread } from '../intake/scan-large.ts';
 import { type PromptBases, SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
 import { modelScopeOf, withLightBetas } from './prompt-scope.ts';
-import { continuedGrowth, normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
 interface Splittable {
   wire: RequestWire;
@@ -62,12 +62,12 @@ export function growthOfText({ bytes, split }: WireRequest): number {
   return split.growth;
 }
 
-/** Splits and measures a large body, with turns for other requests in between. */
+/** Splits a large body, and measures its text in a thread. */
 export async function measureLarge(context: Splittable): Promise<void> {
   blocksOf(context);
-  await giveWay();
-  growthOfText(context.request);
-  await giveWay();
+  const { bytes, split } = context.request;
+  if (split && split.blocks?.growth === undefined) split.growth = await growthInThread(bytes);
+  else await giveWay();
 }
 
 /** Input that the request's bytes don't bound, or that is of no known shape. Read once for all stages. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../../errors.ts';
-import { mayHaveEscape, withPlainLetters } from '../../json/plain-letters.ts';
+import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
 import { type BodyScan, invalidJson, type ScannedBody } from '../../wire/request/scan/body-scan.ts';
 import type { Wire } from '../../wire/wire.ts';
@@ -48,7 +48,6 @@ const calls = createWorkerCalls<ScanRequest, ScanAnswer>({
 /** A body's JSON with plain letters. */
 export function plainLetters(body: Buffer): Buffer | Promise<Buffer> {
   if (!isLarge(body)) return withPlainLetters(body);
-  if (!mayHaveEscape(body)) return body;
   return calls.call({ task: 'letters', bytes: body }).then((answer) => {
     if (!('bytes' in answer)) throw new Error('the reader of large bodies gave no bytes');
     const { buffer, byteOffset, length } = answer.bytes;
@@ -76,6 +75,13 @@ export async function scanLoosely(
     if (error instanceof GwError) return null;
     throw error;
   });
+}
+
+/** `normalizationGrowth` of a large body. */
+export async function growthInThread(bytes: Buffer): Promise<number> {
+  const answer = await calls.call({ task: 'growth', bytes });
+  if (!('growth' in answer)) throw new Error('the reader of large bodies gave no growth');
+  return answer.growth;
 }
 
 function scanInThread(bytes: Buffer, endpoint?: string): Promise<BodyScan> {

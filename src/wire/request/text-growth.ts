@@ -1,6 +1,6 @@
 import { BACKSLASH, CLOSE_BRACE, COMMA, QUOTE, SPACE } from '../../json/bytes.ts';
 import { unitAt } from '../../json/plain-letters.ts';
-import type { EarlierPrompt } from '../../wire/request/prompt-block.ts';
+import type { EarlierPrompt } from './prompt-block.ts';
 
 /**
  * Tokens by which a text can exceed its bytes. A byte-level token is at least a byte, but some tokenizers normalise the

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { sharedLength } from '../../../src/json/bytes.ts';
+import type { PromptBlocks } from '../../../src/wire/request/prompt-block.ts';
 import {
   continuedGrowth,
   normalizationGrowth,
   rewriteGrowth,
-} from '../../../src/gateway/admission/text-growth.ts';
-import { sharedLength } from '../../../src/json/bytes.ts';
-import type { PromptBlocks } from '../../../src/wire/request/prompt-block.ts';
+} from '../../../src/wire/request/text-growth.ts';
 
 const escaped = (text: string) =>
   text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
