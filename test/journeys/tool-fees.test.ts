@@ -298,7 +298,10 @@ describe('the limit of tool calls', () => {
 
   test('is held for a stored prompt, whose tools are unknown', async () => {
     const { gateway } = await heldFor({ prompt: { id: 'pmpt_1' }, max_tool_calls: 1 });
-    expect((await oneRecord(gateway)).heldUsd).toBeGreaterThanOrEqual(2 + 0.4 + 0.03);
+    const { heldUsd, flags, detail } = await oneRecord(gateway);
+    expect(heldUsd).toBeGreaterThanOrEqual(2 + 0.4 + 0.03);
+    expect(flags).toContain('estimated');
+    expect(detail).toMatchObject({ assumed: ['the tools of a stored prompt'] });
   });
 
   test('is held if an item of the conversation adds the tools', async () => {

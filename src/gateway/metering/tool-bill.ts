@@ -50,6 +50,8 @@ function reportedBill(
   const { usage } = metering.relay;
   if (limit === 'all' && !reportsToolCalls(usage)) return undefined;
   const bill: ToolBill = { nanoUsd: 0, assumed: [] };
+  // It may run what no answer names.
+  if (tools.some(({ field }) => field === 'prompt')) bill.assumed.push('the tools of a stored prompt');
   const calls = readToolCalls(usage);
   const ownFee = feeFor('image_generation');
   const pictures = ownFee?.isOwn ? 0 : (calls.image_generation ?? 0);
