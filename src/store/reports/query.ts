@@ -1,11 +1,13 @@
 import type { Calendar } from '../../calendar.ts';
+import { bucketOf } from '../database/usage-bucket.ts';
 import type { Source } from '../ledger/record.ts';
 import type { RequestFilter } from '../requests/find-requests.ts';
 
 /** Groupings by time: the key of a bucket that starts at `atMs`. Their rows are in order; those of names by cost. */
 export const TIMES = {
   day: (calendar, atMs) => calendar.dateOf(atMs),
-  hour: (calendar, atMs) => `${calendar.timeOfDay(atMs).slice(0, 2)}:00`,
+  // A UTC hour counts where it begins, also where records are read one by one.
+  hour: (calendar, atMs) => `${calendar.timeOfDay(bucketOf(atMs)).slice(0, 2)}:00`,
 } as const satisfies Record<string, (calendar: Calendar, atMs: number) => string>;
 
 export type Time = keyof typeof TIMES;
