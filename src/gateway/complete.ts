@@ -61,7 +61,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     let attempt = await firstAttempt(gateway, context, route(gateway, context, targets));
     for (;;) {
       const request = buildRequest(gateway, attempt);
-      if (context.clientBody) keepBodies(gateway, context, attempt, request);
+      keepBodies(gateway, context, attempt, request);
       const result = await sendAttempt(gateway, attempt, request);
       const next = await nextAttempt(gateway, attempt, result);
       if (!next) {
@@ -99,14 +99,14 @@ async function firstAttempt(
   chosen: Route,
 ): Promise<RoutedAttempt> {
   const { target, why } = chosen;
-  const steps = translateInTurns(context, target, gateway);
-  const translated = steps instanceof Promise ? await steps : steps;
+  const result = translateInTurns(context, target, gateway);
+  const translated = result instanceof Promise ? await result : result;
   if (isLarge(translated.request.bytes)) await measureLarge(translated);
   const admitted = await admit(gateway, translated, target, gateway.calendar());
   return { context: translated, target, admitted, why, route: chosen };
 }
 
-/** Keeps the client's body, that of the optimizer, and the one that is about to be sent. */
+/** With `requests.keep_bodies`: keeps the client's body, that of the optimizer, and the one that is about to be sent. */
 function keepBodies(
   gateway: Pick<Gateway, 'keptBodies'>,
   { clientBody, exchange, request, wire }: RequestContext,
