@@ -1,5 +1,6 @@
 import { usdNumber } from '../money.ts';
 import type { Rate } from '../pricing/rate.ts';
+import { routerFee } from '../pricing/router-fees.ts';
 import { servicePrices } from '../pricing/service-factors.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import type { KnownPrice } from './known-prices.ts';
@@ -36,6 +37,7 @@ export function viewPriceInForce({ provider, model, card }: KnownPrice): PriceIn
     const tier = tiers.find(({ overTokens }) => overTokens === tokens);
     return tier ? usdPerMillion(Number(tier.picoUsd)) : null;
   };
+  const fee = routerFee(provider, model);
   return {
     provider,
     model,
@@ -53,6 +55,7 @@ export function viewPriceInForce({ provider, model, card }: KnownPrice): PriceIn
       cache_write_usd_per_million: over(card.cacheWrite, overTokens),
     })),
     service_prices: servicePrices(model),
+    router_fee_usd_per_million: usdPerMillion(fee && Number(fee.picoUsd)),
     source: card.source,
   };
 }

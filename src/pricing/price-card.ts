@@ -182,6 +182,11 @@ export function raiseHolds(card: PriceCard, factor: number): PriceCard {
   return raised;
 }
 
+/** The same prices, held with a fee for each input token beside them. */
+export function holdInputFee(card: PriceCard, fee: Rate): PriceCard {
+  return { ...card, dearest: { ...card.dearest, input: addRates(card.dearest.input, fee) } };
+}
+
 function mapPrices(prices: Prices, change: (rate: Rate) => Rate): Prices {
   return ratesBy((kind) => change(prices[kind]), change(flatRate(prices.perRequestPicoUsd)).picoUsd);
 }

@@ -10,7 +10,9 @@ const OPUS = [{ model: 'claude-opus-5' }];
 async function start(capUsd = 100): Promise<TestGateway> {
   const gateway = await startGateway({ alone: true, budget: { period: 'daily', capUsd } });
   const baseUrl = gateway.upstream.url;
-  gateway.configure({ providers: { mock: { baseUrl }, anthropic: { baseUrl }, openrouter: { baseUrl } } });
+  gateway.configure({
+    providers: { mock: { baseUrl }, anthropic: { baseUrl }, openrouter: { baseUrl }, azure: { baseUrl } },
+  });
   for (const provider of ['mock', 'openrouter'])
     for (const [model, price] of Object.entries({ m: 1, dear: 10, cheap: 0.1 })) {
       const [inputPicoUsd, outputPicoUsd] = [price * 1e6, price * 2e6];
@@ -160,5 +162,70 @@ describe("an answer of another model's", () => {
       flags: expect.arrayContaining(['other_model']),
       detail: { served_model: expect.stringContaining('claude-opus-5') },
     });
+  });
+});
+
+/** gpt-4.1-mini costs $0.40/$1.60 a million, $0.10 from the cache, and the router $0.14 for input. */
+describe("the fee of Azure's model router", () => {
+  const answer = (model: string) => ({
+    id: 'a',
+    model,
+    choices: [{ message: { content: 'x' } }],
+    usage: {
+      prompt_tokens: 1_000,
+      completion_tokens: 100,
+      prompt_tokens_details: { cached_tokens: 500 },
+    },
+  });
+
+  async function bookedFor(gateway: TestGateway, model: string, served: object, more: object = {}) {
+    gateway.upstream.script(json(200, served));
+    const body = { model: `azure/${model}`, max_tokens: 200, messages: HI, ...more };
+    expect((await gateway.post(body)).status).toBe(200);
+    const [record] = await gateway.settled(1);
+    return record;
+  }
+
+  test.each(['model-router', 'auto', 'my_model_router-2'])(
+    'is booked once, beside the model that answered: %s',
+    async (model) => {
+      const gateway = await start();
+      await gateway.setPrice({ provider: 'azure', model, inputPicoUsd: 5e6, outputPicoUsd: 30e6 });
+      const record = await bookedFor(gateway, model, answer('gpt-4.1-mini-2025-04-14'));
+      expect(record).toMatchObject({
+        costNanoUsd: 200_000 + 50_000 + 160_000 + 140_000,
+        flags: ['other_model'],
+        detail: { served_model: 'gpt-4.1-mini-2025-04-14', router_fee_usd: 0.00014 },
+      });
+    },
+  );
+
+  test('is beside the price that the owner set where the answer names no known model', async () => {
+    const gateway = await start();
+    await gateway.setPrice({ provider: 'azure', model: 'auto', inputPicoUsd: 5e6, outputPicoUsd: 30e6 });
+    const record = await bookedFor(gateway, 'auto', answer('a-model-of-next-year'));
+    expect(record).toMatchObject({ costNanoUsd: 5_000_000 + 3_000_000 + 140_000 });
+  });
+
+  test('is held', async () => {
+    const gateway = await start();
+    for (const model of ['auto', 'otto'])
+      await gateway.setPrice({ provider: 'azure', model, inputPicoUsd: 5e6, outputPicoUsd: 30e6 });
+    gateway.upstream.script(json(200, answer('')));
+    for (const model of ['auto', 'otto'])
+      await gateway.post({ model: `azure/${model}`, max_tokens: 200, messages: HI });
+    const [router, plain] = (await gateway.settled(2)).map(({ holdNanoUsd }) => holdNanoUsd ?? 0);
+    const inputTokens = ((plain ?? 0) - 200 * 30_000) / 5_000;
+    expect(inputTokens).toBeGreaterThan(0);
+    expect((router ?? 0) - (plain ?? 0)).toBe(140 * inputTokens);
+  });
+
+  test('is no reason to run without a bound: the router may choose any model', async () => {
+    const gateway = await start();
+    const body = { model: 'azure/model-router', max_tokens: 200, messages: HI };
+    const refused = await gateway.post(body);
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(String(refused.body)).toContain('gw prices set azure/model-router');
+    expect(gateway.upstream.requests).toHaveLength(0);
   });
 });

@@ -197,6 +197,8 @@ function serviceLines([price]: PriceInForceView[]): string[] {
   const lines = (price?.service_prices ?? []).map(
     ({ field, value, factor }) => `${field} ${value}: ${Number(factor.toFixed(3))} times these prices`,
   );
+  const fee = price?.router_fee_usd_per_million;
+  if (fee) lines.push(`input ${usdText(fee)} more: the fee of the router, beside the model that it chooses`);
   return lines.length > 0 ? ['', ...lines] : [];
 }
 

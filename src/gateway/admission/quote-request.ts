@@ -2,12 +2,14 @@ import { isFree } from '../../pricing/cost.ts';
 import {
   cardFor,
   dependsOn,
+  holdInputFee,
   type PriceCard,
   raiseHolds,
   scaleCard,
   withFallbacks,
 } from '../../pricing/price-card.ts';
 import { ANY_PRICE, type CacheWrites, longerWrites, type PriceProfile } from '../../pricing/price-profile.ts';
+import { routerFee } from '../../pricing/router-fees.ts';
 import { regionalCard } from '../../pricing/service-factors.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import { isOwnHost, type Provider } from '../../providers/registry.ts';
@@ -42,7 +44,9 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   // Holds at the prices that can apply to this request, and settles at the same prices as `listed`.
   const billed = provider.name === 'openrouter' ? 'answering' : 'each';
   const own = listed && withFallbacks(holdCard(gateway, context, target, listed), fallbacks, billed);
-  const card = own && priceFactor !== 1 ? scaleCard(own, priceFactor) : own;
+  const scaled = own && priceFactor !== 1 ? scaleCard(own, priceFactor) : own;
+  const fee = routerFee(provider.name, model);
+  const card = scaled && fee ? holdInputFee(scaled, fee) : scaled;
   const settings = gateway.settings();
   const { serverTools: requested, bytes } = context.request;
   const serverTools = toolsFor({ serverTools: requested, nonText: nonTextOf(context), bytes }, target);

@@ -1,5 +1,5 @@
 import type { Saving } from '../../compression/compress-request.ts';
-import { formatUsd, type NanoUsd } from '../../money.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
 import { costOf, worstCase } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
@@ -109,12 +109,13 @@ const SEARCH = 'tools[] (web_search)';
 
 function withMetered(
   detail: Record<string, unknown> | undefined,
-  { servedModel, assumed, conflicts }: Metered,
+  { servedModel, routerFeeNanoUsd, assumed, conflicts }: Metered,
 ): Record<string, unknown> | undefined {
-  if (servedModel === undefined && !assumed && !conflicts) return detail;
+  if (servedModel === undefined && routerFeeNanoUsd === undefined && !assumed && !conflicts) return detail;
   return {
     ...detail,
     ...(servedModel !== undefined && { served_model: servedModel }),
+    ...(routerFeeNanoUsd !== undefined && { router_fee_usd: usdNumber(routerFeeNanoUsd) }),
     ...(assumed && { assumed }),
     ...(conflicts && { conflicts: conflicts.slice(0, 8) }),
   };

@@ -2,8 +2,11 @@ import { messageOf } from '../../errors.ts';
 import { amountOf, bookBound, NO_COST } from '../../money.ts';
 import { costOf, worstCase } from '../../pricing/cost.ts';
 import { findInLibrary } from '../../pricing/library.ts';
+import { nanoFromPico } from '../../pricing/pico.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
+import { rateAt } from '../../pricing/rate.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
+import { routerFee } from '../../pricing/router-fees.ts';
 import { regionalCard } from '../../pricing/service-factors.ts';
 import { readReport, type UsageReport, usageRules } from '../../pricing/usage-payload.ts';
 import { makerOf } from '../../providers/presets.ts';
@@ -18,6 +21,7 @@ import { feesWith, inputWith } from '../admission/quote.ts';
 import { readAgain } from '../answer/answer-receiver.ts';
 import { headOf, isFrom } from '../answer/opening.ts';
 import type { Gateway } from '../context/gateway.ts';
+import type { Target } from '../state/resolver.ts';
 import type { CallEnd } from '../upstream/send.ts';
 import { estimateUsage } from './estimate-usage.ts';
 import { clampCost, clampUsage, type Metered, type Metering, NOTHING_USED } from './metered.ts';
@@ -82,7 +86,7 @@ function meterReported(
   const { usage } = reported;
   const { relay, target, context } = metering;
   const billed = billedAt(metering);
-  const priced = priceServed(gateway, metering, reported, billedCard(metering, billed));
+  const priced = addRouterFee(priceServed(gateway, metering, reported, billedCard(metering, billed)), target);
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
     const { value, wasCut } = clampCost(amountOf(reportedCost));
@@ -175,9 +179,13 @@ function combineUsage(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
  * Prices estimated usage. Where an answer was broken off and nothing is known of its input, each token of it may have
  * been the dearest: written to a cache, say.
  */
-function priceEstimate(usage: TokenUsage, { admitted, whole }: Metering, isInputKnown: boolean): Metered {
+function priceEstimate(
+  usage: TokenUsage,
+  { admitted, target, whole }: Metering,
+  isInputKnown: boolean,
+): Metered {
   const { card } = admitted.quote;
-  const metered = priceAt(usage, admitted.quote.card, FLAGS.estimated);
+  const metered = addRouterFee(priceAt(usage, card, FLAGS.estimated), target);
   if (whole || isInputKnown || !card) return metered;
   const { inputTokens, outputTokens } = usage;
   return { ...metered, costNanoUsd: bookBound(worstCase({ inputTokens, outputTokens, choices: 1 }, card)) };
@@ -242,6 +250,15 @@ function priceServed(
   };
 }
 
+/** Adds what a router charges for the input, beside the model that it chose. */
+function addRouterFee(metered: Metered, { provider, model }: Target): Metered {
+  const { inputTokens } = metered.usage;
+  const fee = routerFee(provider.name, model);
+  if (!fee || inputTokens === 0) return metered;
+  const routerFeeNanoUsd = nanoFromPico(BigInt(inputTokens) * rateAt(fee, inputTokens));
+  return { ...metered, costNanoUsd: amountOf(metered.costNanoUsd + routerFeeNanoUsd), routerFeeNanoUsd };
+}
+
 /** The model that an answer names, if it is another than the requested one. */
 function servedModel({ relay, target }: Metering): string | undefined {
   if (isFrom(relay, target.model)) return undefined;
@@ -262,7 +279,9 @@ function otherCard(
   if (name === undefined || isSameModel(model, name)) return undefined;
   const { listed } = admitted.quote;
   const now = clock.now();
-  const isAlias = makerOf(model) === undefined && findInLibrary(provider.name, model, now) === undefined;
+  const isRouter = routerFee(provider.name, model) !== undefined;
+  const isAlias =
+    !isRouter && makerOf(model) === undefined && findInLibrary(provider.name, model, now) === undefined;
   const maker = makerOf(name);
   const card = catalog().find(provider.name, name, now) ?? (maker && catalog().find(maker, name, now));
   if (!card || card.source === listed?.source) return undefined;

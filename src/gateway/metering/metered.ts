@@ -1,4 +1,4 @@
-import { type Amount, amountOf, MAX_AMOUNT_NANO_USD, NO_COST } from '../../money.ts';
+import { type Amount, amountOf, MAX_AMOUNT_NANO_USD, type NanoUsd, NO_COST } from '../../money.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import { inputWith, type Quote } from '../admission/quote.ts';
@@ -13,6 +13,8 @@ export interface Metered {
   flags: number;
   /** The model that answered, where its price is known and it is another than the requested one. */
   servedModel?: string | undefined;
+  /** The part of the cost that a router charged beside the model that it chose. */
+  routerFeeNanoUsd?: NanoUsd | undefined;
   /** Figures that no report and no price page states, and that were assumed. */
   assumed?: readonly string[] | undefined;
   /** Figures of the provider's report that contradict each other. */

@@ -26,6 +26,9 @@ const PriceInForce = z.object({
   service_prices: z
     .array(z.object({ field: z.string(), value: z.string(), factor: z.number() }))
     .describe('service options of the request, with the factor of the listed prices'),
+  router_fee_usd_per_million: usd
+    .nullable()
+    .describe('what a router charges for input, beside the model that it chose'),
   source: z.string(),
 });
 export type PriceView = z.infer<typeof Price>;

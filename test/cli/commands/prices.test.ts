@@ -53,6 +53,14 @@ describe('gw prices', () => {
     );
   });
 
+  test("list shows a router's own fee", async () => {
+    const cli = cliHome();
+    await cli.run(['prices', 'set', 'azure/model-router', '--input', '5', '--output', '30']);
+    const [price] = (await cli.json(['prices', 'list', 'azure/model-router'])) as object[];
+    expect(price).toMatchObject({ input_usd_per_million: 5, router_fee_usd_per_million: 0.14 });
+    expect((await cli.run(['prices', 'list', 'azure/model-router'])).stdout).toContain('input $0.14 more');
+  });
+
   test('a name whose part before the slash is not a provider is the name of a model', async () => {
     const cli = cliHome();
     await cli.run(['prices', 'set', 'meta-llama/llama-4', '--input', '1', '--output', '2']);
