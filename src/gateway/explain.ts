@@ -1,6 +1,7 @@
 import { GwError } from '../errors.ts';
 import { formatRequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
+import type { Candidate } from '../routing/candidate.ts';
 import { orderTargets } from '../routing/next-attempt.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import { exhausted, isAlerted, remainingOf, type Standing } from '../store/ledger/standing.ts';
@@ -41,12 +42,12 @@ export async function explain(
   context: RequestContext,
   targets: readonly RoutedTarget[],
 ): Promise<void> {
-  const explained = explainTargets(gateway, context, targets);
+  const explained = await explainTargets(gateway, context, targets);
   const [next] = explained;
   const first = targets.find(
     ({ provider, model }) => provider.name === next?.provider && model === next.model,
   );
-  const translated = first && tryTranslate(context, first, gateway);
+  const translated = first && (await tryTranslate(context, first, gateway));
   const body = JSON.stringify({
     object: 'gw.route',
     model: context.request.model,
@@ -68,51 +69,47 @@ export async function explain(
   response.end(body);
 }
 
-function explainTargets(
+async function explainTargets(
   gateway: ExplainParts,
   context: RequestContext,
   all: readonly RoutedTarget[],
-): ExplainedTarget[] {
+): Promise<ExplainedTarget[]> {
   const [first] = all;
   if (!first) return [];
   // Without routing the first target is tried once, whatever its health.
-  if (context.options.route === false) return [explainTarget(gateway, context, first, { state: 'next' })];
+  if (context.options.route === false)
+    return [await explainTarget(gateway, context, first, { state: 'next' })];
   const { targets, isPinned } = candidatesAmong(gateway, context, all, first);
   const { ready, blocked } = orderTargets(orderingOf(gateway, context, { targets, isPinned }));
-  return [
-    ...ready.map((candidate) =>
-      explainTarget(gateway, context, targetAt(targets, candidate), { state: 'next' }),
-    ),
-    ...blocked.map(({ target: candidate, availability: { because, waitMs } }) =>
-      explainTarget(gateway, context, targetAt(targets, candidate), {
-        // A single target is tried even while it is blocked.
-        state: all.length > 1 ? 'left_alone' : 'next',
-        because,
-        wait_ms: Math.ceil(waitMs),
-      }),
-    ),
-    ...all
-      .filter((target) => !targets.includes(target))
-      .map(
-        ({ provider, model }): ExplainedTarget => ({
-          provider: provider.name,
-          model,
-          state: 'passed_over',
-          because: 'cannot take this request',
-        }),
-      ),
-  ];
+  const explained: ExplainedTarget[] = [];
+  const explain = async (candidate: Candidate, availability: Availability) => {
+    explained.push(await explainTarget(gateway, context, targetAt(targets, candidate), availability));
+  };
+  for (const candidate of ready) await explain(candidate, { state: 'next' });
+  for (const { target: candidate, availability } of blocked) {
+    const { because, waitMs } = availability;
+    // A single target is tried even while it is blocked.
+    const state = all.length > 1 ? 'left_alone' : 'next';
+    await explain(candidate, { state, because, wait_ms: Math.ceil(waitMs) });
+  }
+  for (const { provider, model } of all.filter((target) => !targets.includes(target))) {
+    const because = 'cannot take this request';
+    explained.push({ provider: provider.name, model, state: 'passed_over', because });
+  }
+  return explained;
 }
 
-function explainTarget(
+type Availability = Pick<ExplainedTarget, 'state' | 'because' | 'wait_ms'>;
+
+async function explainTarget(
   gateway: ExplainParts,
   context: RequestContext,
   target: RoutedTarget,
-  availability: Pick<ExplainedTarget, 'state' | 'because' | 'wait_ms'>,
-): ExplainedTarget {
+  availability: Availability,
+): Promise<ExplainedTarget> {
   const { provider, model } = target;
   const names = { provider: provider.name, model };
-  const translated = tryTranslate(context, target, gateway);
+  const translated = await tryTranslate(context, target, gateway);
   if (translated instanceof GwError) return { ...names, state: 'passed_over', because: translated.message };
   const least = leastInput(gateway, translated, target);
   const { amount, unpriced } = quoteRequest(gateway, translated, target)(least.tokens, least.by);

@@ -45,7 +45,7 @@ export interface RequestOptions {
 
 /** Options of all request translations. */
 interface TranslationRequestOptions extends RequestOptions {
-  memory: ItemMemory;
+  memory: Pick<ItemMemory, 'recall'>;
   isCodex: boolean;
 }
 

@@ -108,7 +108,7 @@ export async function startStages(options: StagesOptions = {}): Promise<Stages> 
       const targets = await gateway.resolver.resolve(context.request.model, chatWire.family);
       const chosen = route(gateway, context, targets);
       const { target, why } = chosen;
-      const translated = translateRequest(context, target, gateway);
+      const translated = await translateRequest(context, target, gateway);
       const admitted = await admit(gateway, translated, target, gateway.calendar());
       return { context: translated, target, admitted, why, route: chosen };
     },

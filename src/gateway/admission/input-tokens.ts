@@ -3,7 +3,6 @@ import { type Encoding, encodingOf, tokenBound } from '../../tokens/encoding.ts'
 import { imageTokens, type NonTextInput, nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import { mayAnswerOther } from '../../wire/request/surcharges.ts';
-import { rewriteGrowth } from '../../wire/request/text-growth.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/bound-trust.ts';
@@ -20,6 +19,7 @@ import {
 } from './edit-bound.ts';
 import {
   blocksOf,
+  growthOfJson,
   growthOfText,
   measurePrompt,
   nonTextOf,
@@ -117,25 +117,9 @@ function byteBound(context: RequestContext, target: Target, measured: MeasuredPr
   );
 }
 
-const TOOL_MARKS = ['"tool', '"function'].map((mark) => Buffer.from(mark));
-
-/** Tokens by which the prompt can exceed its bytes. Without blocks, all of it may be JSON that is written anew. */
-function growth(
-  { request }: RequestContext,
-  target: Target,
-  blocks: MeasuredPrompt['blocks'] | undefined,
-): number {
-  const { bytes } = request;
-  const normalized = growthOfText(request);
-  if (!rewritesJson(target)) return normalized;
-  if (blocks) {
-    return blocks.reduce(
-      (sum, { isJson, start, end }) => (isJson ? sum + rewriteGrowth(bytes, start, end) : sum),
-      normalized,
-    );
-  }
-  const mayHaveTools = TOOL_MARKS.some((mark) => bytes.indexOf(mark) >= 0);
-  return mayHaveTools ? normalized + rewriteGrowth(bytes, 0, bytes.length) : normalized;
+/** Tokens by which the prompt can exceed its bytes. */
+function growth({ request }: RequestContext, target: Target, blocks: MeasuredPrompt['blocks'] | undefined) {
+  return growthOfText(request) + (rewritesJson(target) ? growthOfJson(request, blocks) : 0);
 }
 
 /** A split prompt has no other input that its bytes don't bound. */

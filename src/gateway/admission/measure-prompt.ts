@@ -5,10 +5,15 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
 import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request/prompt-block.ts';
 import { sealOf } from '../../wire/request/seals.ts';
-import { continuedGrowth, normalizationGrowth, rewriteGrowth } from '../../wire/request/text-growth.ts';
+import {
+  continuedGrowth,
+  normalizationGrowth,
+  type Range,
+  rewriteGrowth,
+} from '../../wire/request/text-growth.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
-import { giveWay, growthInThread } from '../intake/scan-large.ts';
+import { giveWay, measureInThread } from '../intake/scan-large.ts';
 import { type PromptBases, SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
@@ -62,12 +67,29 @@ export function growthOfText({ bytes, split }: WireRequest): number {
   return split.growth;
 }
 
-/** Splits a large body, and measures its text in a thread. */
-export async function measureLarge(context: Splittable): Promise<void> {
-  blocksOf(context);
-  const { bytes, split } = context.request;
-  if (split && split.blocks?.growth === undefined) split.growth = await growthInThread(bytes);
-  else await giveWay();
+/** Tokens by which the request's JSON can grow where a template writes it anew. */
+export function growthOfJson(
+  { bytes, split }: WireRequest,
+  blocks: MeasuredPrompt['blocks'] | undefined,
+): number {
+  if (split?.bytes === bytes && split.rewritten !== undefined) return split.rewritten;
+  return rewriteGrowth(bytes, jsonIn(blocks));
+}
+
+/** Where a prompt is JSON; undefined if it can't be split. */
+function jsonIn(blocks: MeasuredPrompt['blocks'] | undefined): Range[] | undefined {
+  return blocks?.filter(({ isJson }) => isJson).map(({ start, end }) => ({ start, end }));
+}
+
+/** Splits a large body, and measures it in a thread. */
+export async function measureLarge(context: Splittable, target: Target): Promise<void> {
+  const prompt = promptOf(context);
+  const { request, wire } = context;
+  const { bytes, split } = request;
+  if (!split || (prompt?.growth !== undefined && !rewritesJson(target))) return giveWay();
+  const { growth, unseen, rewritten } = await measureInThread(bytes, wire, jsonIn(prompt?.blocks));
+  Object.assign(split, { growth, rewritten });
+  request.unseen = { bytes, input: unseen };
 }
 
 /** Input that the request's bytes don't bound, or that is of no known shape. Read once for all stages. */
@@ -150,7 +172,7 @@ function blockTokens(
   const { start, end, without, inline } = block;
   const sealed = block.kind === 'reasoning' ? sealedTokens(bytes, block, bases) : undefined;
   if (sealed !== undefined) return sealed;
-  const rewritten = rewrites && block.isJson ? rewriteGrowth(bytes, start, end) : 0;
+  const rewritten = rewrites && block.isJson ? rewriteGrowth(bytes, [block]) : 0;
   return end - start - without - inline + normalizationGrowth(bytes.subarray(start, end)) + rewritten;
 }
 

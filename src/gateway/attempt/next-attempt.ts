@@ -43,7 +43,7 @@ async function translatedAttempt(
   rememberResponse(gateway, attempt.context, route, relay);
   if (attempt.context.exchange.gone) return undefined;
   try {
-    const context = translateAfterRefusal(relay, attempt, gateway);
+    const context = await translateAfterRefusal(relay, attempt, gateway);
     const spent = route.history?.costNanoUsd ?? 0;
     const admitted = context && (await readmitTranslated(gateway, { context, target, spent }));
     return admitted && { ...attempt, context, admitted };
@@ -94,7 +94,7 @@ export async function failOver(
     if (next.kind !== 'attempt' || attempt.context.exchange.gone) return undefined;
     const target = targetAt(candidates, next.target);
     candidates = candidates.filter((other) => other !== target);
-    const context = tryTranslate(route.context, target, gateway);
+    const context = await tryTranslate(route.context, target, gateway);
     if (context instanceof GwError) continue;
     result.metered ??= await meterAttempt(gateway, attempt, result);
     const history = appendFailure(route.history, tried, {

@@ -2,10 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../../errors.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
-import { type BodyScan, invalidJson, type ScannedBody } from '../../wire/request/scan/body-scan.ts';
+import type { Json } from '../../translation/json.ts';
+import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
+import type { TranslatedBody } from '../../translation/translate-body.ts';
+import type { BodyScan, ScannedBody } from '../../wire/request/scan/body-scan.ts';
+import type { Range } from '../../wire/request/text-growth.ts';
 import type { Wire } from '../../wire/wire.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
-import type { ScanAnswer, ScanRequest } from './scan-worker.ts';
+import type { ScanAnswer, ScanRequest, TranslationTask } from './scan-worker.ts';
 
 /**
  * Bodies of which more is new are read in a thread: the worst of 20 MB take 300 ms, in which nobody else would be served.
@@ -19,40 +23,26 @@ export const isLarge = (bytes: Buffer): boolean => bytes.length > LARGE_BYTES;
 /** Lets the event loop serve others. */
 export const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Runs steps at once, or those of a large body with turns for others in between. */
-export function runSteps<T>(steps: Generator<undefined, T>, bytes: Buffer): T | Promise<T> {
-  return isLarge(bytes) ? runInTurns(steps) : runAtOnce(steps);
-}
-
-export function runAtOnce<T>(steps: Generator<undefined, T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
-async function runInTurns<T>(steps: Generator<undefined, T>): Promise<T> {
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-    await giveWay();
-  }
-}
-
 /** One thread for the process. It ends after a minute without a large body. */
 const calls = createWorkerCalls<ScanRequest, ScanAnswer>({
   name: 'reader of large bodies',
   startWorker: () => startBuiltWorker('scan-worker'),
 });
 
+async function ask<Key extends string>(request: ScanRequest, key: Key) {
+  const answer = await calls.call(request);
+  if ('refused' in answer) throw new GwError(answer.refused.message, answer.refused);
+  if (key in answer) return (answer as Extract<ScanAnswer, Record<Key, unknown>>)[key];
+  throw new Error(`the reader of large bodies gave no ${key}`);
+}
+
+const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length);
+
 /** A body's JSON with plain letters. */
 export function plainLetters(body: Buffer): Buffer | Promise<Buffer> {
   if (!isLarge(body)) return withPlainLetters(body);
-  return calls.call({ task: 'letters', bytes: body }).then((answer) => {
-    if (!('bytes' in answer)) throw new Error('the reader of large bodies gave no bytes');
-    const { buffer, byteOffset, length } = answer.bytes;
-    return Buffer.from(buffer, byteOffset, length);
-  });
+  return ask({ task: 'letters', bytes: body }, 'bytes').then(bufferOf);
 }
 
 /** Scans a body of an API. Throws GwError 400. */
@@ -62,7 +52,7 @@ export function scanRequest(
   earlier?: Earlier<ScannedBody>,
 ): BodyScan | Promise<BodyScan> {
   const isNew = bytes.length - (earlier?.shared ?? 0) > LARGE_BYTES;
-  return isNew ? scanInThread(bytes, wire.endpoint) : wire.scan(bytes, earlier);
+  return isNew ? ask({ task: 'scan', bytes, path: wire.path }, 'scan') : wire.scan(bytes, earlier);
 }
 
 /** Scans a large body of any API: null if it is no JSON object. Undefined for a small one, and for what isn't sent as JSON. */
@@ -71,23 +61,33 @@ export async function scanLoosely(
   headers: IncomingHttpHeaders,
 ): Promise<BodyScan | null | undefined> {
   if (!isLarge(bytes) || !/json\b/i.test(headers['content-type'] ?? '')) return undefined;
-  return scanInThread(bytes).catch((error) => {
+  return ask({ task: 'scan', bytes, path: undefined }, 'scan').catch((error) => {
     if (error instanceof GwError) return null;
     throw error;
   });
 }
 
-/** `normalizationGrowth` of a large body. */
-export async function growthInThread(bytes: Buffer): Promise<number> {
-  const answer = await calls.call({ task: 'growth', bytes });
-  if (!('growth' in answer)) throw new Error('the reader of large bodies gave no growth');
-  return answer.growth;
-}
+/** Measures a body. `json`: where it is JSON that may be written anew; undefined if all of it may be. */
+export const measureInThread = (
+  bytes: Buffer,
+  { path }: Pick<Wire, 'path'>,
+  json: readonly Range[] | undefined,
+) => ask({ task: 'measure', bytes, path, json }, 'measured');
 
-function scanInThread(bytes: Buffer, endpoint?: string): Promise<BodyScan> {
-  return calls.call({ task: 'scan', bytes, endpoint }).then((answer) => {
-    if ('refused' in answer) throw invalidJson(answer.refused);
-    if (!('scan' in answer)) throw new Error('the reader of large bodies gave no scan');
-    return answer.scan;
-  });
+/** Translates a body in the thread, and scans the result. Throws GwError 400 for what the other API can't express. */
+export async function translateInThread(
+  bytes: Buffer,
+  task: TranslationTask,
+  memory: Pick<ItemMemory, 'recall'>,
+): Promise<TranslatedBody & { scan: BodyScan }> {
+  let recalled: Map<string, Json> | undefined;
+  for (;;) {
+    const translation = await ask({ ...task, task: 'translate', bytes, recalled }, 'translation');
+    if (!('asked' in translation)) return { ...translation, bytes: bufferOf(translation.bytes) };
+    recalled = new Map();
+    for (const id of translation.asked) {
+      const item = memory.recall(id);
+      if (item) recalled.set(id, item);
+    }
+  }
 }

@@ -1,45 +1,116 @@
-import { GwError } from '../../errors.ts';
+import { badRequest, GwError } from '../../errors.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
+import type { Provider } from '../../providers/registry.ts';
+import type { Json } from '../../translation/json.ts';
+import { toolItems } from '../../translation/responses-over-chat/tool-names.ts';
+import { type BodyOptions, type TranslatedBody, translateBody } from '../../translation/translate-body.ts';
+import { findTranslation } from '../../translation/translations.ts';
 import { chatWire } from '../../wire/apis/chat.ts';
 import { completionsWire } from '../../wire/apis/completions.ts';
 import { embeddingsWire } from '../../wire/apis/embeddings.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../../wire/apis/responses.ts';
+import type { UnknownInput } from '../../wire/request/prompt-block.ts';
 import { type BodyScan, scanBody } from '../../wire/request/scan/body-scan.ts';
-import { normalizationGrowth } from '../../wire/request/text-growth.ts';
+import { normalizationGrowth, type Range, rewriteGrowth } from '../../wire/request/text-growth.ts';
 import { answerCalls } from '../../worker-calls.ts';
 
-type ScanTask = 'letters' | 'scan' | 'growth';
-
-export interface ScanRequest {
-  task: ScanTask;
-  bytes: Uint8Array;
-  /** The API whose requests are scanned; undefined for one that gw passes through. */
-  endpoint?: string | undefined;
+/** The APIs of client and provider, by which the thread finds their translation. */
+export interface TranslationTask {
+  endpoint: string;
+  family: Provider['wire'];
+  options: BodyOptions;
 }
 
-/**
- * `letters`: the body with plain letters. `scan`: what was found, or why the body can't be read. `growth`: the tokens by
- * which its text can exceed its bytes.
- */
+/** A task and its body. */
+export type ScanRequest = { bytes: Uint8Array } & (
+  | { task: 'letters' }
+  /** The path of the API whose requests are scanned; undefined for one that gw passes through. */
+  | { task: 'scan'; path: string | undefined }
+  | { task: 'measure'; path: string; json: readonly Range[] | undefined }
+  | (TranslationTask & { task: 'translate'; recalled: ReadonlyMap<string, Json> | undefined })
+);
+
+/** A translated body with its scan, or the ids of the stored items that have to be sent with the task. */
+type ThreadTranslation = (TranslatedBody & { scan: BodyScan }) | { asked: string[] };
+
+interface Measured {
+  /** Tokens by which the body's text can exceed its bytes, and its JSON if a template writes it anew. */
+  growth: number;
+  rewritten: number;
+  /** Input that its bytes don't bound. */
+  unseen: UnknownInput | undefined;
+}
+
+/** `bytes`: the body with plain letters. `scan`: what was found. `refused`: a GwError. */
 export type ScanAnswer =
   | { bytes: Uint8Array }
   | { scan: BodyScan }
-  | { refused: string }
-  | { growth: number };
+  | { translation: ThreadTranslation }
+  | { measured: Measured }
+  | { refused: Pick<GwError, 'message' | 'status' | 'type' | 'code'> & { param: string | undefined } };
 
 const WIRES = [chatWire, completionsWire, embeddingsWire, messagesWire, responsesWire, compactWire];
 
 /** The worker thread of `scan-large.ts`. */
-answerCalls(({ task, bytes: { buffer, byteOffset, length }, endpoint }: ScanRequest): ScanAnswer => {
-  const bytes = Buffer.from(buffer, byteOffset, length);
-  if (task === 'letters') return { bytes: withPlainLetters(bytes) };
-  if (task === 'growth') return { growth: normalizationGrowth(bytes) };
-  const wire = WIRES.find((each) => each.endpoint === endpoint);
+answerCalls((request: ScanRequest): ScanAnswer => {
+  const { buffer, byteOffset, length } = request.bytes;
   try {
-    return { scan: wire ? wire.scan(bytes) : scanBody(bytes, undefined) };
+    return answerTo(request, Buffer.from(buffer, byteOffset, length));
   } catch (error) {
-    if (error instanceof GwError) return { refused: error.message };
-    throw error;
+    if (!(error instanceof GwError)) throw error;
+    const { message, status, type, code, param } = error;
+    return { refused: { message, status, type, code, param: param ?? undefined } };
   }
 });
+
+const wireOf = (path: string | undefined) => WIRES.find((wire) => wire.path === path);
+
+function answerTo(request: ScanRequest, bytes: Buffer): ScanAnswer {
+  switch (request.task) {
+    case 'letters':
+      return { bytes: withPlainLetters(bytes) };
+    case 'measure': {
+      const wire = wireOf(request.path);
+      const unseen = wire?.unseenIn(wire.parse(bytes));
+      const rewritten = rewriteGrowth(bytes, request.json);
+      return { measured: { growth: normalizationGrowth(bytes), rewritten, unseen } };
+    }
+    case 'scan':
+      return { scan: wireOf(request.path)?.scan(bytes) ?? scanBody(bytes, undefined) };
+    case 'translate':
+      return { translation: translate(bytes, request) };
+  }
+}
+
+/** More stored items than a client refers to, each of which is read in the main thread. */
+const MAX_RECALLED = 1_000;
+
+function translate(
+  body: Buffer,
+  { endpoint, family, options, recalled }: Extract<ScanRequest, { task: 'translate' }>,
+): ThreadTranslation {
+  const translation = findTranslation(endpoint, family);
+  if (!translation) throw new Error(`there is no translation of ${endpoint} for ${family}`);
+  const asked: string[] = [];
+  const recall = (id: string) => {
+    if (recalled) return recalled.get(id);
+    if (asked.push(id) > MAX_RECALLED)
+      throw badRequest(`the request refers to more than ${MAX_RECALLED} stored items: send them instead`);
+    return PLACEHOLDER;
+  };
+  const translated = translateBody(body, translation, options, { recall });
+  if (asked.length > 0) return { asked };
+  const request = repeatable(translated.request);
+  return { ...translated, request, scan: translation.wire.scan(translated.bytes) };
+}
+
+const PLACEHOLDER: Json = { type: 'message', role: 'user', content: '' };
+
+/** What answers repeat of a large request, and the lists that name its tools: only as much as the main thread can take. */
+function repeatable({ input, messages: _messages, ...request }: Json): Json {
+  const named = { ...request, input: toolItems(input) };
+  return JSON.stringify(named).length <= MAX_REPEATED ? named : {};
+}
+
+const MAX_REPEATED = 256 * 1024;

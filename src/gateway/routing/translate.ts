@@ -2,16 +2,16 @@ import { badRequest, GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { createLeftOut } from '../../translation/left-out.ts';
+import { type TranslatedBody, translateBody } from '../../translation/translate-body.ts';
 import { findTranslation } from '../../translation/translations.ts';
-import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
+import type { BodyScan } from '../../wire/request/scan/body-scan.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/identify-session.ts';
-import { runAtOnce, runSteps } from '../intake/scan-large.ts';
+import { isLarge, translateInThread } from '../intake/scan-large.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 
@@ -27,37 +27,17 @@ export function canTranslateTo(wire: Wire, { provider }: Target): boolean {
 
 /**
  * Translates a request to the target's API; returns the same context if the target speaks the client's API. Throws
- * GwError 400 for what the target's API can't express.
+ * GwError 400 for what the target's API can't express. A large body is translated in another thread.
  */
-export function translateRequest(
+export async function translateRequest(
   context: RequestContext,
   target: Target,
   gateway: TranslationState,
   lacksResponses = false,
-): RequestContext {
-  if (!lacksResponses && speaksNatively(target.provider, context.wire, gateway)) return context;
-  return runAtOnce(translationSteps(context, target, gateway));
-}
-
-/** The same, with turns for other requests between the steps of a large body. */
-export function translateInTurns(
-  context: RequestContext,
-  target: Target,
-  gateway: TranslationState,
-): RequestContext | Promise<RequestContext> {
-  if (speaksNatively(target.provider, context.wire, gateway)) return context;
-  return runSteps(translationSteps(context, target, gateway), context.request.bytes);
-}
-
-function* translationSteps(
-  context: RequestContext,
-  target: Target,
-  gateway: TranslationState,
-): Generator<undefined, RequestContext> {
+): Promise<RequestContext> {
   const { wire, request } = context;
   const { provider, model } = target;
-  const { clock } = gateway;
-  const memory = gateway.memory(context.project.id);
+  if (!lacksResponses && speaksNatively(provider, wire, gateway)) return context;
   const translation = findTranslation(wire.endpoint, provider.wire);
   if (!translation) {
     throw badRequest(
@@ -66,40 +46,32 @@ function* translationSteps(
       'unsupported_endpoint',
     );
   }
-  const text = request.bytes.toString('utf8');
-  yield;
-  const body = parseObject(text);
-  yield;
-  if (!body) throw badRequest('the body is not valid JSON', undefined, 'invalid_json');
+  const memory = gateway.memory(context.project.id);
   const maxOutputTokens = modelLimits(provider.name, model)?.maxOutputTokens;
-  const leftOut = createLeftOut();
-  const translatedBody = translation.translateRequest(body, {
+  const options = {
     model,
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
     reasoning: provider.reasoning,
     keepsExtras: provider.keepsExtras,
-    memory,
     isCodex: isFromCodex(context.exchange.request.headers),
-    leaveOut: leftOut.leaveOut,
-  });
-  yield;
-  const json = JSON.stringify(translatedBody);
-  yield;
-  const bytes = Buffer.from(json);
-  yield;
-  const translated = translation.wire.parse(bytes);
+  };
+  const { bytes } = request;
+  const body: TranslatedBody & { scan?: BodyScan } = isLarge(bytes)
+    ? await translateInThread(bytes, { endpoint: wire.endpoint, family: provider.wire, options }, memory)
+    : translateBody(bytes, translation, options, memory);
+  const translated = translation.wire.parse(body.bytes, body.scan);
   const { wantsUsage } = request;
   return {
     ...context,
     wire: translation.wire,
     request: maxOutputTokens === undefined ? translated : withLimitOf(translated, request),
-    leftOut: leftOut.fields(),
+    leftOut: body.leftOut,
     translator: translation.translateAnswers({
       model,
       wantsUsage,
-      now: clock.now,
-      request: body,
+      now: gateway.clock.now,
+      request: body.request,
       newId,
       memory,
     }),
@@ -107,13 +79,13 @@ function* translationSteps(
 }
 
 /** The translated request, or why the target's API can't express it. */
-export function tryTranslate(
+export async function tryTranslate(
   context: RequestContext,
   target: Target,
   gateway: TranslationState,
-): RequestContext | GwError {
+): Promise<RequestContext | GwError> {
   try {
-    return translateRequest(context, target, gateway);
+    return await translateRequest(context, target, gateway);
   } catch (error) {
     if (error instanceof GwError) return error;
     throw error;
@@ -138,11 +110,11 @@ export function speaksNatively(
  * Translates a Responses request to chat completions after its provider answered that it has no such endpoint; undefined
  * when the answer means something else. Throws GwError 400 for what chat completions can't express.
  */
-export function translateAfterRefusal(
+export async function translateAfterRefusal(
   answer: { status: number; body(): string },
   { context, target }: { context: RequestContext; target: Target },
   gateway: TranslationState,
-): RequestContext | undefined {
+): Promise<RequestContext | undefined> {
   if (context.wire !== responsesWire || answer.status < 400) return undefined;
   if (gateway.responsesSupport.isSupported(target.provider)) return undefined;
   return meansNoEndpoint(answer.status, answer.body())

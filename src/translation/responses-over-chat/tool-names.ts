@@ -26,6 +26,11 @@ export function flatName(name: unknown, namespace?: unknown): string {
 /** Item types that add tools to a conversation: https://developers.openai.com/api/docs/guides/tools-tool-search */
 const TOOL_ITEMS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
 
+/** The items of an input that add tools. */
+export function toolItems(input: unknown): Json[] {
+  return objectsIn(input).filter(({ type }) => TOOL_ITEMS.has(type));
+}
+
 /** A request's tool lists: `tools`, which Codex omits for newer models, and those in input items. */
 export function toolLists({ tools, input }: Json): { tools: unknown; at: string }[] {
   const items = Array.isArray(input) ? input : [];

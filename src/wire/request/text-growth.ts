@@ -97,12 +97,29 @@ const LETTER_U = 0x75;
 /** The length of `\u4e2d`. */
 const ESCAPE_LENGTH = 6;
 
+/** Offsets of the first byte and behind the last. */
+export interface Range {
+  start: number;
+  end: number;
+}
+
+const TOOL_MARKS = ['"tool', '"function'].map((mark) => Buffer.from(mark));
+
+/** Bytes by which JSON in these ranges can grow when a template writes it anew. Default: all, if there are tools. */
+export function rewriteGrowth(bytes: Buffer, ranges?: readonly Range[]): number {
+  if (!ranges) {
+    const mayHaveTools = TOOL_MARKS.some((mark) => bytes.indexOf(mark) >= 0);
+    return mayHaveTools ? growthOfRange(bytes, { start: 0, end: bytes.length }) : 0;
+  }
+  return ranges.reduce((sum, range) => sum + growthOfRange(bytes, range), 0);
+}
+
 /**
  * Bytes by which JSON can grow when a template writes it anew: HTML escapes for four characters, `\uXXXX` for everything
  * beyond ASCII, and a line with its indent for each member, element and closing bracket. A string may hold JSON in turn,
  * as the arguments of a call do: then it is JSON from its beginning.
  */
-export function rewriteGrowth(bytes: Buffer, start: number, end: number): number {
+function growthOfRange(bytes: Buffer, { start, end }: Range): number {
   let growth = 0;
   let depth = 0;
   let isString = false;

@@ -51,7 +51,7 @@ export interface WireRequest {
   /** Edits that every provider needs. */
   edits: Edit[];
   /** Cached result of `blocksOf` for the same bytes. */
-  split?: { bytes: Buffer; blocks: PromptBlocks | undefined; growth?: number };
+  split?: { bytes: Buffer; blocks: PromptBlocks | undefined; growth?: number; rewritten?: number };
   /** Cached result of `unseenIn` for the same bytes. */
   unseen?: { bytes: Buffer; input: UnknownInput | undefined };
 }

@@ -73,7 +73,7 @@ export function scanBody(
 const notAnObject = (why: string, cause?: JsonSyntaxError): GwError =>
   invalidJson(`the body is not a JSON object: ${why}`, cause);
 
-export function invalidJson(message: string, cause?: JsonSyntaxError): GwError {
+function invalidJson(message: string, cause?: JsonSyntaxError): GwError {
   return new GwError(message, {
     status: 400,
     type: 'invalid_request_error',
