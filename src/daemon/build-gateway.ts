@@ -38,7 +38,7 @@ import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { recentTierScores } from '../store/router/router-state.ts';
 import { createKeysChecked } from '../store/team/keys.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
-import { createItemMemories } from '../translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../translation/carry/item-memory.ts';
 import type { Configuration } from './configuration.ts';
 import type { BootOptions, Core } from './open-core.ts';
 

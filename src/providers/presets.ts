@@ -1,3 +1,6 @@
+import type { Dialect } from './dialects/dialect.ts';
+import { DEEPSEEK, GOOGLE, MOONSHOT, OPENAI, UNKNOWN, VLLM } from './dialects/dialects.ts';
+
 /** Built-in settings of a well-known provider. */
 export interface Preset {
   /** Undefined if every account has its own address. */
@@ -17,13 +20,8 @@ export interface Preset {
   stopsOnHangUp?: string;
   /** Has an endpoint that counts a request's input (token-count.ts). Providers without a preset are probed once. */
   countsInput?: boolean;
-  /**
-   * Whether `reasoning_content` may go back with the message that it came with: `required` beside tool calls, or 400.
-   * Undefined for providers that may refuse the field.
-   */
-  reasoning?: 'required' | 'kept';
-  /** Takes back `extra_content` of tool calls, with signatures. Others may refuse the field. */
-  keepsExtras?: boolean;
+  /** What differs from the documents of its API. */
+  dialect?: Dialect;
   /** Runs on the user's machine and costs nothing. */
   local?: boolean;
   /** Header for the key, unless it is `authorization: Bearer`. */
@@ -64,6 +62,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     ),
     outputLimit: 'max_completion_tokens',
     countsInput: true,
+    dialect: OPENAI,
   },
   anthropic: {
     ...stopping(hosted('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], /^claude-/)),
@@ -77,6 +76,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     keyHeader: 'api-key',
     stopsOnHangUp: 'openai.azure.com',
     countsInput: true,
+    dialect: OPENAI,
   },
   google: {
     ...hosted(
@@ -84,8 +84,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
       /^(models\/)?(gemini-|gemma-)/,
     ),
-    // Gemini 3 refuses a call without its signature: https://ai.google.dev/gemini-api/docs/thought-signatures
-    keepsExtras: true,
+    dialect: GOOGLE,
   },
   groq: hosted('https://api.groq.com/openai/v1', ['GROQ_API_KEY']),
   mistral: hosted(
@@ -97,8 +96,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     ...stopping(
       hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
     ),
-    // https://api-docs.deepseek.com/guides/thinking_mode
-    reasoning: 'required',
+    dialect: DEEPSEEK,
   },
   xai: stopping(hosted('https://api.x.ai/v1', ['XAI_API_KEY'], /^grok-/)),
   openrouter: hosted('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY']),
@@ -111,13 +109,12 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   cohere: hosted('https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], /^command-/),
   moonshot: {
     ...hosted('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], /^(moonshot-|kimi-)/),
-    // https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model
-    reasoning: 'required',
+    dialect: MOONSHOT,
   },
   nvidia: hosted('https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
   ollama: local('http://127.0.0.1:11434/v1'),
   lmstudio: local('http://127.0.0.1:1234/v1'),
-  vllm: { ...local('http://127.0.0.1:8000/v1'), reasoning: 'kept' },
+  vllm: { ...local('http://127.0.0.1:8000/v1'), dialect: VLLM },
 };
 
 /** Defaults for a provider without a preset. */
@@ -125,8 +122,7 @@ export const UNKNOWN_PRESET: Preset = {
   keyEnv: [],
   wire: 'openai',
   outputLimit: 'max_tokens',
-  reasoning: 'kept',
-  keepsExtras: true,
+  dialect: UNKNOWN,
 };
 
 const MAKERS = Object.entries(PRESETS).flatMap(([maker, { models }]) => (models ? [{ maker, models }] : []));

@@ -9,8 +9,7 @@ export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> =
 };
 
 /** An upstream provider with its address and credentials. */
-export interface Provider
-  extends Pick<Preset, 'wire' | 'outputLimit' | 'models' | 'reasoning' | 'keepsExtras'> {
+export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models' | 'dialect'> {
   name: string;
   /** Scheme, host and port. */
   origin: string;
@@ -91,8 +90,7 @@ function build(
       : { ownProxy: { address: settings.proxy, source: `providers.${name}.proxy` } }),
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
-    ...(preset.reasoning ? { reasoning: preset.reasoning } : {}),
-    ...(preset.keepsExtras ? { keepsExtras: true } : {}),
+    ...(preset.dialect ? { dialect: preset.dialect } : {}),
     local: preset.local === true,
     stopsOnHangUp: isAt(url, preset.stopsOnHangUp),
     authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),

@@ -1,10 +1,7 @@
-import { badRequest, GwError } from '../errors.ts';
+import { badRequest } from '../errors.ts';
 import { isObject } from '../json/object.ts';
-import { parseObject } from '../wire/answer/events.ts';
 
 export type Json = Record<string, unknown>;
-
-export const EMPTY = Buffer.alloc(0);
 
 /** The value as an object. Throws GwError 400 otherwise. */
 export function objectAt(value: unknown, param: string): Json {
@@ -39,17 +36,6 @@ export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | 
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
-}
-
-/** The JSON object in a provider's response. Throws GwError 502 if it is anything else. */
-export function answerObject(body: Buffer): Json {
-  const answer = parseObject(body.toString('utf8'));
-  if (answer) return answer;
-  throw new GwError("the provider's answer is not a JSON object, so gw can't translate it", {
-    status: 502,
-    type: 'api_error',
-    code: 'upstream_failed',
-  });
 }
 
 /** The objects in an array, for lenient parsing of a provider's response. */

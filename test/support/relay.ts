@@ -6,10 +6,9 @@ import type { RelayOptions } from '../../src/gateway/answer/answer-receiver.ts';
 import { Relay } from '../../src/gateway/answer/relay.ts';
 import { type Exchange, openExchange } from '../../src/gateway/context/exchange.ts';
 import { createRedactor } from '../../src/redact.ts';
-import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
-import { findTranslation } from '../../src/translation/translations.ts';
+import { createItemMemories } from '../../src/translation/carry/item-memory.ts';
+import { translateAnswers, wireOf } from '../../src/translation/translate.ts';
 import { chatWire } from '../../src/wire/apis/chat.ts';
-import { messagesWire } from '../../src/wire/apis/messages.ts';
 import { openConnection, requestBytes } from './client.ts';
 import { deferred } from './deferred.ts';
 
@@ -97,9 +96,9 @@ export async function startStream(options: Partial<RelayOptions> = {}, ...events
 
 /** Options of a relay whose client speaks messages and whose provider speaks chat completions. */
 export function translation(): Pick<RelayOptions, 'wire' | 'translator'> {
-  const found = findTranslation(messagesWire.endpoint, 'openai');
-  if (!found) throw new Error('there is no such translation');
-  const translator = found.translateAnswers({
+  const route = { from: 'messages', to: 'chat/completions' } as const;
+  const translator = translateAnswers(route, {
+    provider: 'mock',
     model: 'm',
     wantsUsage: true,
     now: Date.now,
@@ -107,5 +106,5 @@ export function translation(): Pick<RelayOptions, 'wire' | 'translator'> {
     newId: (prefix) => `${prefix}1`,
     memory: createItemMemories()(1),
   });
-  return { wire: found.wire, translator };
+  return { wire: wireOf(route.to, route.from), translator };
 }

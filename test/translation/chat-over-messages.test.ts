@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../src/errors.ts';
-import { messagesRequest } from '../../src/translation/chat-over-messages/request.ts';
-import { translateForChat } from '../../src/translation/chat-over-messages/translator.ts';
 import { createLeftOut } from '../../src/translation/left-out.ts';
 import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
 import { eventText, readEvents } from '../wire/support/event-scripts.ts';
@@ -13,11 +11,12 @@ import {
   text,
   toolUse,
 } from '../wire/support/messages-shapes.ts';
+import { messagesForChat } from './support/translations.ts';
 
 const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens', leaveOut: () => {} } as const;
 const USER = { role: 'user', content: 'Hi' };
 const translate = ({ model = 'claude-opus-4-6', ...chat }: { model?: string; [field: string]: unknown }) =>
-  messagesRequest({ model: 'alias', messages: [USER], ...chat }, { ...OPTIONS, model });
+  messagesForChat.request({ model: 'alias', messages: [USER], ...chat }, { ...OPTIONS, model });
 const turns = (...messages: object[]) => translate({ messages });
 
 function refusal(chat: Parameters<typeof translate>[0]): { param: string | null; status: number } {
@@ -66,7 +65,7 @@ describe('messages', () => {
         role: 'user',
         content: [
           { type: 'tool_result', tool_use_id: 'a', content: 'one' },
-          { type: 'tool_result', tool_use_id: 'b', content: [text('two')] },
+          { type: 'tool_result', tool_use_id: 'b', content: 'two' },
           text('And?'),
         ],
       },
@@ -164,7 +163,7 @@ describe('fields', () => {
   ])('translates %j to %j and notes %j', (chat, expected, noted) => {
     const { leaveOut, fields } = createLeftOut();
     const options = { ...OPTIONS, model: 'claude-opus-4-6', leaveOut };
-    expect(messagesRequest({ model: 'alias', messages: [USER], ...chat }, options)).toEqual({
+    expect(messagesForChat.request({ model: 'alias', messages: [USER], ...chat }, options)).toEqual({
       model: 'alias',
       max_tokens: 4096,
       messages: [{ role: 'user', content: [text('Hi')] }],
@@ -182,7 +181,7 @@ describe('fields', () => {
       ...own,
     };
     const { leaveOut, fields } = createLeftOut();
-    const { messages } = messagesRequest(
+    const { messages } = messagesForChat.request(
       {
         model: 'alias',
         messages: [
@@ -274,7 +273,7 @@ describe('fields', () => {
 });
 
 const translator = (wantsUsage = true) =>
-  translateForChat({ model: 'm', wantsUsage, now: () => 1_700_000_000_000 });
+  messagesForChat.answers({ model: 'm', wantsUsage, now: () => 1_700_000_000_000 });
 const answer = (body: object, status = 200) =>
   JSON.parse(
     translator()

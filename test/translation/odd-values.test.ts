@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
 import { GwError } from '../../src/errors.ts';
 import { isObject } from '../../src/json/object.ts';
-import { messagesRequest } from '../../src/translation/chat-over-messages/request.ts';
-import { chatRequest as overChat } from '../../src/translation/messages-over-chat/request.ts';
-import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
-import { chatRequest as responsesOverChat } from '../../src/translation/responses-over-chat/request.ts';
 import { ODD, replaced } from '../support/odd-values.ts';
+import * as translations from './support/translations.ts';
 
 const FUNCTION = { name: 'f', description: 'a', parameters: { type: 'object' } };
 const CHAT = {
@@ -76,19 +73,16 @@ const RESPONSES = {
   ],
 };
 
-const CHAT_OPTIONS = { model: 'm', maxTokens: 99, outputLimit: 'max_tokens', leaveOut: () => {} } as const;
-const memory = createItemMemories()(1);
-const RESPONSE_OPTIONS = { memory, keepsReasoning: false, isCodex: false } as const;
+const REQUESTS = { chat: CHAT, messages: MESSAGES, responses: RESPONSES };
 
-test.each<[string, object, (request: never) => unknown]>([
-  ['chat over messages', CHAT, (request) => messagesRequest(request, CHAT_OPTIONS)],
-  ['messages over chat', MESSAGES, (request) => overChat(request, CHAT_OPTIONS)],
-  [
-    'responses over chat',
-    RESPONSES,
-    (request) => responsesOverChat(request, { ...CHAT_OPTIONS, ...RESPONSE_OPTIONS }),
-  ],
-])('%s: an odd value in any place is translated, or refused with its name', (_, request, translate) => {
+test.each(
+  Object.entries(translations).map(([name, { request: translate }]) => {
+    const client = name.split('For')[1]?.toLowerCase() as keyof typeof REQUESTS;
+    const { stop: _stop, ...withoutStops } = CHAT;
+    const request = name === 'responsesForChat' ? withoutStops : REQUESTS[client];
+    return [name, request, (request: object) => translate(request, { maxTokens: 99 })] as const;
+  }),
+)('%s: an odd value in any place is translated, or refused with its name', (_, request, translate) => {
   translate(request as never);
   const failures: string[] = [];
   for (const odd of ODD)

@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest';
-import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
-import { messagesOfResponses } from '../../src/translation/responses-over-messages.ts';
+import { messagesForResponses } from './support/translations.ts';
 
 test('errors of a translation over two APIs name the fields of responses', () => {
   const options = {
     model: 'claude-opus-4-6',
     maxTokens: 1000,
     outputLimit: 'max_tokens',
-    memory: createItemMemories()(1),
     isCodex: false,
     leaveOut: () => {},
   } as const;
   const translate = (request: object) =>
-    messagesOfResponses({ model: 'm', input: 'Hi', ...request }, options);
+    messagesForResponses.request({ model: 'm', input: 'Hi', ...request }, options);
   expect(
     translate({ instructions: 'Be brief', max_output_tokens: 50, reasoning: { effort: 'low' } }),
   ).toMatchObject({
@@ -26,5 +24,5 @@ test('errors of a translation over two APIs name the fields of responses', () =>
   );
   expect(() =>
     translate({ input: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] }),
-  ).toThrow('"input" has no equivalent');
+  ).toThrow('"input[0].content[0].type" has no equivalent');
 });

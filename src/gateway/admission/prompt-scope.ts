@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
+import { OWN_REASONING_MARK } from '../../translation/carry/envelope.ts';
 import type { PromptBlock, PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { BaseScope } from '../state/prompt-bases.ts';

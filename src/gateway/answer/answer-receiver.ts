@@ -1,5 +1,5 @@
 import type { Redactor } from '../../redact.ts';
-import type { Translator } from '../../translation/translator.ts';
+import type { Translator } from '../../translation/translate.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { InspectedEvents, StreamFault } from '../../wire/answer/inspected-events.ts';
 import type { AnswerWire } from '../../wire/wire.ts';

@@ -11,7 +11,7 @@ import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { KeptBodies } from '../../store/requests/kept-bodies.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
-import type { ItemMemories } from '../../translation/responses-over-chat/item-memory.ts';
+import type { ItemMemories } from '../../translation/carry/item-memory.ts';
 import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { ScannedBody } from '../../wire/request/scan/body-scan.ts';
 import type { Approvals } from '../state/access/approvals.ts';

@@ -5,7 +5,7 @@ import type { Caller } from '../../store/accounts/callers.ts';
 import type { Trial } from '../../store/ledger/record.ts';
 import type { TierDecision } from '../../tiering/decide-tier.ts';
 import type { TierScore } from '../../tiering/score.ts';
-import type { Translator } from '../../translation/translator.ts';
+import type { Translator } from '../../translation/translate.ts';
 import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { ServiceOptions } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';

@@ -2,14 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../../errors.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
+import type { ItemMemory } from '../../translation/carry/item-memory.ts';
+import type { BodyOptions } from '../../translation/context.ts';
 import type { Json } from '../../translation/json.ts';
-import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
-import type { TranslatedBody } from '../../translation/translate-body.ts';
+import type { Route, TranslatedBody } from '../../translation/translate.ts';
 import type { BodyScan, ScannedBody } from '../../wire/request/scan/body-scan.ts';
 import type { Range } from '../../wire/request/text-growth.ts';
 import type { Wire } from '../../wire/wire.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
-import type { ScanAnswer, ScanRequest, TranslationTask } from './scan-worker.ts';
+import type { ScanAnswer, ScanRequest } from './scan-worker.ts';
 
 /**
  * Bodies of which more is new are read in a thread: the worst of 20 MB take 300 ms, in which nobody else would be served.
@@ -77,12 +78,13 @@ export const measureInThread = (
 /** Translates a body in the thread, and scans the result. Throws GwError 400 for what the other API can't express. */
 export async function translateInThread(
   bytes: Buffer,
-  task: TranslationTask,
+  route: Route,
+  options: BodyOptions,
   memory: Pick<ItemMemory, 'recall'>,
 ): Promise<TranslatedBody & { scan: BodyScan }> {
   let recalled: Map<string, Json> | undefined;
   for (;;) {
-    const translation = await ask({ ...task, task: 'translate', bytes, recalled }, 'translation');
+    const translation = await ask({ task: 'translate', bytes, route, options, recalled }, 'translation');
     if (!('asked' in translation)) return { ...translation, bytes: bufferOf(translation.bytes) };
     recalled = new Map();
     for (const id of translation.asked) {

@@ -1,10 +1,9 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
-import type { Provider } from '../../providers/registry.ts';
+import { toolItems } from '../../translation/apis/responses/tool-names.ts';
+import type { BodyOptions } from '../../translation/context.ts';
 import type { Json } from '../../translation/json.ts';
-import { toolItems } from '../../translation/responses-over-chat/tool-names.ts';
-import { type BodyOptions, type TranslatedBody, translateBody } from '../../translation/translate-body.ts';
-import { findTranslation } from '../../translation/translations.ts';
+import { type Route, type TranslatedBody, translateBody, wireOf } from '../../translation/translate.ts';
 import { chatWire } from '../../wire/apis/chat.ts';
 import { completionsWire } from '../../wire/apis/completions.ts';
 import { embeddingsWire } from '../../wire/apis/embeddings.ts';
@@ -15,20 +14,13 @@ import { type BodyScan, scanBody } from '../../wire/request/scan/body-scan.ts';
 import { normalizationGrowth, type Range, rewriteGrowth } from '../../wire/request/text-growth.ts';
 import { answerCalls } from '../../worker-calls.ts';
 
-/** The APIs of client and provider, by which the thread finds their translation. */
-export interface TranslationTask {
-  endpoint: string;
-  family: Provider['wire'];
-  options: BodyOptions;
-}
-
 /** A task and its body. */
 export type ScanRequest = { bytes: Uint8Array } & (
   | { task: 'letters' }
   /** The path of the API whose requests are scanned; undefined for one that gw passes through. */
   | { task: 'scan'; path: string | undefined }
   | { task: 'measure'; path: string; json: readonly Range[] | undefined }
-  | (TranslationTask & { task: 'translate'; recalled: ReadonlyMap<string, Json> | undefined })
+  | { task: 'translate'; route: Route; options: BodyOptions; recalled: ReadonlyMap<string, Json> | undefined }
 );
 
 /** A translated body with its scan, or the ids of the stored items that have to be sent with the task. */
@@ -64,20 +56,20 @@ answerCalls((request: ScanRequest): ScanAnswer => {
   }
 });
 
-const wireOf = (path: string | undefined) => WIRES.find((wire) => wire.path === path);
+const wireAt = (path: string | undefined) => WIRES.find((wire) => wire.path === path);
 
 function answerTo(request: ScanRequest, bytes: Buffer): ScanAnswer {
   switch (request.task) {
     case 'letters':
       return { bytes: withPlainLetters(bytes) };
     case 'measure': {
-      const wire = wireOf(request.path);
+      const wire = wireAt(request.path);
       const unseen = wire?.unseenIn(wire.parse(bytes));
       const rewritten = rewriteGrowth(bytes, request.json);
       return { measured: { growth: normalizationGrowth(bytes), rewritten, unseen } };
     }
     case 'scan':
-      return { scan: wireOf(request.path)?.scan(bytes) ?? scanBody(bytes, undefined) };
+      return { scan: wireAt(request.path)?.scan(bytes) ?? scanBody(bytes, undefined) };
     case 'translate':
       return { translation: translate(bytes, request) };
   }
@@ -88,10 +80,8 @@ const MAX_RECALLED = 1_000;
 
 function translate(
   body: Buffer,
-  { endpoint, family, options, recalled }: Extract<ScanRequest, { task: 'translate' }>,
+  { route, options, recalled }: Extract<ScanRequest, { task: 'translate' }>,
 ): ThreadTranslation {
-  const translation = findTranslation(endpoint, family);
-  if (!translation) throw new Error(`there is no translation of ${endpoint} for ${family}`);
   const asked: string[] = [];
   const recall = (id: string) => {
     if (recalled) return recalled.get(id);
@@ -99,10 +89,10 @@ function translate(
       throw badRequest(`the request refers to more than ${MAX_RECALLED} stored items: send them instead`);
     return PLACEHOLDER;
   };
-  const translated = translateBody(body, translation, options, { recall });
+  const translated = translateBody(body, route, options, { recall });
   if (asked.length > 0) return { asked };
   const request = repeatable(translated.request);
-  return { ...translated, request, scan: translation.wire.scan(translated.bytes) };
+  return { ...translated, request, scan: wireOf(route.to, route.from).scan(translated.bytes) };
 }
 
 const PLACEHOLDER: Json = { type: 'message', role: 'user', content: '' };

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { type Candidate, keyOf } from '../../routing/candidate.ts';
-import { OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
+import { OWN_REASONING_MARK } from '../../translation/carry/envelope.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
 import type { Gateway } from '../context/gateway.ts';

@@ -1,9 +1,16 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
+import type { Dialect } from '../../providers/dialects/dialect.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { type TranslatedBody, translateBody } from '../../translation/translate-body.ts';
-import { findTranslation } from '../../translation/translations.ts';
+import type { Api, BodyOptions } from '../../translation/context.ts';
+import {
+  isApi,
+  type TranslatedBody,
+  translateAnswers,
+  translateBody,
+  wireOf,
+} from '../../translation/translate.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
 import type { BodyScan } from '../../wire/request/scan/body-scan.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
@@ -22,7 +29,7 @@ const DEFAULT_MAX_TOKENS = 8_192;
 
 /** Whether a target can serve requests of this API, translated or not. */
 export function canTranslateTo(wire: Wire, { provider }: Target): boolean {
-  return provider.wire === wire.family || findTranslation(wire.endpoint, provider.wire) !== undefined;
+  return provider.wire === wire.family || isApi(wire.endpoint);
 }
 
 /**
@@ -38,44 +45,68 @@ export async function translateRequest(
   const { wire, request } = context;
   const { provider, model } = target;
   if (!lacksResponses && speaksNatively(provider, wire, gateway)) return context;
-  const translation = findTranslation(wire.endpoint, provider.wire);
-  if (!translation) {
+  const from = wire.endpoint;
+  if (!isApi(from)) {
     throw badRequest(
-      `"model" ${request.model} is served by ${provider.name}, which has no /v1/${wire.endpoint}. Use /v1/chat/completions or /v1/messages for it`,
+      `"model" ${request.model} is served by ${provider.name}, which has no /v1/${from}. Use /v1/chat/completions or /v1/messages for it`,
       'model',
       'unsupported_endpoint',
     );
   }
+  const to = apiOf(context, target, gateway);
   const memory = gateway.memory(context.project.id);
   const maxOutputTokens = modelLimits(provider.name, model)?.maxOutputTokens;
-  const options = {
+  const options: BodyOptions = {
+    provider: provider.name,
     model,
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
-    reasoning: provider.reasoning,
-    keepsExtras: provider.keepsExtras,
+    dialect: provider.dialect ?? NO_DIALECT,
     isCodex: isFromCodex(context.exchange.request.headers),
   };
   const { bytes } = request;
   const body: TranslatedBody & { scan?: BodyScan } = isLarge(bytes)
-    ? await translateInThread(bytes, { endpoint: wire.endpoint, family: provider.wire, options }, memory)
-    : translateBody(bytes, translation, options, memory);
-  const translated = translation.wire.parse(body.bytes, body.scan);
-  const { wantsUsage } = request;
+    ? await translateInThread(bytes, { from, to }, options, memory)
+    : translateBody(bytes, { from, to }, options, memory);
+  const upstream = wireOf(to, from);
+  const translated = upstream.parse(body.bytes, body.scan);
   return {
     ...context,
-    wire: translation.wire,
+    wire: upstream,
     request: maxOutputTokens === undefined ? translated : withLimitOf(translated, request),
     leftOut: body.leftOut,
-    translator: translation.translateAnswers({
-      model,
-      wantsUsage,
-      now: gateway.clock.now,
-      request: body.request,
-      newId,
-      memory,
-    }),
+    translator: translateAnswers(
+      { from, to },
+      {
+        provider: provider.name,
+        model,
+        wantsUsage: request.wantsUsage,
+        now: gateway.clock.now,
+        request: body.request,
+        newId,
+        memory,
+      },
+    ),
   };
+}
+
+const NO_DIALECT: Dialect = {};
+
+/** The provider's API that serves a request best. */
+function apiOf(
+  { wire, request }: RequestContext,
+  { provider, model }: Target,
+  { responsesSupport }: TranslationState,
+): Api {
+  if (provider.wire === 'anthropic') return 'messages';
+  const { responses } = provider.dialect ?? NO_DIALECT;
+  if (!responses || wire.endpoint === 'responses' || responsesSupport.isMissing(provider))
+    return 'chat/completions';
+  const hasTools = request.members.some(({ key }) => key === 'tools');
+  const needs = responses.always.test(model) || (hasTools && responses.withTools.test(model));
+  // Only chat completions have them.
+  const hasStops = request.members.some(({ key }) => key === 'stop' || key === 'stop_sequences');
+  return needs && !hasStops ? 'responses' : 'chat/completions';
 }
 
 /** The translated request, or why the target's API can't express it. */
@@ -92,9 +123,9 @@ export async function tryTranslate(
   }
 }
 
-/** Keeps the client's own limit, so that a limit that only the API requires may still be cut to fit a budget. */
+/** Keeps the lack of a client's own limit, so that one that only the API requires may still be cut to fit a budget. */
 function withLimitOf(translated: WireRequest, { maxOutputTokens }: WireRequest): WireRequest {
-  return { ...translated, maxOutputTokens };
+  return maxOutputTokens === undefined ? { ...translated, maxOutputTokens } : translated;
 }
 
 /** Whether a provider accepts requests of this API without translation. */

@@ -4,7 +4,7 @@ import { isObject } from '../../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { isOwnReasoning, OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
+import { isOwnReasoning, OWN_REASONING_MARK } from '../../translation/carry/envelope.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Admitted, AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';

@@ -5,9 +5,8 @@ import {
   scanRequest,
   translateInThread,
 } from '../../../src/gateway/intake/scan-large.ts';
-import { toolsByName } from '../../../src/translation/responses-over-chat/tool-names.ts';
-import { translateBody } from '../../../src/translation/translate-body.ts';
-import { findTranslation } from '../../../src/translation/translations.ts';
+import { toolsByName } from '../../../src/translation/apis/responses/tool-names.ts';
+import { translateBody, wireOf } from '../../../src/translation/translate.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
 import { completionsWire } from '../../../src/wire/apis/completions.ts';
 import { embeddingsWire } from '../../../src/wire/apis/embeddings.ts';
@@ -82,6 +81,8 @@ describe('a large body', () => {
 
   describe('is translated in a thread', () => {
     const options = {
+      provider: 'mock',
+      dialect: {},
       model: 'm',
       maxTokens: 8_000,
       outputLimit: 'max_tokens',
@@ -100,35 +101,36 @@ describe('a large body', () => {
     const STORED = { type: 'message', role: 'assistant', content: 'what was said' };
     const memory = { recall: (id: string) => (id === 'msg_1' ? STORED : undefined) };
 
-    test.each(['openai', 'anthropic'] as const)('with the same result: responses for %s', async (family) => {
-      const translation = findTranslation(responsesWire.endpoint, family);
-      if (!translation) throw new Error('no such translation');
-      const bytes = Buffer.from(JSON.stringify(items(LONG)));
-      const task = { endpoint: responsesWire.endpoint, family, options };
-      const { scan, request, ...translated } = await translateInThread(bytes, task, memory);
-      const { request: whole, ...expected } = translateBody(bytes, translation, options, memory);
-      expect(translated).toEqual(expected);
-      expect(translated.bytes.includes('what was said')).toBe(true);
-      expect(scan).toEqual(translation.wire.scan(translated.bytes));
-      // Answers name the tools as the request does, and repeat no megabytes of it.
-      expect(JSON.stringify(request).length).toBeLessThan(300_000);
-      expect(whole.instructions).toBe(LONG);
-    });
+    test.each(['chat/completions', 'messages'] as const)(
+      'with the same result: responses for %s',
+      async (to) => {
+        const route = { from: 'responses', to } as const;
+        const bytes = Buffer.from(JSON.stringify(items(LONG)));
+        const { scan, request, ...translated } = await translateInThread(bytes, route, options, memory);
+        const { request: whole, ...expected } = translateBody(bytes, route, options, memory);
+        expect(translated).toEqual(expected);
+        expect(translated.bytes.includes('what was said')).toBe(true);
+        expect(scan).toEqual(wireOf(route.to, route.from).scan(translated.bytes));
+        // Answers name the tools as the request does, and repeat no megabytes of it.
+        expect(JSON.stringify(request).length).toBeLessThan(300_000);
+        expect(whole.instructions).toBe(LONG);
+      },
+    );
 
     test("with the tools that an answer's calls are named by", async () => {
       const text = { content: LONG };
       const bytes = Buffer.from(JSON.stringify(items('short', text)));
-      const task = { endpoint: responsesWire.endpoint, family: 'openai', options } as const;
-      const { request } = await translateInThread(bytes, task, memory);
+      const route = { from: 'responses', to: 'chat/completions' } as const;
+      const { request } = await translateInThread(bytes, route, options, memory);
       expect([...toolsByName(request).keys()]).toEqual(['f', 'patch']);
       expect(request).toMatchObject({ instructions: 'short' });
     });
 
     test('or refused with the same words', async () => {
       const bytes = Buffer.from(JSON.stringify(items(LONG)));
-      const task = { endpoint: responsesWire.endpoint, family: 'openai', options } as const;
+      const route = { from: 'responses', to: 'chat/completions' } as const;
       const forgotten = { recall: () => undefined };
-      await expect(translateInThread(bytes, task, forgotten)).rejects.toMatchObject({
+      await expect(translateInThread(bytes, route, options, forgotten)).rejects.toMatchObject({
         status: 400,
         param: 'input[0]',
         message: expect.stringContaining('no longer has the item msg_1'),

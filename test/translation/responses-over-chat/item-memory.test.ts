@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createItemMemories } from '../../../src/translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../../../src/translation/carry/item-memory.ts';
 
 test('drops the oldest items beyond its size', () => {
   const small = createItemMemories(100)(1);

@@ -1,23 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
+import { createItemMemories } from '../../../src/translation/carry/item-memory.ts';
 import { createLeftOut } from '../../../src/translation/left-out.ts';
-import { createItemMemories } from '../../../src/translation/responses-over-chat/item-memory.ts';
-import { chatRequest } from '../../../src/translation/responses-over-chat/request.ts';
+import { chatForResponses } from '../support/translations.ts';
 
 const memory = createItemMemories()(1);
 const OPTIONS = {
   model: 'm',
   outputLimit: 'max_tokens',
   memory,
-  keepsReasoning: false,
   isCodex: false,
   leaveOut: () => {},
 } as const;
-const translate = (request: object) => chatRequest({ model: 'm', input: 'Hi', ...request }, OPTIONS);
+const translate = (request: object) =>
+  chatForResponses.request({ model: 'm', input: 'Hi', ...request }, OPTIONS);
 /** The translated request, and the fields that were left out. */
 function translateNoting(request: object, isCodex = false) {
   const { leaveOut, fields } = createLeftOut();
-  const chat = chatRequest({ model: 'm', input: 'Hi', ...request }, { ...OPTIONS, isCodex, leaveOut });
+  const chat = chatForResponses.request(
+    { model: 'm', input: 'Hi', ...request },
+    { ...OPTIONS, isCodex, leaveOut },
+  );
   return { chat, leftOut: fields() };
 }
 const messages = (...input: object[]) => translate({ input }).messages;
@@ -271,7 +274,8 @@ describe('tools', () => {
 
   test('names earlier calls like the tools', () => {
     const custom = { type: 'custom_tool_call', call_id: 'b', name: 'patch', input: 'x' };
-    expect(messages(call('a', 'f', '{}', { namespace: 'agents' }), custom)).toMatchObject([
+    const [turn] = messages(call('a', 'f', '{}', { namespace: 'agents' }), custom) as object[];
+    expect([turn]).toMatchObject([
       {
         tool_calls: [
           { function: { name: 'agents__f' } },

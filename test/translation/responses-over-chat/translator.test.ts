@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
+import { createItemMemories } from '../../../src/translation/carry/item-memory.ts';
 import type { Json } from '../../../src/translation/json.ts';
-import { createItemMemories } from '../../../src/translation/responses-over-chat/item-memory.ts';
-import { translateForResponses } from '../../../src/translation/responses-over-chat/translator.ts';
 import { chunkBody, completionBody, errorBody, usageOf } from '../../support/chat-shapes.ts';
 import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../../support/openai-schema.ts';
 import { type Event, eventText, readEvents } from '../../wire/support/event-scripts.ts';
+import { chatForResponses } from '../support/translations.ts';
 
 /** Compiling the schema of responses takes seconds. */
 const LONG = { timeout: 30_000 };
@@ -13,7 +13,7 @@ const LONG = { timeout: 30_000 };
 let ids = 0;
 const translator = (request: object = {}) => {
   ids = 0;
-  return translateForResponses({
+  return chatForResponses.answers({
     model: 'mock/m',
     wantsUsage: true,
     now: () => 1_700_000_000_000,

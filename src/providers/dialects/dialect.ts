@@ -1,0 +1,22 @@
+/** What a provider does differently from the documents of its API. Plain data: it is read in other threads too. */
+export interface Dialect {
+  /**
+   * Whether `reasoning_content` may go back with the message that it came with: `required` beside tool calls, or 400.
+   * Undefined for providers that may refuse the field.
+   */
+  reasoning?: 'required' | 'kept';
+  /** Takes back `reasoning_details` of a message. */
+  details?: boolean;
+  /** Takes back `extra_content` of tool calls, with signatures. Others may refuse the field. */
+  extras?: boolean;
+  /** Models that refuse a turn with calls whose first has no `extra_content`, and what they take instead. */
+  standIn?: { models: RegExp; extra: Readonly<Record<string, unknown>> };
+  /** Takes `cache_control` in parts of a message. */
+  cacheMarks?: boolean;
+  /** False: refuses `stream_options`; its streams have usage unasked. */
+  streamOptions?: boolean;
+  /** Models that are reached by /v1/responses where a client doesn't speak its API: always, or to use tools. */
+  responses?: { always: RegExp; withTools: RegExp };
+  /** False: refuses `strict` in tools. */
+  strictTools?: boolean;
+}

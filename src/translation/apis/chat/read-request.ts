@@ -1,0 +1,268 @@
+import { badRequest } from '../../../errors.ts';
+import { parseObject } from '../../../wire/answer/events.ts';
+import type { RequestContext } from '../../context.ts';
+import {
+  type ContentPart,
+  type Conversation,
+  type Format,
+  type Part,
+  type Seal,
+  type TextPart,
+  type Tool,
+  type ToolChoice,
+  textPart,
+} from '../../conversation/conversation.ts';
+import { asText, isEmpty, type Json, listAt, objectAt, objectsIn, textAt } from '../../json.ts';
+import { without } from '../../left-out.ts';
+import { numberIn, rest } from '../fields.ts';
+
+/** Fields read here, and those of gw. The others are `extra`. */
+// biome-ignore format: related fields share a line
+const READ = new Set([
+  'model', 'messages', 'stream', 'stream_options', 'service', 'max_tokens', 'max_completion_tokens', 'tools',
+  'tool_choice', 'parallel_tool_calls', 'reasoning_effort', 'response_format', 'temperature', 'top_p', 'stop',
+  'verbosity', 'user', 'safety_identifier', 'service_tier',
+]);
+
+/** Reads a chat completion request: https://platform.openai.com/docs/api-reference/chat/create */
+export function readChatRequest(body: Json, context: RequestContext): Conversation {
+  checkStreamOptions(body.stream_options, context);
+  const limits = [body.max_tokens, body.max_completion_tokens].filter((limit) => typeof limit === 'number');
+  return {
+    model: asText(body.model),
+    turns: listAt(body.messages, 'messages').flatMap((message, i) =>
+      turnOf(objectAt(message, `messages[${i}]`), `messages[${i}]`, context),
+    ),
+    tools: isEmpty(body.tools)
+      ? []
+      : listAt(body.tools, 'tools').map((tool, i) => toolAt(tool, `tools[${i}]`, context)),
+    choice: choiceOf(body.tool_choice, context),
+    isSerial: body.parallel_tool_calls === false,
+    isStream: body.stream === true,
+    maxTokens: limits.length > 0 ? Math.max(...limits) : undefined,
+    temperature: numberIn(body.temperature, 'temperature'),
+    topP: numberIn(body.top_p, 'top_p'),
+    stops: stopsOf(body.stop),
+    reasoning: isEmpty(body.reasoning_effort) ? undefined : { effort: asText(body.reasoning_effort) },
+    format: formatOf(body.response_format, context),
+    verbosity: isEmpty(body.verbosity) || body.verbosity === 'medium' ? undefined : asText(body.verbosity),
+    user: isEmpty(body.safety_identifier ?? body.user)
+      ? undefined
+      : asText(body.safety_identifier ?? body.user),
+    serviceTier: isEmpty(body.service_tier) ? undefined : asText(body.service_tier),
+    extra: rest(body, READ),
+  };
+}
+
+function checkStreamOptions(value: unknown, { cannotExpress }: RequestContext): void {
+  if (isEmpty(value)) return;
+  const {
+    include_usage: _usage,
+    include_obfuscation: _obfuscation,
+    ...others
+  } = objectAt(value, 'stream_options');
+  const [key] = Object.keys(others);
+  if (key !== undefined) throw cannotExpress(`stream_options.${key}`);
+}
+
+const stopsOf = (stop: unknown): string[] | undefined =>
+  isEmpty(stop) ? undefined : (Array.isArray(stop) ? stop : [stop]).map(asText);
+
+/** Fields that libraries add: the agent that wrote a message, and the provider's additional fields. */
+const OF_A_MESSAGE = ['name', 'provider_specific_fields'];
+const OF_A_CALL = ['provider_specific_fields'];
+
+function turnOf(message: Json, at: string, context: RequestContext): Conversation['turns'] {
+  const { role, content, ...fields } = without(message, OF_A_MESSAGE, at, context.leaveOut);
+  const { refuseRest } = context;
+  switch (role) {
+    case 'system':
+    case 'developer':
+      refuseRest(fields, at);
+      return [{ role: 'system', parts: textParts(content, `${at}.content`, context) }];
+    case 'user':
+      refuseRest(fields, at);
+      return [{ role, parts: contentParts(content, `${at}.content`, context) }];
+    case 'assistant':
+      return [{ role, parts: assistantParts(content, fields, at, context) }];
+    case 'tool': {
+      const { tool_call_id, ...others } = fields;
+      refuseRest(others, at);
+      const id = textAt(tool_call_id, `${at}.tool_call_id`);
+      const parts = contentParts(content, `${at}.content`, context);
+      return [{ role: 'user', parts: [{ type: 'result', id, parts, isError: false }] }];
+    }
+    default:
+      throw context.cannotExpress(`${at}.role`, `there is no role ${asText(role)}`);
+  }
+}
+
+function assistantParts(content: unknown, message: Json, at: string, context: RequestContext): Part[] {
+  const {
+    tool_calls,
+    refusal,
+    thinking_blocks,
+    reasoning_content,
+    reasoning,
+    reasoning_details,
+    annotations: _annotations,
+    ...others
+  } = message;
+  context.refuseRest(others, at);
+  const calls = isEmpty(tool_calls) ? [] : listAt(tool_calls, `${at}.tool_calls`);
+  const thinking = isEmpty(thinking_blocks) ? [] : listAt(thinking_blocks, `${at}.thinking_blocks`);
+  const seals = [
+    ...sealsIn(
+      thinking.map((block, i) => objectAt(block, `${at}.thinking_blocks[${i}]`)),
+      context,
+    ),
+    ...fieldSeals({ reasoning_content, reasoning_details }, objectsIn(calls)),
+  ];
+  const text = asReasoning(reasoning_content) || asReasoning(reasoning);
+  return [
+    ...(text === '' && seals.length === 0 ? [] : [{ type: 'reasoning', text, seals } as const]),
+    ...(isEmpty(content) ? [] : assistantText(content, `${at}.content`, context)),
+    ...(isEmpty(refusal) ? [] : textParts(refusal, `${at}.refusal`, context)),
+    ...calls.map((call, i) => callAt(call, `${at}.tool_calls[${i}]`, context)),
+  ];
+}
+
+const asReasoning = (text: unknown): string => (typeof text === 'string' ? text : '');
+
+/** Anthropic's own blocks, and those in which gw put what its provider has to get back. */
+function sealsIn(blocks: readonly Json[], { unseal }: RequestContext): Seal[] {
+  const isOwn = ({ data, signature }: Json) => unseal(data) ?? unseal(signature);
+  const own = blocks.flatMap((block) => isOwn(block) ?? []);
+  const signed = blocks.filter(({ data, signature }) => !isMarked(data) && !isMarked(signature));
+  return signed.length > 0 ? [{ kind: 'thinking', values: signed }, ...own] : own;
+}
+
+const isMarked = (text: unknown): boolean => typeof text === 'string' && text.startsWith('gw1.');
+
+/** Fields of the provider's own that the client kept. */
+function fieldSeals({ reasoning_content, reasoning_details }: Json, calls: readonly Json[]): Seal[] {
+  const seals: Seal[] = [];
+  if (typeof reasoning_content === 'string') seals.push({ kind: 'text', values: [] });
+  const details = objectsIn(reasoning_details);
+  if (details.length > 0) seals.push({ kind: 'details', values: details });
+  const extras = calls.filter(({ extra_content }) => !isEmpty(extra_content));
+  if (extras.length > 0) {
+    seals.push({ kind: 'calls', values: extras.map(({ id, extra_content }) => ({ id, extra_content })) });
+  }
+  return seals;
+}
+
+/** Texts and refusals, without empty ones. */
+function assistantText(content: unknown, at: string, context: RequestContext): TextPart[] {
+  if (!Array.isArray(content)) return textParts(textAt(content, at), at, context);
+  const texts = content.map((part: unknown, i) => {
+    const { type, refusal, ...others } = objectAt(part, `${at}[${i}]`);
+    return type === 'refusal' ? { type: 'text', text: refusal } : { type, ...others };
+  });
+  return textParts(texts, at, context).filter(({ text }) => text !== '');
+}
+
+function callAt(value: unknown, at: string, context: RequestContext): Part {
+  const { leaveOut, refuseRest } = context;
+  const { id, type, function: call, ...others } = without(objectAt(value, at), OF_A_CALL, at, leaveOut);
+  if (type !== 'function') throw context.cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
+  const { index: _index, extra_content: _extra, ...more } = others;
+  refuseRest(more, at);
+  const path = `${at}.function`;
+  const { name, arguments: args, ...ofCall } = without(objectAt(call, path), OF_A_CALL, path, leaveOut);
+  refuseRest(ofCall, path);
+  const text = isEmpty(args) ? '{}' : textAt(args, `${path}.arguments`);
+  if (!parseObject(text)) {
+    const message = `"${path}.arguments" must be a string with a JSON object`;
+    throw badRequest(message, `${path}.arguments`, 'invalid_value');
+  }
+  return { type: 'call', id: textAt(id, `${at}.id`), name: textAt(name, `${path}.name`), args: text, at };
+}
+
+/** The content of a system or assistant message, which may only be text. */
+function textParts(content: unknown, at: string, context: RequestContext): TextPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
+  return listAt(content, at).map((part, i) =>
+    textAtPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`, context),
+  );
+}
+
+/** The content of a user message or tool result: text, images, files and sound. */
+function contentParts(content: unknown, at: string, context: RequestContext): ContentPart[] {
+  if (typeof content === 'string') return [textPart(content)];
+  return listAt(content, at).map((part, i) =>
+    contentPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`, context),
+  );
+}
+
+function contentPart(part: Json, at: string, context: RequestContext): ContentPart {
+  const { refuseRest } = context;
+  const { type, cache_control: mark, ...fields } = part;
+  switch (type) {
+    case 'image_url': {
+      const { image_url, ...others } = fields;
+      const { url, detail, ...more } = objectAt(image_url, `${at}.image_url`);
+      refuseRest(others, at);
+      refuseRest(more, `${at}.image_url`);
+      return { type: 'image', at: `${at}.image_url`, url: textAt(url, `${at}.image_url.url`), detail, mark };
+    }
+    case 'file': {
+      const { file, ...others } = fields;
+      const { filename, file_data, file_id, ...more } = objectAt(file, `${at}.file`);
+      refuseRest(others, at);
+      refuseRest({ ...more, file_id }, `${at}.file`);
+      const data = textAt(file_data, `${at}.file.file_data`);
+      const url = data.startsWith('data:') ? data : `data:application/pdf;base64,${data}`;
+      return {
+        type: 'file',
+        at: `${at}.file`,
+        url,
+        name: typeof filename === 'string' ? filename : undefined,
+        mark,
+      };
+    }
+    case 'input_audio':
+      return { type: 'audio', at, audio: fields.input_audio };
+    default:
+      return textAtPart(part, at, context);
+  }
+}
+
+function textAtPart(
+  { type, text, cache_control, ...others }: Json,
+  at: string,
+  context: RequestContext,
+): TextPart {
+  if (type !== 'text')
+    throw context.cannotExpress(`${at}.type`, `there is no content of type ${asText(type)}`);
+  context.refuseRest(others, at);
+  return textPart(textAt(text, `${at}.text`), cache_control);
+}
+
+function toolAt(value: unknown, at: string, { cannotExpress, refuseRest }: RequestContext): Tool {
+  const { type, function: definition, cache_control: mark, ...others } = objectAt(value, at);
+  if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
+  refuseRest(others, at);
+  const { name, description, parameters, strict, ...more } = objectAt(definition, `${at}.function`);
+  refuseRest(more, `${at}.function`);
+  return { name: asText(name), description, parameters, isStrict: strict === true, mark };
+}
+
+function choiceOf(value: unknown, { cannotExpress }: RequestContext): ToolChoice | undefined {
+  if (isEmpty(value)) return undefined;
+  if (value === 'auto' || value === 'none') return value;
+  if (value === 'required') return 'any';
+  const { type, function: tool } = objectAt(value, 'tool_choice');
+  if (type !== 'function') throw cannotExpress('tool_choice');
+  return { name: asText(objectAt(tool, 'tool_choice.function').name) };
+}
+
+function formatOf(value: unknown, { cannotExpress }: RequestContext): Format | undefined {
+  if (isEmpty(value)) return undefined;
+  const { type, json_schema } = objectAt(value, 'response_format');
+  if (type === 'text') return undefined;
+  if (type === 'json_object') return { type };
+  if (type !== 'json_schema') throw cannotExpress('response_format', 'use a json_schema');
+  const { name, description, schema, strict } = objectAt(json_schema, 'response_format.json_schema');
+  return { type, name, description, schema, isStrict: strict };
+}

@@ -1,0 +1,259 @@
+import { badRequest } from '../../../errors.ts';
+import { parseObject } from '../../../wire/answer/events.ts';
+import type { RequestContext } from '../../context.ts';
+import {
+  type ContentPart,
+  type Conversation,
+  isReasoning,
+  type MediaPart,
+  type Part,
+  type ReasoningPart,
+  type Tool,
+  type ToolChoice,
+} from '../../conversation/conversation.ts';
+import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../../json.ts';
+
+/** Writes a messages request. Throws GwError 400 for what it can't express. */
+export function writeMessagesRequest(conversation: Conversation, context: RequestContext): Json {
+  const { temperature, verbosity, stops } = conversation;
+  const { cannotExpress, paramOf } = context;
+  if (temperature !== undefined && temperature > 1)
+    throw cannotExpress(paramOf('temperature'), 'it goes from 0 to 1');
+  if (verbosity !== undefined) throw cannotExpress(paramOf('verbosity'));
+  return {
+    model: conversation.model,
+    max_tokens: conversation.maxTokens ?? context.maxTokens,
+    ...turnsOf(conversation, context),
+    ...definedFields({
+      stream: conversation.isStream || undefined,
+      temperature,
+      top_p: conversation.topP,
+      stop_sequences: stops,
+      tools: conversation.tools.length > 0 ? conversation.tools.map(toolOf) : undefined,
+      tool_choice: choiceOf(conversation),
+      service_tier: tierOf(conversation, context),
+    }),
+    ...thinkingAndFormat(conversation, context),
+    ...metadataOf(conversation, context),
+    ...extraOf(conversation, context),
+  };
+}
+
+function tierOf(
+  { serviceTier }: Conversation,
+  { cannotExpress, paramOf }: RequestContext,
+): string | undefined {
+  if (serviceTier === undefined || serviceTier === 'auto') return undefined;
+  if (serviceTier === 'default') return 'standard_only';
+  throw cannotExpress(paramOf('serviceTier'), 'use auto or default');
+}
+
+/** Hints for OpenAI's cache that don't affect the response. */
+const SKIPPED = new Set(['prompt_cache_key', 'prompt_cache_retention', 'metadata']);
+/**
+ * Fields that Anthropic's own OpenAI-compatible endpoint ignores too: best-effort determinism, token ids of a tokenizer
+ * that its models don't use, and a latency hint.
+ */
+const LEFT_OUT = new Set(['seed', 'logit_bias', 'prediction']);
+/** Fields with the same meaning, which some clients of OpenAI's API send. */
+const SAME = new Set(['top_k', 'thinking']);
+/** By field: whether a value equals the default of Anthropic's API. */
+const IS_DEFAULT: Readonly<Record<string, (value: unknown) => boolean>> = {
+  n: (value) => value === 1,
+  store: (value) => value === false,
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
+  frequency_penalty: (value) => value === 0,
+  presence_penalty: (value) => value === 0,
+  modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
+};
+
+function extraOf({ extra }: Conversation, { from, leaveOut, cannotExpress }: RequestContext): Json {
+  if (from === 'messages') return extra;
+  const fields: Json = {};
+  for (const [key, value] of Object.entries(extra)) {
+    if (SKIPPED.has(key)) continue;
+    if (SAME.has(key)) fields[key] = value;
+    else if (LEFT_OUT.has(key)) leaveOut(key);
+    else if (!lookUp(IS_DEFAULT, key)?.(value)) throw cannotExpress(key);
+  }
+  return fields;
+}
+
+/** Anthropic accepts only a user id. OpenAI's other labels are for its own store. */
+function metadataOf({ user, extra }: Conversation, { leaveOut }: RequestContext): Json {
+  const labels = isEmpty(extra.metadata) ? {} : objectAt(extra.metadata, 'metadata');
+  if (Object.keys(labels).some((name) => name !== 'user_id')) leaveOut('metadata');
+  const user_id = user ?? labels.user_id;
+  return isEmpty(user_id) ? {} : { metadata: { user_id } };
+}
+
+/**
+ * System messages move to the front, as in Anthropic's own OpenAI-compatible endpoint. Turns of one role become one, as
+ * Anthropic requires for the results of parallel calls.
+ */
+function turnsOf({ turns }: Conversation, context: RequestContext): Json {
+  const system: Json[] = [];
+  const messages: { role: string; content: Json[] }[] = [];
+  for (const { role, parts } of turns) {
+    const blocks = parts.flatMap((part) => blocksOf(part, context));
+    const last = messages.at(-1);
+    if (role === 'system') system.push(...blocks);
+    else if (last?.role === role) last.content.push(...blocks);
+    else if (blocks.length > 0) messages.push({ role, content: blocks });
+  }
+  return { ...(system.length > 0 ? { system } : {}), messages };
+}
+
+function blocksOf(part: Part, context: RequestContext): Json[] {
+  switch (part.type) {
+    case 'reasoning':
+      return signedBlocks(part);
+    case 'call': {
+      const input = parseObject(part.args) ?? { arguments: part.args };
+      return [
+        definedFields({ type: 'tool_use', id: part.id, name: part.name, input, cache_control: part.mark }),
+      ];
+    }
+    case 'result': {
+      const [only] = part.parts;
+      const isPlain = part.parts.length === 1 && only?.type === 'text' && only.mark === undefined;
+      const content = isPlain ? only.text : part.parts.flatMap((each) => contentBlocks(each, context));
+      return [
+        definedFields({
+          type: 'tool_result',
+          tool_use_id: part.id,
+          content,
+          is_error: part.isError || undefined,
+          cache_control: part.mark,
+        }),
+      ];
+    }
+    default:
+      return contentBlocks(part, context);
+  }
+}
+
+/** Anthropic accepts no reasoning without its signature, and drops reasoning of earlier turns anyway. */
+const signedBlocks = ({ seals }: ReasoningPart): Json[] =>
+  seals.flatMap(({ kind, values }) => (kind === 'thinking' ? values : []));
+
+/** Anthropic rejects empty texts. */
+function contentBlocks(part: ContentPart, context: RequestContext): Json[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === ''
+        ? []
+        : [definedFields({ type: 'text', text: part.text, cache_control: part.mark })];
+    case 'image':
+      if (part.detail === 'low')
+        throw context.cannotExpress(`${part.at}.detail`, 'all images are read in full');
+      return [definedFields({ type: 'image', source: sourceOf(part), cache_control: part.mark })];
+    case 'file':
+      return [
+        definedFields({
+          type: 'document',
+          source: sourceOf(part),
+          title: part.name,
+          cache_control: part.mark,
+        }),
+      ];
+    case 'audio':
+      throw context.cannotExpress(`${part.at}.type`, 'there is no content of type input_audio');
+  }
+}
+
+const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,/;
+/** Names of types that clients use, and Anthropic refuses. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg' };
+
+function sourceOf({ url, at, type }: MediaPart): Json {
+  const media = DATA_URL.exec(url);
+  if (media) {
+    const [{ length }, named = ''] = media;
+    return { type: 'base64', media_type: lookUp(MEDIA_TYPES, named) ?? named, data: url.slice(length) };
+  }
+  if (/^https?:\/\//.test(url)) return { type: 'url', url };
+  const param = `${at}.${type === 'image' ? 'url' : 'file_data'}`;
+  throw badRequest(`"${param}" must be an http(s) or a base64 data URL`, param, 'invalid_value');
+}
+
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
+function toolOf({ name, description, parameters, isStrict, mark }: Tool): Json {
+  return definedFields({
+    name,
+    description,
+    input_schema: parameters ?? NO_PARAMETERS,
+    strict: isStrict || undefined,
+    cache_control: mark,
+  });
+}
+
+/** Anthropic's choice says too whether there may be several calls. */
+function choiceOf({ choice, isSerial }: Conversation): Json | undefined {
+  const type = choice && writtenChoice(choice);
+  if (!isSerial || choice === 'none') return type;
+  return { ...(type ?? { type: 'auto' }), disable_parallel_tool_use: true };
+}
+
+const writtenChoice = (choice: ToolChoice): Json =>
+  typeof choice === 'object' ? { type: 'tool', ...choice } : { type: choice };
+
+/** Models with a thinking budget in tokens. Later models use adaptive thinking with an effort level. */
+const BUDGETED = /claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$|@))/;
+const BUDGETS: Readonly<Record<string, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384 };
+const EFFORTS: Readonly<Record<string, string>> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'max',
+};
+/** The least budget: https://platform.claude.com/docs/en/build-with-claude/extended-thinking */
+const LEAST_BUDGET = 1024;
+
+function thinkingAndFormat(conversation: Conversation, context: RequestContext): Json {
+  const format = formatOf(conversation, context);
+  const effort = conversation.reasoning?.effort;
+  const withFormat = format ? { output_config: { format } } : {};
+  if (effort === undefined || effort === 'none') return withFormat;
+  if (excludesThinking(conversation)) {
+    context.leaveOut(context.paramOf('reasoning'));
+    return withFormat;
+  }
+  const isBudgeted = BUDGETED.test(context.model);
+  const level = isBudgeted ? lookUp(BUDGETS, effort) : lookUp(EFFORTS, effort);
+  if (level === undefined)
+    throw context.cannotExpress(context.paramOf('reasoning'), `there is no effort ${effort}`);
+  if (!isBudgeted)
+    return { thinking: { type: 'adaptive' }, output_config: definedFields({ effort: level, format }) };
+  const budget = Math.min(Number(level), (conversation.maxTokens ?? context.maxTokens) - 1);
+  if (budget < LEAST_BUDGET) {
+    context.leaveOut(context.paramOf('reasoning'));
+    return withFormat;
+  }
+  return { thinking: { type: 'enabled', budget_tokens: budget }, ...withFormat };
+}
+
+/**
+ * Whether a request has what Anthropic refuses beside thinking: a temperature, a forced tool, or a turn with calls whose
+ * reasoning is lost (https://platform.claude.com/docs/en/build-with-claude/extended-thinking).
+ */
+function excludesThinking({ temperature, topP, choice, turns, extra }: Conversation): boolean {
+  if (temperature !== undefined && temperature !== 1) return true;
+  if ((topP !== undefined && topP < 0.95) || extra.top_k !== undefined) return true;
+  if (choice === 'any' || typeof choice === 'object') return true;
+  const last = turns.findLast(({ role }) => role === 'assistant');
+  const isInLoop = turns.at(-1)?.parts.some(({ type }) => type === 'result') === true;
+  const isSigned = last?.parts.some(
+    (part) => isReasoning(part) && part.seals.some(({ kind }) => kind === 'thinking'),
+  );
+  return isInLoop && !isSigned;
+}
+
+function formatOf({ format }: Conversation, { cannotExpress, paramOf }: RequestContext): Json | undefined {
+  if (!format) return undefined;
+  if (format.type !== 'json_schema') throw cannotExpress(paramOf('format'), 'use a json_schema');
+  return { type: format.type, schema: format.schema };
+}

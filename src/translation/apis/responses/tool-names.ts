@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { isObject } from '../../../json/object.ts';
+import { asText, type Json, objectsIn } from '../../json.ts';
+
+/** A tool as the client names it. */
+export interface NamedTool {
+  name: unknown;
+  namespace?: unknown;
+  /** A custom tool takes plain text. It becomes a function with the text as its only argument. */
+  isCustom: boolean;
+}
+
+const MAX_NAME = 64;
+
+/** The name in a chat completion, which has no namespaces: a prefix replaces them. Long names end in a hash. */
+export function flatName(name: unknown, namespace?: unknown): string {
+  const hasNamespace = typeof namespace === 'string' && namespace !== '';
+  const flat = hasNamespace
+    ? `${namespace}${namespace.endsWith('__') ? '' : '__'}${asText(name)}`
+    : asText(name);
+  if (flat.length <= MAX_NAME) return flat;
+  const hash = createHash('sha256').update(flat).digest('hex').slice(0, 8);
+  return `${flat.slice(0, MAX_NAME - 9)}_${hash}`;
+}
+
+/** Item types that add tools to a conversation: https://developers.openai.com/api/docs/guides/tools-tool-search */
+const TOOL_ITEMS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+
+/** The items of an input that add tools. */
+export function toolItems(input: unknown): Json[] {
+  return objectsIn(input).filter(({ type }) => TOOL_ITEMS.has(type));
+}
+
+/** A request's tool lists: `tools`, which Codex omits for newer models, and those in input items. */
+export function toolLists({ tools, input }: Json): { tools: unknown; at: string }[] {
+  const items = Array.isArray(input) ? input : [];
+  return [
+    { tools, at: 'tools' },
+    ...items.flatMap((item: unknown, i) =>
+      isObject(item) && TOOL_ITEMS.has(item.type) ? [{ tools: item.tools, at: `input[${i}].tools` }] : [],
+    ),
+  ];
+}
+
+/** A request's tools by their names in the chat completion. */
+export function toolsByName(request: Json): ReadonlyMap<string, NamedTool> {
+  const names = new Map<string, NamedTool>();
+  const add = (list: unknown, namespace?: unknown) => {
+    for (const tool of objectsIn(list)) {
+      if (tool.type === 'namespace') add(tool.tools, tool.name);
+      else names.set(flatName(tool.name, namespace), namedTool(tool, namespace));
+    }
+  };
+  for (const { tools } of toolLists(request)) add(tools);
+  return names;
+}
+
+function namedTool({ name, type }: Json, namespace: unknown): NamedTool {
+  return { name, ...(namespace === undefined ? {} : { namespace }), isCustom: type === 'custom' };
+}
+
+/** The parameters of a function that stands for a custom tool. `grammar`: what its input has to be. */
+export const customParameters = (grammar: string | undefined): Json => ({
+  type: 'object',
+  properties: { input: { type: 'string', ...(grammar === undefined ? {} : { description: grammar }) } },
+  required: ['input'],
+});
+
+/** A custom tool's input as function arguments. */
+export function customArguments(input: unknown): string {
+  return JSON.stringify({ input });
+}
+
+/** The input in the arguments, or the arguments themselves if they have another form. */
+export function customInput(args: string): string {
+  try {
+    const value: unknown = JSON.parse(args);
+    if (isObject(value) && typeof value.input === 'string') return value.input;
+  } catch {
+    // Not JSON: the text itself is the input.
+  }
+  return args;
+}
