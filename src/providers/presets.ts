@@ -1,6 +1,3 @@
-import type { Dialect } from './dialects/dialect.ts';
-import { DEEPSEEK, GOOGLE, MOONSHOT, OPENAI, UNKNOWN, VLLM } from './dialects/dialects.ts';
-
 /** Built-in settings of a well-known provider. */
 export interface Preset {
   /** Undefined if every account has its own address. */
@@ -20,8 +17,6 @@ export interface Preset {
   stopsOnHangUp?: string;
   /** Has an endpoint that counts a request's input (token-count.ts). Providers without a preset are probed once. */
   countsInput?: boolean;
-  /** What differs from the documents of its API. */
-  dialect?: Dialect;
   /** Runs on the user's machine and costs nothing. */
   local?: boolean;
   /** Header for the key, unless it is `authorization: Bearer`. */
@@ -62,7 +57,6 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     ),
     outputLimit: 'max_completion_tokens',
     countsInput: true,
-    dialect: OPENAI,
   },
   anthropic: {
     ...stopping(hosted('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], /^claude-/)),
@@ -76,7 +70,6 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     keyHeader: 'api-key',
     stopsOnHangUp: 'openai.azure.com',
     countsInput: true,
-    dialect: OPENAI,
   },
   google: {
     ...hosted(
@@ -84,7 +77,6 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
       /^(models\/)?(gemini-|gemma-)/,
     ),
-    dialect: GOOGLE,
   },
   groq: hosted('https://api.groq.com/openai/v1', ['GROQ_API_KEY']),
   mistral: hosted(
@@ -96,7 +88,6 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     ...stopping(
       hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
     ),
-    dialect: DEEPSEEK,
   },
   xai: stopping(hosted('https://api.x.ai/v1', ['XAI_API_KEY'], /^grok-/)),
   openrouter: hosted('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY']),
@@ -107,14 +98,22 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   cerebras: hosted('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
   perplexity: hosted('https://api.perplexity.ai', ['PERPLEXITY_API_KEY'], /^sonar/),
   cohere: hosted('https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], /^command-/),
-  moonshot: {
-    ...hosted('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], /^(moonshot-|kimi-)/),
-    dialect: MOONSHOT,
+  moonshot: hosted('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], /^(moonshot-|kimi-)/),
+  zai: hosted('https://api.z.ai/api/paas/v4', ['ZAI_API_KEY'], /^glm-/),
+  minimax: {
+    ...hosted('https://api.minimax.io/v1', ['MINIMAX_API_KEY'], /^MiniMax-/),
+    outputLimit: 'max_completion_tokens',
   },
+  dashscope: hosted(
+    'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    ['DASHSCOPE_API_KEY'],
+    /^(qwen|qwq|qvq)/,
+  ),
   nvidia: hosted('https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
   ollama: local('http://127.0.0.1:11434/v1'),
   lmstudio: local('http://127.0.0.1:1234/v1'),
-  vllm: { ...local('http://127.0.0.1:8000/v1'), dialect: VLLM },
+  vllm: local('http://127.0.0.1:8000/v1'),
+  llamacpp: local('http://127.0.0.1:8080/v1'),
 };
 
 /** Defaults for a provider without a preset. */
@@ -122,7 +121,6 @@ export const UNKNOWN_PRESET: Preset = {
   keyEnv: [],
   wire: 'openai',
   outputLimit: 'max_tokens',
-  dialect: UNKNOWN,
 };
 
 const MAKERS = Object.entries(PRESETS).flatMap(([maker, { models }]) => (models ? [{ maker, models }] : []));

@@ -1,5 +1,7 @@
 import type { ProviderSettings } from '../config/settings.ts';
 import type { OwnProxy } from '../network/way-out.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import { DIALECTS, NO_DIALECT, UNKNOWN } from './dialects/dialects.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 
 /** Headers that each wire requires, as alternating names and values. A client's own headers override them. */
@@ -9,8 +11,9 @@ export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> =
 };
 
 /** An upstream provider with its address and credentials. */
-export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models' | 'dialect'> {
+export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'> {
   name: string;
+  dialect?: Dialect;
   /** Scheme, host and port. */
   origin: string;
   /** Path of the base URL, without a trailing slash. */
@@ -90,13 +93,18 @@ function build(
       : { ownProxy: { address: settings.proxy, source: `providers.${name}.proxy` } }),
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
-    ...(preset.dialect ? { dialect: preset.dialect } : {}),
+    dialect: dialectOf(name),
     local: preset.local === true,
     stopsOnHangUp: isAt(url, preset.stopsOnHangUp),
     authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),
     keySource: source,
     source: 'config',
   };
+}
+
+function dialectOf(name: string): Dialect {
+  if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name] as Dialect;
+  return Object.hasOwn(PRESETS, name) ? NO_DIALECT : UNKNOWN;
 }
 
 /** Whether a URL's host is `host` or a subdomain of it. */

@@ -12,8 +12,10 @@ export interface BodyOptions {
   /** The provider's name, and its name of the model. The translated request keeps the client's name. */
   provider: string;
   model: string;
-  /** Output limit for APIs that require one. */
+  /** Output limit for APIs that require one, where the client sets none. */
   maxTokens: number;
+  /** The most that the model can write; undefined if unknown. */
+  maxOutputTokens?: number | undefined;
   /** The chat completion field for the output limit. */
   outputLimit: 'max_tokens' | 'max_completion_tokens';
   dialect: Dialect;

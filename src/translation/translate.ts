@@ -101,7 +101,9 @@ export interface TranslatedBody {
   bytes: Buffer;
   /** The client's request. */
   request: Json;
-  /** Fields of it that the provider's API doesn't have. */
+  /** The client's names of tools, by those of the provider that differ. */
+  names: [string, string][];
+  /** Fields of the request that the provider's API doesn't have. */
   leftOut: string[];
 }
 
@@ -125,9 +127,10 @@ export function translateBody(
     paramOf: (field) => SIDES[from].params[field] ?? field,
     unseal: (text) => unpackSeal(text, owner),
   };
-  const conversation = repaired(SIDES[from].readRequest(request, context), context);
-  const translated = SIDES[to].writeRequest(conversation, context);
-  return { bytes: Buffer.from(JSON.stringify(translated)), request, leftOut: fields() };
+  const { conversation, names } = repaired(SIDES[from].readRequest(request, context), context);
+  const translated = { ...SIDES[to].writeRequest(conversation, context), ...options.dialect.adds };
+  for (const field of options.dialect.refuses ?? []) delete translated[field];
+  return { bytes: Buffer.from(JSON.stringify(translated)), request, names, leftOut: fields() };
 }
 
 /** Errors for fields that the provider's API can't express. gw rejects them instead of dropping them silently. */
@@ -157,14 +160,14 @@ export interface Translator {
   end(): Buffer;
 }
 
-interface AnswerContext extends Omit<AnswerOptions, 'pack' | 'remember'> {
+interface AnswerContext extends Omit<AnswerOptions, 'pack' | 'remember'>, Pick<TranslatedBody, 'names'> {
   provider: string;
   memory: ItemMemory;
 }
 
 export function translateAnswers(
   { from, to }: Route,
-  { provider, memory, ...options }: AnswerContext,
+  { provider, memory, names, ...options }: AnswerContext,
 ): Translator {
   const owner = ownerOf(provider, options.model);
   const reader = SIDES[to].readAnswer(options.newId);
@@ -173,15 +176,18 @@ export function translateAnswers(
     pack: (seal) => packSeal(owner, seal),
     remember: memory.remember,
   });
+  const clientNames = new Map(names);
+  const named = (event: AnswerEvent) =>
+    event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event;
   const bytesOf = (events: readonly AnswerEvent[]) =>
-    events.length === 0 ? EMPTY : Buffer.from(writer.stream(events));
+    events.length === 0 ? EMPTY : Buffer.from(writer.stream(events.map(named)));
   return {
     answer(body, status) {
       const text = body.toString('utf8');
       const answer =
         status >= 400
           ? writer.error(readError(text), status)
-          : writer.whole(foldAnswer(reader.whole(answerObject(text))));
+          : writer.whole(foldAnswer(reader.whole(answerObject(text)).map(named)));
       return Buffer.from(JSON.stringify(answer));
     },
     events: (events) => bytesOf(dataIn(events).flatMap((data) => reader.event(data))),

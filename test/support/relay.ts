@@ -103,6 +103,7 @@ export function translation(): Pick<RelayOptions, 'wire' | 'translator'> {
     wantsUsage: true,
     now: Date.now,
     request: {},
+    names: [],
     newId: (prefix) => `${prefix}1`,
     memory: createItemMemories()(1),
   });

@@ -113,7 +113,7 @@ describe('fields', () => {
     [{}, { max_tokens: 4096 }],
     [
       { stop: 'END', temperature: 1, top_p: 0.5, user: 'u1' },
-      { stop_sequences: ['END'], temperature: 1, top_p: 0.5, metadata: { user_id: 'u1' } },
+      { stop_sequences: ['END'], temperature: 1, metadata: { user_id: 'u1' } },
     ],
     [{ stream: true, stream_options: { include_usage: true } }, { stream: true }],
     [

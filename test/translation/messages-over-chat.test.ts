@@ -15,6 +15,7 @@ const translate = ({ model = 'gpt-5', ...messages }: { model?: string; [field: s
     { ...OPTIONS, model },
   );
 const turns = (...messages: object[]) => translate({ messages }).messages;
+const NO_PARAMETERS = { type: 'object', properties: {} };
 const CACHE = { cache_control: { type: 'ephemeral' } };
 
 describe('messages', () => {
@@ -203,8 +204,8 @@ describe('fields', () => {
     expect(
       translate({ tools: [tool, { type: 'custom', name: 'g', input_schema: {}, strict: true }] }).tools,
     ).toEqual([
-      { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } },
-      { type: 'function', function: { name: 'g', parameters: {}, strict: true } },
+      { type: 'function', function: { name: 'f', description: 'd', parameters: NO_PARAMETERS } },
+      { type: 'function', function: { name: 'g', parameters: NO_PARAMETERS, strict: true } },
     ]);
   });
 

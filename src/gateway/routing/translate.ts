@@ -1,7 +1,7 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
-import type { Dialect } from '../../providers/dialects/dialect.ts';
+import { NO_DIALECT } from '../../providers/dialects/dialects.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Api, BodyOptions } from '../../translation/context.ts';
 import {
@@ -60,6 +60,7 @@ export async function translateRequest(
     provider: provider.name,
     model,
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
+    maxOutputTokens,
     outputLimit: provider.outputLimit,
     dialect: provider.dialect ?? NO_DIALECT,
     isCodex: isFromCodex(context.exchange.request.headers),
@@ -83,14 +84,13 @@ export async function translateRequest(
         wantsUsage: request.wantsUsage,
         now: gateway.clock.now,
         request: body.request,
+        names: body.names,
         newId,
         memory,
       },
     ),
   };
 }
-
-const NO_DIALECT: Dialect = {};
 
 /** The provider's API that serves a request best. */
 function apiOf(

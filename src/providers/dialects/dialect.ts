@@ -19,4 +19,20 @@ export interface Dialect {
   responses?: { always: RegExp; withTools: RegExp };
   /** False: refuses `strict` in tools. */
   strictTools?: boolean;
+  /** Ids of tool calls: `letters` and digits alone, of that length. Default: those that OpenAI and Anthropic take. */
+  callIds?: { letters: number };
+  /** Refuses JSON Schema beyond OpenAPI's: https://ai.google.dev/api/caching#Schema */
+  plainSchemas?: boolean;
+  /** The most stop sequences; OpenAI's 4 by default. */
+  maxStops?: number;
+  /** System messages only before all others. */
+  systemFirst?: boolean;
+  /** False: refuses a user's message behind a tool's. */
+  userBehindTool?: boolean;
+  /** Takes no choice of tools but `auto`. */
+  onlyAutoTools?: boolean;
+  /** Fields that a translated request has besides. */
+  adds?: Readonly<Record<string, unknown>>;
+  /** Fields of a request that it refuses, of those that gw adds. */
+  refuses?: readonly string[];
 }

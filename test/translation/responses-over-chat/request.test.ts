@@ -24,6 +24,7 @@ function translateNoting(request: object, isCodex = false) {
   return { chat, leftOut: fields() };
 }
 const messages = (...input: object[]) => translate({ input }).messages;
+const NO_PARAMETERS = { type: 'object', properties: {} };
 const message = (role: string, text: string) => ({
   type: 'message',
   role,
@@ -163,10 +164,10 @@ describe('tools', () => {
     });
     expect(tool_choice).toBe('auto');
     expect(tools).toEqual([
-      { type: 'function', function: { name: 'f', description: 'F', parameters: { type: 'object' } } },
+      { type: 'function', function: { name: 'f', description: 'F', parameters: NO_PARAMETERS } },
       {
         type: 'function',
-        function: { name: 'agents__f', description: 'F', parameters: { type: 'object' }, strict: true },
+        function: { name: 'agents__f', description: 'F', parameters: NO_PARAMETERS, strict: true },
       },
       {
         type: 'function',

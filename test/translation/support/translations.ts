@@ -42,6 +42,7 @@ const answersOf =
         wantsUsage: true,
         now: () => 0,
         request: {},
+        names: [],
         newId: (prefix) => `${prefix}_1`,
         memory: noItems,
         ...options,

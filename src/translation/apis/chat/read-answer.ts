@@ -2,6 +2,7 @@ import { isObject } from '../../../json/object.ts';
 import { parseObject } from '../../../wire/answer/events.ts';
 import type { AnswerEvent, AnswerReader, AnswerUsage, EndReason } from '../../conversation/answer.ts';
 import { asText, countIn, type Json, lookUp, objectsIn } from '../../json.ts';
+import { plainId } from '../../repair/ids.ts';
 
 /** A tool call, whose name and arguments may come in pieces. */
 interface OpenCall {
@@ -116,7 +117,7 @@ export class ChatAnswerReader implements AnswerReader {
 
   #tell(call: OpenCall, extra_content: unknown): AnswerEvent[] {
     const { key, name, args } = call;
-    const id = call.id === '' ? this.#newId('call') : call.id;
+    const id = call.id === '' ? this.#newId('call') : plainId(call.id);
     const values = [{ id, extra_content }];
     return [
       ...(isObject(extra_content) ? [{ type: 'seal', seal: { kind: 'calls', values } } as const] : []),

@@ -31,7 +31,7 @@ export function writeChatRequest(conversation: Conversation, context: RequestCon
       stream_options: isStream && dialect.streamOptions !== false ? { include_usage: true } : undefined,
       temperature: conversation.temperature,
       top_p: conversation.topP,
-      stop: conversation.stops,
+      stop: stopsOf(conversation, context),
       verbosity,
       user: conversation.user === undefined ? undefined : shortId(conversation.user),
       service_tier: serviceTier === 'auto' ? undefined : serviceTier,
@@ -41,6 +41,18 @@ export function writeChatRequest(conversation: Conversation, context: RequestCon
     ...toolFields(conversation, context),
     ...extraOf(conversation, context),
   };
+}
+
+/** https://platform.openai.com/docs/api-reference/chat/create, `stop` */
+const MAX_STOPS = 4;
+
+function stopsOf(
+  { stops }: Conversation,
+  { dialect, leaveOut, paramOf }: RequestContext,
+): string[] | undefined {
+  const { maxStops = MAX_STOPS } = dialect;
+  if (stops && stops.length > maxStops) leaveOut(`${paramOf('stops')} (beyond ${maxStops})`);
+  return stops?.slice(0, maxStops);
 }
 
 /** OpenAI accepts 64 characters. A longer id, such as Claude Code's, is replaced by its hash. */
@@ -147,13 +159,11 @@ function assistantMessages(parts: readonly Part[], context: RequestContext): Jso
   ];
 }
 
-const NO_PARAMETERS = { type: 'object', properties: {} };
-
 function toolFields({ tools, choice, isSerial }: Conversation, context: RequestContext): Json {
   return {
     ...(tools.length > 0 && { tools: tools.map((tool) => toolOf(tool, context)) }),
     ...definedFields({
-      tool_choice: choice && choiceOf(choice),
+      tool_choice: choice && (context.dialect.onlyAutoTools ? undefined : choiceOf(choice)),
       // True is the default, and some providers lack the field.
       parallel_tool_calls: isSerial ? false : undefined,
     }),
@@ -166,7 +176,7 @@ function toolOf({ name, description, parameters, isStrict, mark }: Tool, { diale
     function: definedFields({
       name,
       description,
-      parameters: parameters ?? NO_PARAMETERS,
+      parameters,
       strict: isStrict && dialect.strictTools !== false ? true : undefined,
     }),
     ...(dialect.cacheMarks && !isEmpty(mark) ? { cache_control: mark } : {}),

@@ -13,13 +13,18 @@ import {
 } from '../../conversation/conversation.ts';
 import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../../json.ts';
 
+/** Models that take a temperature and top_p: https://platform.claude.com/docs/en/about-claude/models/migration-guide */
+const TAKES_BOTH = /claude-(?:3|(?:opus|sonnet)-4(?:-0|-2025\d{4})?$)/;
+
 /** Writes a messages request. Throws GwError 400 for what it can't express. */
 export function writeMessagesRequest(conversation: Conversation, context: RequestContext): Json {
-  const { temperature, verbosity, stops } = conversation;
-  const { cannotExpress, paramOf } = context;
+  const { temperature, topP, verbosity } = conversation;
+  const { cannotExpress, paramOf, leaveOut } = context;
   if (temperature !== undefined && temperature > 1)
     throw cannotExpress(paramOf('temperature'), 'it goes from 0 to 1');
   if (verbosity !== undefined) throw cannotExpress(paramOf('verbosity'));
+  const isOverruled = temperature !== undefined && topP !== undefined && !TAKES_BOTH.test(context.model);
+  if (isOverruled && topP !== 1) leaveOut('top_p');
   return {
     model: conversation.model,
     max_tokens: conversation.maxTokens ?? context.maxTokens,
@@ -27,8 +32,8 @@ export function writeMessagesRequest(conversation: Conversation, context: Reques
     ...definedFields({
       stream: conversation.isStream || undefined,
       temperature,
-      top_p: conversation.topP,
-      stop_sequences: stops,
+      top_p: isOverruled ? undefined : topP,
+      stop_sequences: stopsOf(conversation, context),
       tools: conversation.tools.length > 0 ? conversation.tools.map(toolOf) : undefined,
       tool_choice: choiceOf(conversation),
       service_tier: tierOf(conversation, context),
@@ -37,6 +42,13 @@ export function writeMessagesRequest(conversation: Conversation, context: Reques
     ...metadataOf(conversation, context),
     ...extraOf(conversation, context),
   };
+}
+
+/** Anthropic refuses stop sequences of white space alone. */
+function stopsOf({ stops }: Conversation, { leaveOut, paramOf }: RequestContext): string[] | undefined {
+  const kept = stops?.filter((stop) => stop.trim() !== '');
+  if (kept?.length !== stops?.length) leaveOut(`${paramOf('stops')} (white space)`);
+  return kept?.length === 0 ? undefined : kept;
 }
 
 function tierOf(
@@ -178,13 +190,11 @@ function sourceOf({ url, at, type }: MediaPart): Json {
   throw badRequest(`"${param}" must be an http(s) or a base64 data URL`, param, 'invalid_value');
 }
 
-const NO_PARAMETERS = { type: 'object', properties: {} };
-
 function toolOf({ name, description, parameters, isStrict, mark }: Tool): Json {
   return definedFields({
     name,
     description,
-    input_schema: parameters ?? NO_PARAMETERS,
+    input_schema: parameters,
     strict: isStrict || undefined,
     cache_control: mark,
   });

@@ -144,8 +144,6 @@ function contentOf(part: ContentPart, role: Turn['role']): Json[] {
   }
 }
 
-const NO_PARAMETERS = { type: 'object', properties: {} };
-
 function toolFields({ tools, choice, isSerial }: Conversation): Json {
   return {
     ...(tools.length > 0 && { tools: tools.map(toolOf) }),
@@ -161,7 +159,7 @@ const toolOf = ({ name, description, parameters, isStrict }: Tool): Json => ({
   type: 'function',
   name,
   ...definedFields({ description }),
-  parameters: parameters ?? NO_PARAMETERS,
+  parameters,
   strict: isStrict === true,
 });
 

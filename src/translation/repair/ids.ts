@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import type { RequestContext } from '../context.ts';
+import { isCall, isReasoning, isResult, type Part, type Turn } from '../conversation/conversation.ts';
+
+/** What OpenAI and Anthropic take: https://platform.claude.com/docs/en/api/messages, `tool_use.id`. */
+const PLAIN_ID = /^[a-zA-Z0-9_-]{1,40}$/;
+
+/** An id that every API takes, the same one for the same id. */
+export const plainId = (id: string): string => (PLAIN_ID.test(id) ? id : `call_${hashOf(id).slice(0, 24)}`);
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/**
+ * Gives calls ids that the provider takes, each only once, and their results the same. Expects results right behind
+ * their calls.
+ */
+export function withIds(turns: readonly Turn[], { dialect }: Pick<RequestContext, 'dialect'>): Turn[] {
+  const used = new Set<string>();
+  /** By the ids of the last calls. */
+  let renamed = new Map<string, string>();
+  return turns.map((turn) => {
+    if (turn.role === 'assistant') {
+      renamed = new Map(turn.parts.filter(isCall).map(({ id }) => [id, idFor(id, used, dialect)]));
+    }
+    const isSame = [...renamed].every(([before, after]) => before === after);
+    return isSame ? turn : { ...turn, parts: turn.parts.map((part) => withId(part, renamed)) };
+  });
+}
+
+function idFor(id: string, used: Set<string>, { callIds }: RequestContext['dialect']): string {
+  for (let times = 1; ; times++) {
+    const source = times === 1 ? id : `${id} ${times}`;
+    const found = callIds ? lettersOf(source, callIds.letters) : plainId(source);
+    if (used.has(found)) continue;
+    used.add(found);
+    return found;
+  }
+}
+
+function lettersOf(id: string, length: number): string {
+  return id.length === length && /^[a-zA-Z0-9]*$/.test(id) ? id : hashOf(id).slice(0, length);
+}
+
+function withId(part: Part, renamed: ReadonlyMap<string, string>): Part {
+  if (isCall(part) || isResult(part)) return { ...part, id: renamed.get(part.id) ?? part.id };
+  if (!isReasoning(part) || !part.seals.some(({ kind }) => kind === 'calls')) return part;
+  const seals = part.seals.map((seal) => {
+    if (seal.kind !== 'calls') return seal;
+    return {
+      ...seal,
+      values: seal.values.map((each) => ({ ...each, id: renamed.get(String(each.id)) ?? each.id })),
+    };
+  });
+  return { ...part, seals };
+}
