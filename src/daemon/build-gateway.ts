@@ -15,6 +15,7 @@ import { createBoundTrust } from '../gateway/state/bound-trust.ts';
 import { createContainerSessions } from '../gateway/state/container-sessions.ts';
 import { createContinuedResponses } from '../gateway/state/continued-responses.ts';
 import { createPromptBases } from '../gateway/state/prompt-bases.ts';
+import { createProviderManners } from '../gateway/state/provider-manners.ts';
 import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
@@ -35,7 +36,7 @@ import {
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
-import { recentTierScores } from '../store/router/router-state.ts';
+import { createRouterStateStore, recentTierScores } from '../store/router/router-state.ts';
 import { createKeysChecked } from '../store/team/keys.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { createItemMemories } from '../translation/carry/item-memory.ts';
@@ -51,6 +52,18 @@ export interface BuildGatewayOptions
 
 /** Usage with which prices of targets are compared. */
 const COMPARED_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
+
+function buildManners({ db, ledger, clock }: BuildGatewayOptions) {
+  const store = createRouterStateStore(db);
+  const save = () => store.save('manners', manners.snapshot(), clock.now());
+  const manners = createProviderManners({
+    now: clock.now,
+    saved: store.read('manners'),
+    // No request waits for this write; an unwritable database is reported elsewhere.
+    onChange: () => void ledger.write(save).catch(() => {}),
+  });
+  return manners;
+}
 
 function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
   return createBoundTrust({
@@ -132,6 +145,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     upstreams,
     runningCalls,
     responsesSupport: createResponsesSupport(clock.now),
+    manners: buildManners(options),
     memory: createItemMemories(),
     objects,
     keptBodies: options.keptBodies,

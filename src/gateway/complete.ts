@@ -24,7 +24,7 @@ import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { type Route, route } from './routing/route.ts';
-import { speaksNatively, translateRequest } from './routing/translate.ts';
+import { nativeForm, translateRequest } from './routing/translate.ts';
 import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
@@ -99,9 +99,8 @@ async function firstAttempt(
   chosen: Route,
 ): Promise<RoutedAttempt> {
   const { target, why } = chosen;
-  const translated = speaksNatively(target.provider, context.wire, gateway)
-    ? context
-    : await translateRequest(context, target, gateway);
+  const translated =
+    nativeForm(context, target, gateway) ?? (await translateRequest(context, target, gateway));
   if (isLarge(translated.request.bytes)) await measureLarge(translated, target);
   const admitted = await admit(gateway, translated, target, gateway.calendar());
   return { context: translated, target, admitted, why, route: chosen };

@@ -22,7 +22,7 @@ import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts
 import { tryTranslate } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 
-type ExplainParts = AdmitParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
+type ExplainParts = AdmitParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory' | 'manners'>;
 
 /** A target's current state for the request. */
 interface ExplainedTarget {

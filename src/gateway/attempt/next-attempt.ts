@@ -10,16 +10,17 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { MeterParts } from '../metering/meter.ts';
 import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
-import { recordResponsesSupport, translateAfterRefusal, tryTranslate } from '../routing/translate.ts';
+import { recordResponsesSupport, tryTranslate } from '../routing/translate.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
 import { refusalOf } from './deliver.ts';
 import { remainingMs } from './guarded-call.ts';
 import { appendFailure } from './history.ts';
+import { secondForm } from './second-try.ts';
 import { meterAttempt } from './settle.ts';
 
 /**
- * The attempt to make after this one: a translated request, if the provider turns out to lack the endpoint, or another
- * target, if this one failed before anything of its answer went out. Undefined if this answer goes to the client.
+ * The attempt to make after this one: the request in another form, if the provider refused the one that gw gave it, or
+ * another target, if this one failed before anything of its answer went out. Undefined if this answer goes to the client.
  */
 export async function nextAttempt(
   gateway: FailOverParts,
@@ -43,7 +44,7 @@ async function translatedAttempt(
   rememberResponse(gateway, attempt.context, route, relay);
   if (attempt.context.exchange.gone) return undefined;
   try {
-    const context = await translateAfterRefusal(relay, attempt, gateway);
+    const context = await secondForm(relay, attempt, gateway);
     const spent = route.history?.costNanoUsd ?? 0;
     const admitted = context && (await readmitTranslated(gateway, { context, target, spent }));
     return admitted && { ...attempt, context, admitted };
@@ -68,7 +69,9 @@ async function attemptElsewhere(
   }
 }
 
-type FailOverParts = ReadmitParts & MeterParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
+type FailOverParts = ReadmitParts &
+  MeterParts &
+  Pick<Gateway, 'router' | 'responsesSupport' | 'memory' | 'manners'>;
 
 /**
  * Finds another target for a request whose attempt failed before anything of its answer went out. Replaces the hold by

@@ -27,6 +27,7 @@ import type { BoundTrust } from '../state/bound-trust.ts';
 import type { ContainerSessions } from '../state/container-sessions.ts';
 import type { ContinuedResponses } from '../state/continued-responses.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
+import type { ProviderManners } from '../state/provider-manners.ts';
 import type { Resolver, Target } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
@@ -78,6 +79,7 @@ export interface Gateway {
   upstreams: UpstreamPools;
   runningCalls: RunningCalls;
   responsesSupport: ResponsesSupport;
+  manners: ProviderManners;
   /** Items of translated answers, which clients refer to later. */
   memory: ItemMemories;
   objects: StoredObjects;

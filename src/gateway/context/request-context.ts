@@ -37,6 +37,10 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   optimized?: Optimized;
   /** Translates the provider's answer; undefined when the provider speaks the client's API. */
   translator?: Translator;
+  /** Its provider has refused it as a response. */
+  lacksResponses?: boolean;
+  /** Its provider has refused another form of it. */
+  isSecondTry?: boolean;
   /** The fields of the client's request that its translation lacks, such as `messages[].name`. */
   leftOut?: readonly string[];
 }

@@ -1,7 +1,6 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
-import { NO_DIALECT } from '../../providers/dialects/dialects.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Api, BodyOptions } from '../../translation/context.ts';
 import {
@@ -20,9 +19,8 @@ import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/identify-session.ts';
 import { isLarge, translateInThread } from '../intake/scan-large.ts';
 import type { Target } from '../state/resolver.ts';
-import { meansNoEndpoint } from '../state/responses-support.ts';
 
-type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport'>;
+type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport' | 'manners'>;
 
 /** Anthropic requires an output limit; this one is for models whose maximum is unknown. */
 const DEFAULT_MAX_TOKENS = 8_192;
@@ -44,7 +42,8 @@ export async function translateRequest(
 ): Promise<RequestContext> {
   const { wire, request } = context;
   const { provider, model } = target;
-  if (!lacksResponses && speaksNatively(provider, wire, gateway)) return context;
+  const native = lacksResponses ? undefined : nativeForm(context, target, gateway);
+  if (native) return native;
   const from = wire.endpoint;
   if (!isApi(from)) {
     throw badRequest(
@@ -53,7 +52,7 @@ export async function translateRequest(
       'unsupported_endpoint',
     );
   }
-  const to = apiOf(context, target, gateway);
+  const to = lacksResponses ? 'chat/completions' : apiOf(context, target, gateway);
   const memory = gateway.memory(context.project.id);
   const maxOutputTokens = modelLimits(provider.name, model)?.maxOutputTokens;
   const options: BodyOptions = {
@@ -62,7 +61,7 @@ export async function translateRequest(
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     maxOutputTokens,
     outputLimit: provider.outputLimit,
-    dialect: provider.dialect ?? NO_DIALECT,
+    dialect: gateway.manners.dialectOf(target),
     isCodex: isFromCodex(context.exchange.request.headers),
   };
   const { bytes } = request;
@@ -76,6 +75,7 @@ export async function translateRequest(
     wire: upstream,
     request: maxOutputTokens === undefined ? translated : withLimitOf(translated, request),
     leftOut: body.leftOut,
+    ...(lacksResponses && { lacksResponses }),
     translator: translateAnswers(
       { from, to },
       {
@@ -92,14 +92,37 @@ export async function translateRequest(
   };
 }
 
+/** The request as a target that speaks the client's API takes it; undefined for one that doesn't. */
+export function nativeForm(
+  context: RequestContext,
+  target: Target,
+  gateway: Pick<TranslationState, 'responsesSupport' | 'manners'>,
+): RequestContext | undefined {
+  const { wire, request } = context;
+  const { manners } = gateway;
+  if (!speaksNatively(target.provider, wire, gateway)) return undefined;
+  if (wire.endpoint === 'chat/completions' && manners.needsResponses(target)) return undefined;
+  if (!addsField(request, USAGE_FIELD) || !manners.refuses(target, USAGE_FIELD)) return context;
+  const edits = request.edits.filter(({ text }) => !text.includes(`"${USAGE_FIELD}"`));
+  return { ...context, request: { ...request, edits } };
+}
+
+/** The field by which gw asks for a stream's usage. */
+const USAGE_FIELD = 'stream_options';
+
+/** Whether an edit of gw's adds a field to a request. */
+export const addsField = ({ edits }: WireRequest, field: string): boolean =>
+  edits.some(({ text }) => text.includes(`"${field}"`));
+
 /** The provider's API that serves a request best. */
 function apiOf(
   { wire, request }: RequestContext,
-  { provider, model }: Target,
-  { responsesSupport }: TranslationState,
+  target: Target,
+  { responsesSupport, manners }: TranslationState,
 ): Api {
+  const { provider, model } = target;
   if (provider.wire === 'anthropic') return 'messages';
-  const { responses } = provider.dialect ?? NO_DIALECT;
+  const { responses } = manners.dialectOf(target);
   if (!responses || wire.endpoint === 'responses' || responsesSupport.isMissing(provider))
     return 'chat/completions';
   const hasTools = request.members.some(({ key }) => key === 'tools');
@@ -137,33 +160,13 @@ export function speaksNatively(
   return provider.wire === family && !(endpoint === 'responses' && responsesSupport.isMissing(provider));
 }
 
-/**
- * Translates a Responses request to chat completions after its provider answered that it has no such endpoint; undefined
- * when the answer means something else. Throws GwError 400 for what chat completions can't express.
- */
-export async function translateAfterRefusal(
-  answer: { status: number; body(): string },
-  { context, target }: { context: RequestContext; target: Target },
-  gateway: TranslationState,
-): Promise<RequestContext | undefined> {
-  if (context.wire !== responsesWire || answer.status < 400) return undefined;
-  if (gateway.responsesSupport.isSupported(target.provider)) return undefined;
-  return meansNoEndpoint(answer.status, answer.body())
-    ? translateRequest(context, target, gateway, true)
-    : undefined;
-}
-
 /** Records which endpoint a provider has. Only a 2xx answer is proof: anything may be refused. */
 export function recordResponsesSupport(
   status: number,
-  {
-    context,
-    target,
-    route,
-  }: { context: RequestContext; target: Target; route?: { context: RequestContext } },
+  { context, target: { provider } }: { context: RequestContext; target: Target },
   { responsesSupport }: Pick<Gateway, 'responsesSupport'>,
 ): void {
-  if (status >= 300 || route?.context.wire !== responsesWire || target.provider.wire !== 'openai') return;
-  if (context.wire === responsesWire) responsesSupport.markSupported(target.provider);
-  else if (!responsesSupport.isMissing(target.provider)) responsesSupport.markMissing(target.provider);
+  if (status >= 300 || provider.wire !== 'openai') return;
+  if (context.wire.path === responsesWire.path) responsesSupport.markSupported(provider);
+  else if (context.lacksResponses) responsesSupport.markMissing(provider);
 }

@@ -13,8 +13,6 @@ export interface Dialect {
   standIn?: { models: RegExp; extra: Readonly<Record<string, unknown>> };
   /** Takes `cache_control` in parts of a message. */
   cacheMarks?: boolean;
-  /** False: refuses `stream_options`; its streams have usage unasked. */
-  streamOptions?: boolean;
   /** Models that are reached by /v1/responses where a client doesn't speak its API: always, or to use tools. */
   responses?: { always: RegExp; withTools: RegExp };
   /** False: refuses `strict` in tools. */

@@ -49,8 +49,7 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
     callIds: { letters: 9 },
     userBehindTool: false,
     systemFirst: true,
-    streamOptions: false,
-    refuses: ['user', 'service_tier', 'verbosity'],
+    refuses: ['stream_options', 'user', 'service_tier', 'verbosity'],
   },
   /** https://openrouter.ai/docs/guides/best-practices/reasoning-tokens and .../prompt-caching */
   openrouter: { details: true, cacheMarks: true, ...SIGNATURES },
@@ -63,8 +62,7 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
     strictTools: false,
     onlyAutoTools: true,
     maxStops: 1,
-    streamOptions: false,
-    refuses: ['parallel_tool_calls', 'user', 'verbosity'],
+    refuses: ['stream_options', 'parallel_tool_calls', 'user', 'verbosity'],
   },
   /** https://platform.minimax.io/docs/api-reference/text-openai-api: reasoning is in the text unless it is asked for apart. */
   minimax: { details: true, strictTools: false, adds: { reasoning_split: true } },

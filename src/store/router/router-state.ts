@@ -3,9 +3,9 @@ import type { Db } from '../database/open.ts';
 
 /**
  * The parts of the router's state that survive restarts, a row each; `environment` has the providers that were found in
- * the environment at the last start. The numbers are stored: never renumber.
+ * the environment at the last start, `manners` what their refusals have told of them. The numbers are stored: never renumber.
  */
-const ROWS = { health: 1, conversations: 2, environment: 3 } as const;
+const ROWS = { health: 1, conversations: 2, environment: 3, manners: 4 } as const;
 type RouterPart = keyof typeof ROWS;
 
 export function createRouterStateStore(db: Db) {

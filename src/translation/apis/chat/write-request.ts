@@ -21,14 +21,14 @@ import { carriedBack, withCarried } from './carried.ts';
 /** Writes a chat completion request. Throws GwError 400 for what it can't express. */
 export function writeChatRequest(conversation: Conversation, context: RequestContext): Json {
   const { maxTokens, isStream, serviceTier, verbosity } = conversation;
-  const { outputLimit, dialect } = context;
+  const { outputLimit } = context;
   return {
     model: conversation.model,
     messages: messagesOf(conversation.turns, context),
     ...definedFields({
       [outputLimit]: maxTokens,
       stream: isStream || undefined,
-      stream_options: isStream && dialect.streamOptions !== false ? { include_usage: true } : undefined,
+      stream_options: isStream ? { include_usage: true } : undefined,
       temperature: conversation.temperature,
       top_p: conversation.topP,
       stop: stopsOf(conversation, context),

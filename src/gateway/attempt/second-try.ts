@@ -1,0 +1,81 @@
+import { isTooLong, readError } from '../../translation/errors.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import { addsField, translateRequest } from '../routing/translate.ts';
+import type { Target } from '../state/resolver.ts';
+import { meansNoEndpoint } from '../state/responses-support.ts';
+import type { RoutedAttempt } from './attempt.ts';
+
+type TryParts = Pick<Gateway, 'clock' | 'manners' | 'memory' | 'responsesSupport'>;
+
+interface Refusal {
+  status: number;
+  body(): string;
+}
+
+/**
+ * The request in another form after its provider refused the one that gw gave it: by another of its APIs, or without a
+ * field that gw added. Undefined where the refusal means something else, or this was the second try. Throws GwError 400
+ * for what the other API can't express.
+ */
+export async function secondForm(
+  answer: Refusal,
+  { context, target, route }: RoutedAttempt,
+  gateway: TryParts,
+): Promise<RequestContext | undefined> {
+  if (answer.status < 400 || answer.status >= 500 || context.isSecondTry) return undefined;
+  const original = route.context;
+  if (context.wire.path === '/responses' && lacksResponses(answer, target, gateway))
+    return translateRequest(original, target, gateway, true);
+  if (needsResponses(answer, context, target)) {
+    gateway.manners.learn(target, { needs: 'responses' });
+    return asSecondTry(await translateRequest(original, target, gateway), '/v1/chat/completions');
+  }
+  const field = refusedField(answer, context, original);
+  if (field === undefined) return undefined;
+  gateway.manners.learn(target, { refuses: field });
+  return asSecondTry(await translateRequest(original, target, gateway), field);
+}
+
+/** A request goes no third time. The record names what its provider refused. */
+function asSecondTry(context: RequestContext, refused: string): RequestContext {
+  return { ...context, isSecondTry: true, leftOut: [...(context.leftOut ?? []), `${refused} (refused)`] };
+}
+
+function lacksResponses(answer: Refusal, { provider }: Target, { responsesSupport }: TryParts): boolean {
+  return !responsesSupport.isSupported(provider) && meansNoEndpoint(answer.status, answer.body());
+}
+
+/** OpenAI's words: "This model is only supported in v1/responses", "please use /v1/responses instead", "not a chat model". */
+const NEEDS_RESPONSES = /v1\/responses|responses api|not a chat model/i;
+
+function needsResponses(answer: Refusal, { wire }: RequestContext, { provider }: Target): boolean {
+  if (wire.path !== '/chat/completions' || provider.wire !== 'openai') return false;
+  if (answer.status !== 400 && answer.status !== 404) return false;
+  return NEEDS_RESPONSES.test(readError(answer.body()).message);
+}
+
+/** Fields that gw adds, or derives from others, and that an answer can do without. */
+// biome-ignore format: they fit a few lines
+const REMOVABLE = [
+  'stream_options', 'parallel_tool_calls', 'reasoning_effort', 'reasoning', 'thinking', 'output_config', 'verbosity',
+  'safety_identifier', 'user', 'include', 'store', 'metadata', 'reasoning_split', 'service_tier',
+];
+
+/** The field that a refusal names, if gw added it and the client didn't. */
+function refusedField(
+  answer: Refusal,
+  { request }: RequestContext,
+  { request: original }: RequestContext,
+): string | undefined {
+  if (answer.status !== 400 && answer.status !== 422) return undefined;
+  const error = readError(answer.body());
+  if (isTooLong(error)) return undefined;
+  const text = `${error.message} ${String(error.param)}`;
+  return REMOVABLE.find(
+    (field) =>
+      new RegExp(`\\b${field}\\b`).test(text) &&
+      !original.members.some(({ key }) => key === field) &&
+      (request.members.some(({ key }) => key === field) || addsField(request, field)),
+  );
+}
