@@ -36,6 +36,7 @@ import {
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
+import { createCarriedTurns } from '../store/requests/carried-turns.ts';
 import { createRouterStateStore, recentTierScores } from '../store/router/router-state.ts';
 import { createKeysChecked } from '../store/team/keys.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
@@ -52,6 +53,16 @@ export interface BuildGatewayOptions
 
 /** Usage with which prices of targets are compared. */
 const COMPARED_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
+
+/** No request waits for a turn to be written. */
+function buildMemory({ db, ledger, clock }: BuildGatewayOptions) {
+  const turns = createCarriedTurns(db);
+  return createItemMemories(undefined, {
+    load: (projectId, id) => turns.load(projectId, id, clock.now()),
+    save: (projectId, id, text) =>
+      void ledger.write(() => turns.save(projectId, id, clock.now(), text)).catch(() => {}),
+  });
+}
 
 function buildManners({ db, ledger, clock }: BuildGatewayOptions) {
   const store = createRouterStateStore(db);
@@ -146,7 +157,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     runningCalls,
     responsesSupport: createResponsesSupport(clock.now),
     manners: buildManners(options),
-    memory: createItemMemories(),
+    memory: buildMemory(options),
     objects,
     keptBodies: options.keptBodies,
     credentials: createCredentials(),

@@ -12,6 +12,7 @@ import { confirmedTime, createPruning } from '../store/database/retention.ts';
 import { type ClockJump, recordClockJump } from '../store/database/set-back.ts';
 import { outcomeOf } from '../store/optimizer/outcome.ts';
 import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
+import { createCarriedTurns } from '../store/requests/carried-turns.ts';
 import type { Core } from './open-core.ts';
 
 export interface JobsOptions extends Core {
@@ -77,6 +78,7 @@ function watchClock({ db, clock, clockWas, ledger, log }: Core): () => Promise<v
 function maintenanceSteps(core: Core): MaintenanceStep[] {
   const { db, clock, ledger, archive, configuration, keptBodies } = core;
   const pruning = createPruning(db);
+  const turns = createCarriedTurns(db);
   const limitSize = createSizeLimit(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
     const { ms: keepMs } = configuration.current().settings['retention.requests'];
@@ -89,6 +91,7 @@ function maintenanceSteps(core: Core): MaintenanceStep[] {
     prune('events'),
     () => ledger.write(() => limitSize(configuration.current().settings['retention.max_bytes'])),
     () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
+    () => ledger.write(() => turns.prune(confirmedTime(db, clock.now()))),
     () => keptBodies.sweep().then(() => false),
   ];
 }

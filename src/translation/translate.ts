@@ -18,6 +18,8 @@ import { ResponsesAnswerWriter } from './apis/responses/write-answer.ts';
 import { writeResponsesRequest } from './apis/responses/write-request.ts';
 import { ownerOf, packSeal, unpackSeal } from './carry/envelope.ts';
 import type { ItemMemory } from './carry/item-memory.ts';
+import { withKeptReasoning } from './carry/restored.ts';
+import { TurnKeeper } from './carry/turn-keeper.ts';
 import type { Api, BodyOptions, RequestContext } from './context.ts';
 import { type AnswerEvent, type AnswerReader, foldAnswer } from './conversation/answer.ts';
 import type { AnswerOptions, AnswerWriter } from './conversation/answer-writer.ts';
@@ -127,7 +129,9 @@ export function translateBody(
     paramOf: (field) => SIDES[from].params[field] ?? field,
     unseal: (text) => unpackSeal(text, owner),
   };
-  const { conversation, names } = repaired(SIDES[from].readRequest(request, context), context);
+  const read = SIDES[from].readRequest(request, context);
+  const turns = from === CHAT ? withKeptReasoning(read.turns, owner, context) : read.turns;
+  const { conversation, names } = repaired({ ...read, turns }, context);
   const translated = { ...SIDES[to].writeRequest(conversation, context), ...options.dialect.adds };
   for (const field of options.dialect.refuses ?? []) delete translated[field];
   return { bytes: Buffer.from(JSON.stringify(translated)), request, names, leftOut: fields() };
@@ -177,8 +181,11 @@ export function translateAnswers(
     remember: memory.remember,
   });
   const clientNames = new Map(names);
-  const named = (event: AnswerEvent) =>
-    event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event;
+  const keeper = from === CHAT ? new TurnKeeper(owner, memory.remember) : undefined;
+  const named = (event: AnswerEvent) => {
+    keeper?.note(event);
+    return event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event;
+  };
   const bytesOf = (events: readonly AnswerEvent[]) =>
     events.length === 0 ? EMPTY : Buffer.from(writer.stream(events.map(named)));
   return {
@@ -196,6 +203,9 @@ export function translateAnswers(
 }
 
 const EMPTY = Buffer.alloc(0);
+
+/** The API whose clients bring back of reasoning what they know: mostly nothing. */
+const CHAT: Api = 'chat/completions';
 
 /** The JSON object in a provider's response. Throws GwError 502 if it is anything else. */
 function answerObject(text: string): Json {

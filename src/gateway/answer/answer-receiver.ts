@@ -30,7 +30,7 @@ export interface RelayOptions {
   /** Finds all secrets that gw knows. */
   redact: (text: string) => string;
   /** Takes the events of a stream as the provider sent them. What it returns resolves when the new ids are on disk. */
-  objects?: { takeEvents(events: Buffer): Promise<void> | undefined } | undefined;
+  takeEvents?: ((events: Buffer) => Promise<void> | undefined) | undefined;
   /** Monotonic milliseconds. */
   now: () => number;
 }

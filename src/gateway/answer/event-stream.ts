@@ -108,9 +108,9 @@ export class EventStream extends AnswerReceiver {
   }
 
   #inspect(events: Buffer): InspectedEvents {
-    const { wire, hideUsage, objects } = this.answer.options;
+    const { wire, hideUsage, takeEvents } = this.answer.options;
     const text = this.#withoutMark(events);
-    const written = objects?.takeEvents(text);
+    const written = takeEvents?.(text);
     if (written) this.#withholdUntil(written);
     const inspected = this.#withoutSecrets(wire.inspect(text, hideUsage));
     this.#takeUsage(inspected);

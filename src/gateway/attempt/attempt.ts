@@ -5,6 +5,7 @@ import type { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Metered } from '../metering/metered.ts';
 import type { ObjectNotes } from '../objects/object-notes.ts';
+import type { ReasoningTap } from '../routing/kept-reasoning.ts';
 import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
@@ -47,6 +48,8 @@ export interface AttemptResult {
   upstreamRequestId: string;
   /** Undefined while there is one project, and where the answer makes nothing. */
   objects: ObjectNotes | undefined;
+  /** Undefined where the provider wants no reasoning back, or its answer is translated. */
+  tap: ReasoningTap | undefined;
   /** Undefined until the attempt is metered. */
   metered?: Metered;
 }

@@ -21,12 +21,14 @@ import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.t
 import type { Gateway } from '../context/gateway.ts';
 import { meterAtBound } from '../metering/meter.ts';
 import { ObjectNotes, storesAnswer } from '../objects/object-notes.ts';
+import { tapReasoning } from '../routing/kept-reasoning.ts';
 import type { CallEnd, UpstreamRequest } from '../upstream/send.ts';
 import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
 import { type CallParts, GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
-export type SendParts = CallParts & Pick<Gateway, 'credentials' | 'objects' | 'redact' | 'router' | 'warn'>;
+export type SendParts = CallParts &
+  Pick<Gateway, 'credentials' | 'memory' | 'objects' | 'redact' | 'router' | 'warn'>;
 
 /**
  * Sends the request to its target and receives the answer. Resolves when the call has ended. A stream that has started
@@ -42,7 +44,9 @@ export async function sendAttempt(
   const call = new GuardedCall(gateway, attempt, () => permit && reportContent(permit, relay, sentAt));
   const credential = gateway.credentials(credentialOf(attempt));
   const objects = objectNotes(gateway, attempt, credential);
-  const relay = new Relay(relayOptions(gateway, attempt, { headers, credential, objects }), call);
+  const { context, target } = attempt;
+  const tap = tapReasoning(context, target, gateway.memory(context.project.id));
+  const relay = new Relay(relayOptions(gateway, attempt, { headers, credential, objects, tap }), call);
   const sentAt = gateway.clock.monotonic();
   attempt.context.exchange.sentAt = sentAt;
   call.start(relay, request);
@@ -54,6 +58,7 @@ export async function sendAttempt(
     end,
     failure: undefined,
     objects,
+    tap,
     upstreamMessageId: '',
     upstreamRequestId: upstreamRequestId(relay),
   });
@@ -62,9 +67,9 @@ export async function sendAttempt(
 function relayOptions(
   gateway: SendParts,
   attempt: Attempt,
-  own: { headers: ServiceHeaders; credential: Redactor; objects: ObjectNotes | undefined },
+  own: { headers: ServiceHeaders; credential: Redactor } & Pick<AttemptResult, 'objects' | 'tap'>,
 ) {
-  const { headers, credential, objects } = own;
+  const { headers, credential, objects, tap } = own;
   const { exchange, wire, translator, request } = attempt.context;
   return {
     exchange,
@@ -76,7 +81,10 @@ function relayOptions(
     ownHeaders: () => serviceHeaders(headers),
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     credential,
-    objects,
+    takeEvents(events: Buffer) {
+      tap?.takeEvents(events);
+      return objects?.takeEvents(events);
+    },
     redact: (text: string) => gateway.redact(credential.redact(text)),
     now: () => gateway.clock.monotonic(),
   };
@@ -120,9 +128,11 @@ function objectNotes(
   });
 }
 
-/** The ids of an answer that has been gathered. */
-function noteBody({ relay, objects }: AttemptResult): void {
-  if (objects && !relay.isStream && relay.status < 300 && relay.unsent) objects.takeBody(relay.unsent);
+/** The ids of an answer that has been gathered, and its reasoning. */
+function noteBody({ relay, objects, tap }: AttemptResult): void {
+  if (relay.isStream || relay.status >= 300 || !relay.unsent) return;
+  objects?.takeBody(relay.unsent);
+  tap?.takeBody(relay.unsent);
 }
 
 /** The credential in the request: the provider's key, or the client's own login. */

@@ -82,14 +82,15 @@ export async function translateInThread(
   options: BodyOptions,
   memory: Pick<ItemMemory, 'recall'>,
 ): Promise<TranslatedBody & { scan: BodyScan }> {
-  let recalled: Map<string, Json> | undefined;
-  for (;;) {
-    const translation = await ask({ task: 'translate', bytes, route, options, recalled }, 'translation');
-    if (!('asked' in translation)) return { ...translation, bytes: bufferOf(translation.bytes) };
-    recalled = new Map();
-    for (const id of translation.asked) {
-      const item = memory.recall(id);
-      if (item) recalled.set(id, item);
-    }
+  const task = { task: 'translate', bytes, route, options } as const;
+  const { asked, ...first } = await ask({ ...task, recalled: undefined }, 'translation');
+  const recalled = new Map<string, Json>();
+  for (const id of asked) {
+    const item = memory.recall(id);
+    if (item) recalled.set(id, item);
   }
+  if (first.bytes && recalled.size === 0) return { ...first, bytes: bufferOf(first.bytes) };
+  const { asked: _asked, ...second } = await ask({ ...task, recalled }, 'translation');
+  if (!second.bytes) throw new Error('the reader of large bodies asked twice');
+  return { ...second, bytes: bufferOf(second.bytes) };
 }

@@ -1,6 +1,7 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
 import { toolItems } from '../../translation/apis/responses/tool-names.ts';
+import { isTurnId } from '../../translation/carry/item-memory.ts';
 import type { BodyOptions } from '../../translation/context.ts';
 import type { Json } from '../../translation/json.ts';
 import { type Route, type TranslatedBody, translateBody, wireOf } from '../../translation/translate.ts';
@@ -23,8 +24,12 @@ export type ScanRequest = { bytes: Uint8Array } & (
   | { task: 'translate'; route: Route; options: BodyOptions; recalled: ReadonlyMap<string, Json> | undefined }
 );
 
-/** A translated body with its scan, or the ids of the stored items that have to be sent with the task. */
-type ThreadTranslation = (TranslatedBody & { scan: BodyScan }) | { asked: string[] };
+/**
+ * A translated body with its scan, and the ids of turns that it may lack; or nothing but the ids of the stored items, without
+ * which it can't be translated.
+ */
+type ThreadTranslation = { asked: string[] } & (Translated | { bytes?: undefined });
+type Translated = TranslatedBody & { scan: BodyScan };
 
 interface Measured {
   /** Tokens by which the body's text can exceed its bytes, and its JSON if a template writes it anew. */
@@ -83,16 +88,21 @@ function translate(
   { route, options, recalled }: Extract<ScanRequest, { task: 'translate' }>,
 ): ThreadTranslation {
   const asked: string[] = [];
+  const turns: string[] = [];
   const recall = (id: string) => {
     if (recalled) return recalled.get(id);
+    if (isTurnId(id)) {
+      if (turns.length < MAX_RECALLED) turns.push(id);
+      return undefined;
+    }
     if (asked.push(id) > MAX_RECALLED)
       throw badRequest(`the request refers to more than ${MAX_RECALLED} stored items: send them instead`);
     return PLACEHOLDER;
   };
   const translated = translateBody(body, route, options, { recall });
-  if (asked.length > 0) return { asked };
+  if (asked.length > 0) return { asked: [...asked, ...turns] };
   const request = repeatable(translated.request);
-  return { ...translated, request, scan: wireOf(route.to, route.from).scan(translated.bytes) };
+  return { ...translated, request, asked: turns, scan: wireOf(route.to, route.from).scan(translated.bytes) };
 }
 
 const PLACEHOLDER: Json = { type: 'message', role: 'user', content: '' };

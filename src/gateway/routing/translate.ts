@@ -1,6 +1,7 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
+import { NO_DIALECT } from '../../providers/dialects/dialects.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Api, BodyOptions } from '../../translation/context.ts';
 import {
@@ -19,6 +20,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/identify-session.ts';
 import { isLarge, translateInThread } from '../intake/scan-large.ts';
 import type { Target } from '../state/resolver.ts';
+import { withReasoningOfCalls } from './kept-reasoning.ts';
 
 type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport' | 'manners'>;
 
@@ -96,15 +98,17 @@ export async function translateRequest(
 export function nativeForm(
   context: RequestContext,
   target: Target,
-  gateway: Pick<TranslationState, 'responsesSupport' | 'manners'>,
+  gateway: TranslationState,
 ): RequestContext | undefined {
-  const { wire, request } = context;
   const { manners } = gateway;
-  if (!speaksNatively(target.provider, wire, gateway)) return undefined;
-  if (wire.endpoint === 'chat/completions' && manners.needsResponses(target)) return undefined;
-  if (!addsField(request, USAGE_FIELD) || !manners.refuses(target, USAGE_FIELD)) return context;
+  if (!speaksNatively(target.provider, context.wire, gateway)) return undefined;
+  if (context.wire.endpoint === 'chat/completions' && manners.needsResponses(target)) return undefined;
+  const { dialect = NO_DIALECT } = target.provider;
+  const whole = withReasoningOfCalls(context, target, gateway.memory(context.project.id), dialect);
+  const { request } = whole;
+  if (!addsField(request, USAGE_FIELD) || !manners.refuses(target, USAGE_FIELD)) return whole;
   const edits = request.edits.filter(({ text }) => !text.includes(`"${USAGE_FIELD}"`));
-  return { ...context, request: { ...request, edits } };
+  return { ...whole, request: { ...request, edits } };
 }
 
 /** The field by which gw asks for a stream's usage. */

@@ -339,6 +339,24 @@ export const routeHealth = sqliteTable('route_health', {
   snapshot: text().notNull(),
 });
 
+/** What only the providers of tool calls can read, for clients that bring back no more than the calls' ids. */
+export const carriedTurns = sqliteTable(
+  'carried_turns',
+  {
+    projectId: integer('project_id').notNull(),
+    /** Of the turn's first call, behind the name of the provider that can read it. */
+    callId: text('call_id').notNull(),
+    /** UTC milliseconds. */
+    at: integer().notNull(),
+    /** JSON: the reasoning's text and its seals. */
+    turn: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.projectId, table.callId] }),
+    index('carried_turns_at').on(table.at),
+  ],
+);
+
 /** Bounds of holds that a provider's report has exceeded; they are not used again for 30 days. */
 export const distrustedBounds = sqliteTable(
   'distrusted_bounds',

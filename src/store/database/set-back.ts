@@ -31,6 +31,7 @@ export const BROUGHT_BACK: readonly (readonly [table: string, column: string])[]
   ['keys', 'created_at'],
   ['keys', 'rotated_at'],
   ['asks', 'created_at'],
+  ['carried_turns', 'at'],
 ];
 
 /** Ends that were chosen in the future by their distance keep it. `from`: SQL for when the end was chosen. */

@@ -21,6 +21,8 @@ const KINDS: ReadonlySet<unknown> = new Set<Seal['kind']>([
   'text',
 ]);
 
+export const isSealKind = (kind: unknown): kind is Seal['kind'] => KINDS.has(kind);
+
 /** Whose seals a model can read: its provider's, and at a relay those of its maker. */
 export function ownerOf(provider: string, model: string): string {
   const slash = model.indexOf('/');
@@ -39,8 +41,8 @@ export function unpackSeal(text: unknown, owner: string): Seal | undefined {
   const json = Buffer.from(text.slice(OWN_REASONING_MARK.length), 'base64').toString('utf8');
   const envelope = parseObject(json) ?? earlierEnvelope(json);
   if (!envelope || (envelope.owner !== undefined && envelope.owner !== owner)) return undefined;
-  const kind = KINDS.has(envelope.kind) ? (envelope.kind as Seal['kind']) : undefined;
-  return kind && { kind, values: objectsIn(envelope.values) };
+  const { kind, values } = envelope;
+  return isSealKind(kind) ? { kind, values: objectsIn(values) } : undefined;
 }
 
 /** gw 0.2.0 packed the values alone, and marked plain reasoning with the prefix alone. */

@@ -1,19 +1,41 @@
-import type { Json } from '../json.ts';
-import { asText } from '../json.ts';
+import { isObject } from '../../json/object.ts';
+import { parseObject } from '../../wire/answer/events.ts';
+import type { ReasoningPart, Seal } from '../conversation/conversation.ts';
+import { asText, type Json, objectsIn } from '../json.ts';
+import { isSealKind } from './envelope.ts';
 
 /** The item memories by project. */
 export type ItemMemories = (projectId: number) => ItemMemory;
 
-/** Keeps the items of translated responses, for clients that send an item's id instead of the item. */
+/**
+ * Keeps the items of translated responses, for clients that send an item's id instead of the item; and reasoning that
+ * belongs to tool calls, for clients that bring back no more than the calls' ids.
+ */
 export interface ItemMemory {
   remember(item: Json): void;
   recall(id: string): Json | undefined;
 }
 
+/** Where the reasoning of calls lies longer than the process runs. */
+interface TurnStore {
+  load(projectId: number, id: string): string | undefined;
+  save(projectId: number, id: string, text: string): void;
+}
+
 const MAX_BYTES = 32 * 1024 * 1024;
+/** A longer turn is kept while the process runs. */
+const MAX_STORED_BYTES = 256 * 1024;
+
+/** Begins the ids of the reasoning of calls. */
+const TURN = 'turn ';
+
+/** The id of the reasoning before a call. `owner`: who can read it (envelope.ts). */
+export const turnId = (owner: string, callId: string): string => `${TURN}${owner} ${callId}`;
+
+export const isTurnId = (id: string): boolean => id.startsWith(TURN);
 
 /** Keeps items in memory up to `maxBytes`, dropping the oldest first. A project sees only its own items. */
-export function createItemMemories(maxBytes = MAX_BYTES): ItemMemories {
+export function createItemMemories(maxBytes = MAX_BYTES, store?: TurnStore): ItemMemories {
   const items = new Map<string, string>();
   let size = 0;
 
@@ -22,21 +44,38 @@ export function createItemMemories(maxBytes = MAX_BYTES): ItemMemories {
     items.delete(id);
   }
 
+  function keep(id: string, text: string): void {
+    drop(id);
+    items.set(id, text);
+    size += text.length;
+    for (const [oldest] of items) {
+      if (size <= maxBytes) break;
+      drop(oldest);
+    }
+  }
+
   return (projectId) => ({
     remember(item) {
-      const id = `${projectId} ${asText(item.id)}`;
+      const id = asText(item.id);
       const text = JSON.stringify(item);
-      drop(id);
-      items.set(id, text);
-      size += text.length;
-      for (const [oldest] of items) {
-        if (size <= maxBytes) break;
-        drop(oldest);
-      }
+      keep(`${projectId} ${id}`, text);
+      if (isTurnId(id) && text.length <= MAX_STORED_BYTES) store?.save(projectId, id, text);
     },
     recall(id) {
-      const text = items.get(`${projectId} ${id}`);
-      return text === undefined ? undefined : (JSON.parse(text) as Json);
+      const own = `${projectId} ${id}`;
+      const text = items.get(own) ?? (isTurnId(id) ? store?.load(projectId, id) : undefined);
+      if (text === undefined) return undefined;
+      if (!items.has(own)) keep(own, text);
+      return parseObject(text);
     },
   });
+}
+
+/** The reasoning before a call, as `remember` has it. */
+export function reasoningIn(item: Json | undefined): ReasoningPart | undefined {
+  if (!isObject(item)) return undefined;
+  const seals = objectsIn(item.seals).flatMap(({ kind, values }): Seal[] =>
+    isSealKind(kind) ? [{ kind, values: objectsIn(values) }] : [],
+  );
+  return { type: 'reasoning', text: asText(item.text ?? ''), seals };
 }

@@ -10,12 +10,10 @@ interface Options extends Partial<BodyOptions> {
   leaveOut?: (param: string) => void;
 }
 
-const noItems = createItemMemories()(1);
-
 /** Returns a function that translates a request's JSON. */
 const requestsOf =
   (from: Api, to: Api) =>
-  (body: object, { memory = noItems, leaveOut, ...options }: Options = {}): Json => {
+  (body: object, { memory = createItemMemories()(1), leaveOut, ...options }: Options = {}): Json => {
     const all: BodyOptions = {
       provider: 'mock',
       model: 'm',
@@ -44,7 +42,7 @@ const answersOf =
         request: {},
         names: [],
         newId: (prefix) => `${prefix}_1`,
-        memory: noItems,
+        memory: createItemMemories()(1),
         ...options,
       },
     );
