@@ -5,7 +5,7 @@ import type { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Metered } from '../metering/metered.ts';
 import type { ObjectNotes } from '../objects/object-notes.ts';
-import type { ReasoningTap } from '../routing/kept-reasoning.ts';
+import type { ReasoningTap } from '../routing/mended-calls.ts';
 import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 

@@ -21,7 +21,7 @@ import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.t
 import type { Gateway } from '../context/gateway.ts';
 import { meterAtBound } from '../metering/meter.ts';
 import { ObjectNotes, storesAnswer } from '../objects/object-notes.ts';
-import { tapReasoning } from '../routing/kept-reasoning.ts';
+import { tapReasoning } from '../routing/mended-calls.ts';
 import type { CallEnd, UpstreamRequest } from '../upstream/send.ts';
 import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
 import { type CallParts, GuardedCall, isGuarded } from './guarded-call.ts';

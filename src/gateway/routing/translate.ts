@@ -19,8 +19,9 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/identify-session.ts';
 import { isLarge, translateInThread } from '../intake/scan-large.ts';
+import type { ProviderManners } from '../state/provider-manners.ts';
 import type { Target } from '../state/resolver.ts';
-import { withReasoningOfCalls } from './kept-reasoning.ts';
+import { withMendedCalls } from './mended-calls.ts';
 
 type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport' | 'manners'>;
 
@@ -71,7 +72,7 @@ export async function translateRequest(
     ? await translateInThread(bytes, { from, to }, options, memory)
     : translateBody(bytes, { from, to }, options, memory);
   const upstream = wireOf(to, from);
-  const translated = upstream.parse(body.bytes, body.scan);
+  const translated = askingUsage(upstream.parse(body.bytes, body.scan), target, gateway.manners);
   return {
     ...context,
     wire: upstream,
@@ -104,11 +105,15 @@ export function nativeForm(
   if (!speaksNatively(target.provider, context.wire, gateway)) return undefined;
   if (context.wire.endpoint === 'chat/completions' && manners.needsResponses(target)) return undefined;
   const { dialect = NO_DIALECT } = target.provider;
-  const whole = withReasoningOfCalls(context, target, gateway.memory(context.project.id), dialect);
-  const { request } = whole;
-  if (!addsField(request, USAGE_FIELD) || !manners.refuses(target, USAGE_FIELD)) return whole;
-  const edits = request.edits.filter(({ text }) => !text.includes(`"${USAGE_FIELD}"`));
-  return { ...whole, request: { ...request, edits } };
+  const whole = withMendedCalls(context, target, gateway.memory(context.project.id), dialect);
+  const request = askingUsage(whole.request, target, manners);
+  return request === whole.request ? whole : { ...whole, request };
+}
+
+/** The request without gw's question for the usage of its stream, where the provider refuses that. */
+function askingUsage(request: WireRequest, target: Target, manners: ProviderManners): WireRequest {
+  if (!addsField(request, USAGE_FIELD) || !manners.refuses(target, USAGE_FIELD)) return request;
+  return { ...request, edits: request.edits.filter(({ text }) => !text.includes(`"${USAGE_FIELD}"`)) };
 }
 
 /** The field by which gw asks for a stream's usage. */

@@ -12,6 +12,7 @@ import type { AnyRequestContext, RequestContext } from '../context/request-conte
 import type { Target } from '../state/resolver.ts';
 import { type Beside, passingQuery } from './closed-lists.ts';
 import { upstreamHeaders } from './headers.ts';
+import { lostThinkingEdits } from './lost-thinking.ts';
 import { maxPriceEdits } from './openrouter-max-price.ts';
 import type { UpstreamRequest } from './send.ts';
 
@@ -77,7 +78,7 @@ function channel(
 /** The edits that don't depend on the hold. */
 export function bodyEdits(context: RequestContext, target: Target): Edit[] {
   const { wire, request } = context;
-  const edits = [...request.edits, ...stripOwnReasoning(context)];
+  const edits = [...request.edits, ...stripOwnReasoning(context), ...lostThinkingEdits(context)];
   if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
   return edits;
 }

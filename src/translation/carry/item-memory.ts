@@ -2,6 +2,7 @@ import { isObject } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import type { ReasoningPart, Seal } from '../conversation/conversation.ts';
 import { asText, type Json, objectsIn } from '../json.ts';
+import { plainId } from '../repair/ids.ts';
 import { isSealKind } from './envelope.ts';
 
 /** The item memories by project. */
@@ -30,7 +31,7 @@ const MAX_STORED_BYTES = 256 * 1024;
 const TURN = 'turn ';
 
 /** The id of the reasoning before a call. `owner`: who can read it (envelope.ts). */
-export const turnId = (owner: string, callId: string): string => `${TURN}${owner} ${callId}`;
+export const turnId = (owner: string, callId: string): string => `${TURN}${owner} ${plainId(callId)}`;
 
 export const isTurnId = (id: string): boolean => id.startsWith(TURN);
 

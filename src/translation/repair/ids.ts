@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Dialect } from '../../providers/dialects/dialect.ts';
 import type { RequestContext } from '../context.ts';
 import { isCall, isReasoning, isResult, type Part, type Turn } from '../conversation/conversation.ts';
 
@@ -27,15 +28,19 @@ export function withIds(turns: readonly Turn[], { dialect }: Pick<RequestContext
   });
 }
 
-function idFor(id: string, used: Set<string>, { callIds }: RequestContext['dialect']): string {
+function idFor(id: string, used: Set<string>, dialect: Dialect): string {
   for (let times = 1; ; times++) {
     const source = times === 1 ? id : `${id} ${times}`;
-    const found = callIds ? lettersOf(source, callIds.letters) : plainId(source);
+    const found = takenId(source, dialect);
     if (used.has(found)) continue;
     used.add(found);
     return found;
   }
 }
+
+/** An id that a provider takes, the same one for the same id. */
+export const takenId = (id: string, { callIds }: Pick<Dialect, 'callIds'>): string =>
+  callIds ? lettersOf(id, callIds.letters) : plainId(id);
 
 function lettersOf(id: string, length: number): string {
   return id.length === length && /^[a-zA-Z0-9]*$/.test(id) ? id : hashOf(id).slice(0, length);

@@ -5,6 +5,7 @@ import {
   type ContentPart,
   type Conversation,
   isReasoning,
+  isResult,
   type MediaPart,
   type Part,
   type ReasoningPart,
@@ -254,9 +255,9 @@ function excludesThinking({ temperature, topP, choice, turns, extra }: Conversat
   if (temperature !== undefined && temperature !== 1) return true;
   if ((topP !== undefined && topP < 0.95) || extra.top_k !== undefined) return true;
   if (choice === 'any' || typeof choice === 'object') return true;
-  const last = turns.findLast(({ role }) => role === 'assistant');
-  const isInLoop = turns.at(-1)?.parts.some(({ type }) => type === 'result') === true;
-  const isSigned = last?.parts.some(
+  const at = turns.findLastIndex(({ role }) => role === 'assistant');
+  const isInLoop = turns.slice(at + 1).some(({ parts }) => parts.some(isResult));
+  const isSigned = turns[at]?.parts.some(
     (part) => isReasoning(part) && part.seals.some(({ kind }) => kind === 'thinking'),
   );
   return isInLoop && !isSigned;

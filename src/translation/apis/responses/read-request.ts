@@ -112,7 +112,9 @@ function addItem(turns: Turn[], item: Json, at: string, context: RequestContext)
       return;
     case 'function_call':
     case 'custom_tool_call': {
-      const { call_id, name, namespace, arguments: args, input, caller: _caller, ...others } = fields;
+      const { call_id, name, namespace, arguments: args, input, ...more } = fields;
+      // OpenAI's library adds what it has parsed.
+      const { caller: _caller, parsed_arguments: _parsed, ...others } = more;
       refuseRest(others, at);
       const callId = textAt(call_id, `${at}.call_id`);
       const text = type === 'custom_tool_call' ? customArguments(input) : isEmpty(args) ? '{}' : asText(args);
@@ -224,7 +226,7 @@ function contentPart(
     case 'input_text':
     case 'output_text':
     case 'text': {
-      const { text, annotations: _annotations, logprobs: _logprobs, ...others } = part;
+      const { text, annotations: _annotations, logprobs: _logprobs, parsed: _parsed, ...others } = part;
       refuseRest(others, at);
       return textPart(textAt(text, `${at}.text`));
     }

@@ -1,0 +1,32 @@
+import { type Edit, replaceValue } from '../../json/edit.ts';
+import { isObject } from '../../json/object.ts';
+import { readValue, scanArray } from '../../json/scan.ts';
+import { isOwnReasoning } from '../../translation/carry/envelope.ts';
+import { objectsIn } from '../../translation/json.ts';
+import type { RequestContext } from '../context/request-context.ts';
+
+const ENABLED = Buffer.from('"enabled"');
+const TOOL_RESULT = Buffer.from('"tool_result"');
+
+/**
+ * Switches thinking off for a request in the middle of a loop whose last turn another provider made: Anthropic refuses it
+ * if that turn does not begin with thinking of its own, and thinks again with the next turn of the user
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks).
+ */
+export function lostThinkingEdits({ wire, request, translator }: RequestContext): Edit[] {
+  const { bytes, members } = request;
+  if (translator || wire.path !== '/messages') return [];
+  const thinking = members.findLast(({ key }) => key === 'thinking');
+  const list = members.findLast(({ key }) => key === 'messages');
+  if (!thinking || !list || !bytes.subarray(thinking.start, thinking.end).includes(ENABLED)) return [];
+  const [turn, last] = scanArray(bytes, list.start).slice(-2);
+  if (!turn || !last || !bytes.subarray(last.start, last.end).includes(TOOL_RESULT)) return [];
+  const message = readValue(bytes, turn);
+  if (!isObject(message) || message.role !== 'assistant') return [];
+  const first = objectsIn(message.content).find((block) => !isOwn(block));
+  const isThought = first?.type === 'thinking' || first?.type === 'redacted_thinking';
+  return isThought ? [] : [replaceValue(thinking, '{"type":"disabled"}')];
+}
+
+const isOwn = ({ signature, data }: Record<string, unknown>): boolean =>
+  isOwnReasoning(signature) || isOwnReasoning(data);

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { AGENTS, type Agent } from './clients.ts';
+import { HOSTS, type Host } from './hosts.ts';
+import { type Seen, strictProvider, TURNS } from './providers/strict.ts';
+
+/** A gateway before strict providers, each at its own path of one upstream. */
+async function start(hosts: readonly Host[]): Promise<{ gateway: TestGateway; seen: Record<string, Seen> }> {
+  const upstream = await startUpstream();
+  const providers = hosts.map(({ name, apis }) => [name, strictProvider(apis())] as const);
+  const byName = new Map(providers);
+  upstream.script(async (exchange) => {
+    const name = exchange.request.path.split('/')[1] ?? '';
+    await byName.get(name)?.script(exchange);
+  });
+  const { origin } = new URL(upstream.url);
+  const configured = Object.fromEntries(hosts.map(({ name }) => [name, { baseUrl: `${origin}/${name}/v1` }]));
+  const credentials = Object.fromEntries(hosts.map(({ name }) => [name, 'provider-key']));
+  const gateway = await startGateway({ upstream, settings: { providers: configured }, credentials });
+  return { gateway, seen: Object.fromEntries(providers.map(([name, { seen }]) => [name, seen])) };
+}
+
+/** The calls that a strict provider makes in a loop, as the client names its tools. */
+const expectedCalls = (tools: readonly string[]) =>
+  Array.from({ length: TURNS }, (_, turn) => [
+    { name: tools[0], args: { turn, text: 'a "quoted" ü' } },
+    { name: tools[1], args: { turn: turn + 100 } },
+  ]).flat();
+
+const toolsOf = ({ tool }: Agent) => [tool, 'read'];
+
+describe.each(HOSTS)('at $name', (host) => {
+  const agents = AGENTS.filter(({ name }) => name !== 'chat' || !host.breaksChatLibrary);
+  const cells = agents.flatMap((agent) =>
+    [true, false].map((stream) => ({ agent, stream, client: agent.name })),
+  );
+
+  test.each(cells)('a loop of tools, from $client (stream: $stream)', async ({ agent, stream }) => {
+    const { gateway, seen } = await start([host]);
+    const { url, key } = gateway;
+    const modelOf = () => `${host.name}/${host.model}`;
+    const { calls, text } = await agent.run({ url, key, modelOf, stream });
+    const { faults, billed } = seen[host.name] as Seen;
+    expect(faults).toEqual([]);
+    expect(calls).toEqual(expectedCalls(toolsOf(agent)));
+    expect(text).toBe(`All done after ${2 * TURNS} results`);
+    const records = await gateway.settled(billed.length);
+    expect(
+      records.map(({ inputTokens, outputTokens }) => ({ input: inputTokens, output: outputTokens })),
+    ).toEqual(billed);
+    expect(records.flatMap(({ flags }) => flags).filter((flag) => flag === 'estimated')).toEqual([]);
+  });
+});
+
+describe('a session that changes its provider in the middle', () => {
+  const pairs = ['deepseek', 'google', 'openai', 'anthropic', 'mistral', 'openrouter'].flatMap(
+    (first, i, all) => all.slice(i + 1).map((second) => ({ first, second })),
+  );
+  const hostOf = (name: string) => HOSTS.find((host) => host.name === name) as Host;
+
+  test.each(pairs)('$first and $second', async ({ first, second }) => {
+    const hosts = [hostOf(first), hostOf(second)];
+    for (const agent of AGENTS) {
+      const { gateway, seen } = await start(hosts);
+      const modelOf = (turn: number) => {
+        const host = hosts[turn % 2] as Host;
+        return `${host.name}/${host.model}`;
+      };
+      const { calls } = await agent.run({ url: gateway.url, key: gateway.key, modelOf, stream: true });
+      expect({ agent: agent.name, faults: [seen[first]?.faults, seen[second]?.faults] }).toEqual({
+        agent: agent.name,
+        faults: [[], []],
+      });
+      expect(calls).toHaveLength(2 * TURNS);
+      await gateway.stop();
+    }
+  });
+});
+
+test.each(['mistral', 'google', 'zai'])(
+  'the strict provider refuses what it gets without its dialect: %s',
+  async (name) => {
+    const host = HOSTS.find((each) => each.name === name) as Host;
+    const { gateway, seen } = await start([{ ...host, name: 'unknown' }]);
+    const [agent] = AGENTS;
+    const modelOf = () => `unknown/${host.model}`;
+    await agent?.run({ url: gateway.url, key: gateway.key, modelOf, stream: false }).catch(() => {});
+    expect(seen.unknown?.faults).not.toEqual([]);
+  },
+);
