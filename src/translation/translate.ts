@@ -160,6 +160,8 @@ export interface Translator {
   answer(body: Buffer, status: number): Buffer;
   /** Translates complete stream events; the result may be empty. */
   events(events: Buffer): Buffer;
+  /** Events that show that the connection lives; the first begins the answer if the provider hasn't. */
+  sign(): Buffer;
   /** The remaining events when the provider ends a stream normally. */
   end(): Buffer;
 }
@@ -182,22 +184,29 @@ export function translateAnswers(
   });
   const clientNames = new Map(names);
   const keeper = from === CHAT ? new TurnKeeper(owner, memory.remember) : undefined;
-  const named = (event: AnswerEvent) => {
+  let hasBegun = false;
+  const named = (event: AnswerEvent): AnswerEvent[] => {
     keeper?.note(event);
-    return event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event;
+    if (event.type === 'start') {
+      if (hasBegun) return [];
+      hasBegun = true;
+    }
+    return [event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event];
   };
   const bytesOf = (events: readonly AnswerEvent[]) =>
-    events.length === 0 ? EMPTY : Buffer.from(writer.stream(events.map(named)));
+    events.length === 0 ? EMPTY : Buffer.from(writer.stream(events.flatMap(named)));
   return {
     answer(body, status) {
       const text = body.toString('utf8');
       const answer =
         status >= 400
           ? writer.error(readError(text), status)
-          : writer.whole(foldAnswer(reader.whole(answerObject(text)).map(named)));
+          : writer.whole(foldAnswer(reader.whole(answerObject(text)).flatMap(named)));
       return Buffer.from(JSON.stringify(answer));
     },
     events: (events) => bytesOf(dataIn(events).flatMap((data) => reader.event(data))),
+    sign: () =>
+      Buffer.concat([bytesOf([{ type: 'start', id: options.newId('gw') }]), Buffer.from(writer.sign())]),
     end: () => bytesOf(reader.end()),
   };
 }

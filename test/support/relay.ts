@@ -50,6 +50,7 @@ export async function startRelay(options: Partial<RelayOptions> = {}) {
       mayStop: false,
       ownHeaders: () => ['x-service-model', 'm'],
       now: () => 0,
+      after: () => () => {},
       ...options,
     },
     {

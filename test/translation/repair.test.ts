@@ -199,7 +199,7 @@ describe('the order of turns', () => {
       { role: 'system', content: 'Another' },
     );
     const request = chatForMessages.request(turns, { dialect: dialect('mistral') });
-    expect(roles(request)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'user']);
+    expect(roles(request)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user']);
     expect(objectsIn(request.messages)[2]?.content).toContain('A reminder');
   });
 });

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Translator } from '../../translation/translate.ts';
 import type { TokenUsage } from '../../usage.ts';
@@ -33,6 +34,8 @@ export interface RelayOptions {
   takeEvents?: ((events: Buffer) => Promise<void> | undefined) | undefined;
   /** Monotonic milliseconds. */
   now: () => number;
+  /** Runs a function after some milliseconds, unless what it returns is called before. */
+  after: Clock['after'];
 }
 
 /** Results of tools that the provider runs, and the bytes of the stream up to each, in all. */

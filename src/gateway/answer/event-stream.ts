@@ -1,5 +1,6 @@
 import { redactKeys } from '../../redact.ts';
 import { createEventFramer, withoutMark } from '../../sse/frame.ts';
+import type { Translator } from '../../translation/translate.ts';
 import type { TokenUsage } from '../../usage.ts';
 import {
   errorEvent,
@@ -13,6 +14,10 @@ import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './
 
 /** A stream that is held back is let through at this size, even without content. */
 const MAX_HELD_BYTES = 64 * 1024;
+
+/** The time without an event after which an answer is begun, and that between signs of life. */
+const SOON_MS = 1_000;
+const SIGN_MS = 15_000;
 
 const hasText = (wire: AnswerWire, events: Buffer): boolean =>
   wire.textOf(events, true).some((text) => text !== '');
@@ -35,12 +40,28 @@ export class EventStream extends AnswerReceiver {
   /** A byte order mark that is still to be passed on. */
   #mark: Buffer = NOTHING;
 
+  /** Something has gone out since the last look. */
+  #isAlive = false;
+  #cancelWatch: (() => void) | undefined;
+
   constructor(answer: Answer) {
     super(answer);
-    const { wire, mayStop, holdsBack } = answer.options;
+    const { wire, mayStop, holdsBack, translator } = answer.options;
     this.#events = new EventBuffer(wire, mayStop);
     if (holdsBack) this.#heldBack = [];
     else writeHead(answer, true);
+    if (translator) this.#watch(translator, SOON_MS);
+  }
+
+  /** Gives a client signs of life while the provider is silent, or what it sends has no form in the client's API. */
+  #watch(translator: Translator, afterMs: number): void {
+    const { options } = this.answer;
+    this.#cancelWatch = options.after(afterMs, () => {
+      if (this.#last || options.exchange.gone) return;
+      if (!this.#isAlive && this.started) this.#write(translator.sign());
+      this.#isAlive = false;
+      this.#watch(translator, SIGN_MS);
+    });
   }
 
   get started(): boolean {
@@ -170,6 +191,7 @@ export class EventStream extends AnswerReceiver {
   }
 
   #write(bytes: Buffer): boolean {
+    this.#isAlive = true;
     if (this.#unwritten === 0) return this.answer.client.write(bytes, this.answer.resume);
     this.#withheld.push(bytes);
     return false;
@@ -201,12 +223,14 @@ export class EventStream extends AnswerReceiver {
   }
 
   finish(): void {
+    this.#cancelWatch?.();
     const { translator } = this.answer.options;
     const last = [...(this.#last ?? []), ...(translator ? [translator.end()] : [])];
     this.answer.client.end(last.length === 1 ? (last[0] ?? NOTHING) : Buffer.concat(last));
   }
 
   override finishAtLimit(usage: TokenUsage): void {
+    this.#cancelWatch?.();
     const ending = this.#events.ending();
     const { hideUsage } = this.answer.options;
     if (ending) this.answer.client.end(this.#forClient(ending.end(hideUsage ? undefined : usage)));
@@ -215,6 +239,7 @@ export class EventStream extends AnswerReceiver {
 
   /** Sends the error as an event, but not in the middle of an event that the client has partly received. */
   override breakOff(fault?: StreamFault): void {
+    this.#cancelWatch?.();
     const { wire, translator } = this.answer.options;
     const rest = this.#framer.rest();
     if (rest.length > 0 && !translator) this.answer.client.breakOff(rest);

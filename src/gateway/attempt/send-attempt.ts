@@ -87,6 +87,7 @@ function relayOptions(
     },
     redact: (text: string) => gateway.redact(credential.redact(text)),
     now: () => gateway.clock.monotonic(),
+    after: (ms: number, run: () => void) => gateway.clock.after(ms, run),
   };
 }
 

@@ -23,10 +23,15 @@ export interface AnswerOptions {
 export interface AnswerWriter {
   /** The stream's bytes for some steps, which may be none. */
   stream(events: readonly AnswerEvent[]): string;
+  /** Events without a meaning, which show that the connection lives. */
+  sign(): string;
   whole(answer: Answer): Json;
   /** The body of an error response. */
   error(error: ProviderError, status: number): Json;
 }
+
+/** A comment, which clients of OpenAI's APIs skip. */
+export const SIGN = ': the provider is working\n\n';
 
 /** A named event of a stream. */
 export type NamedEvent = { type: string; [field: string]: unknown };

@@ -4,6 +4,7 @@ import { NO_USAGE } from '../../../src/usage.ts';
 import { embeddingsWire } from '../../../src/wire/apis/embeddings.ts';
 import { chunkBody, usageOf } from '../../support/chat-shapes.ts';
 import { EVENT_STREAM, startRelay, startStream, translation } from '../../support/relay.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const MAX_HELD_BYTES = 64 * 1024;
 
@@ -230,4 +231,27 @@ describe('what the relay knows of a stream', () => {
     relay.finish();
     expect((await connection.response()).text()).toBe(joined(content('Hi'), DONE));
   });
+});
+
+test('a translated stream is begun, and shows that it lives, while its provider is silent', async () => {
+  const clock = createVirtualClock();
+  const { relay, connection } = await startStream({ ...translation(), after: clock.after });
+  const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
+  clock.advanceNow(999);
+  clock.advanceNow(1);
+  clock.advanceNow(15_000);
+  relay.data(role);
+  relay.data(content('Hi'));
+  clock.advanceNow(15_000);
+  clock.advanceNow(15_000);
+  relay.data(stop);
+  relay.data(DONE);
+  relay.readEnd();
+  relay.finish();
+  expect(clock.timers).toBe(0);
+  const text = (await connection.response()).text();
+  expect(text.split(ping)).toHaveLength(4);
+  expect(text.split('message_start"')).toHaveLength(2);
+  expect(text.indexOf('message_start')).toBeLessThan(text.indexOf(ping));
+  expect(text).toContain('message_stop');
 });

@@ -79,7 +79,7 @@ function blockEvents(block: Record<string, unknown>, index: number): EventData[]
   return [start({ type: 'text', text: '' }), ...texts, stop];
 }
 
-const words = (value: unknown) => String(value).match(/\s*\S+/g) ?? [];
+const words = (value: unknown) => String(value).match(/\s*\S+(?:\s+$)?/g) ?? [];
 
 function namedEvents(values: EventData[]): Event[] {
   return values.map((value) => [value.type, value]);

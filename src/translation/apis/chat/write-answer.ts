@@ -1,6 +1,6 @@
 import type { Answer, AnswerEvent, AnswerUsage, EndReason } from '../../conversation/answer.ts';
 import { NO_USAGE } from '../../conversation/answer.ts';
-import type { AnswerOptions, AnswerWriter } from '../../conversation/answer-writer.ts';
+import { type AnswerOptions, type AnswerWriter, SIGN } from '../../conversation/answer-writer.ts';
 import type { CallPart, Seal } from '../../conversation/conversation.ts';
 import { isTooLong, type ProviderError, readError } from '../../errors.ts';
 import type { Json } from '../../json.ts';
@@ -33,10 +33,7 @@ export class ChatAnswerWriter implements AnswerWriter {
   }
 
   stream(events: readonly AnswerEvent[]): string {
-    return events
-      .flatMap((event) => this.#chunks(event))
-      .map((data) => `data: ${data}\n\n`)
-      .join('');
+    return events.map((event) => (event.type === 'ping' ? SIGN : textOf(this.#chunks(event)))).join('');
   }
 
   #chunks(event: AnswerEvent): string[] {
@@ -96,6 +93,10 @@ export class ChatAnswerWriter implements AnswerWriter {
     return [last, JSON.stringify({ ...this.#identity, choices: [], usage }), '[DONE]'];
   }
 
+  sign(): string {
+    return SIGN;
+  }
+
   whole(answer: Answer): Json {
     const { now, model } = this.#options;
     const hasCalls = answer.parts.some((part) => part.type === 'call');
@@ -137,6 +138,8 @@ export class ChatAnswerWriter implements AnswerWriter {
     return { error: errorFields(error) };
   }
 }
+
+const textOf = (chunks: readonly string[]): string => chunks.map((data) => `data: ${data}\n\n`).join('');
 
 function identityOf({ id, model, created }: Json, now: () => number): Json {
   const seconds = typeof created === 'number' ? created : Math.floor(now() / 1000);

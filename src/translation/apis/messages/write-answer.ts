@@ -150,6 +150,10 @@ export class MessagesAnswerWriter implements AnswerWriter {
     ];
   }
 
+  sign(): string {
+    return namedText([{ type: 'ping' }]);
+  }
+
   whole({ head, parts, reason, usage }: Answer): Json {
     const content = parts.flatMap((part): Json[] => {
       switch (part.type) {

@@ -4,6 +4,7 @@ import {
   type AnswerWriter,
   type NamedEvent,
   namedText,
+  SIGN,
 } from '../../conversation/answer-writer.ts';
 import type { Seal } from '../../conversation/conversation.ts';
 import { isTooLong, type ProviderError, readError } from '../../errors.ts';
@@ -76,7 +77,11 @@ export class ResponsesAnswerWriter implements AnswerWriter {
   }
 
   stream(events: readonly AnswerEvent[]): string {
-    return namedText(events.flatMap((event) => this.#events(event)));
+    return events.map((event) => (event.type === 'ping' ? SIGN : namedText(this.#events(event)))).join('');
+  }
+
+  sign(): string {
+    return SIGN;
   }
 
   whole({ head, parts, usage, reason }: Answer): Json {
