@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -89,3 +90,21 @@ test.each(['mistral', 'google', 'zai'])(
     expect(seen.unknown?.faults).not.toEqual([]);
   },
 );
+
+/** The cells of this file, which docs/providers.md shows. */
+function matrixTable(): string {
+  const rows = HOSTS.map(({ name, breaksChatLibrary }) => {
+    const cells = AGENTS.map((agent) => (agent.name === 'chat' && breaksChatLibrary ? 'library' : 'works'));
+    return `| ${[name, ...cells].join(' | ')} |`;
+  });
+  const header = `| provider | ${AGENTS.map(({ name }) => name).join(' | ')} |`;
+  return [header, `|---|${AGENTS.map(() => '---|').join('')}`, ...rows].join('\n');
+}
+
+test('docs/providers.md has the matrix of this file', () => {
+  const path = new URL('../../docs/providers.md', import.meta.url);
+  const docs = readFileSync(path, 'utf8');
+  const before = /^(?:MATRIX|\| provider \|[\s\S]*?\n)(?=\n)/m;
+  if (process.env.GW_WRITE_DOCS) writeFileSync(path, docs.replace(before, `${matrixTable()}\n`));
+  expect(readFileSync(path, 'utf8')).toContain(matrixTable());
+});

@@ -79,6 +79,7 @@ export const MACHINE: readonly string[] = [
   'config get tomorrow',
   'logs -n 2',
   'providers test mock',
+  'providers show mock',
   'backup <user>/saved.gw',
   ...['create postgres://127.0.0.1:9/team', 'join', 'members', 'forget 2', 'recover'].map(
     (each) => `team ${each}`,

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets } from '../../config/secrets.ts';
 import { wayText } from '../../network/way-out.ts';
+import { usdText } from '../../terminal/numbers.ts';
 import { duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp, UNASKED } from '../command.ts';
 import { note, say, sayJson } from '../context.ts';
@@ -11,6 +12,8 @@ import { printList } from '../print-list.ts';
 import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { type Probe, probeProvider, wayJson } from '../providers/probe-provider.ts';
+import { type ProviderView, viewProvider } from '../providers/show-provider.ts';
+import { type Trial, tryProvider } from '../providers/try-provider.ts';
 import { announceChange, networkOf, readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 
@@ -31,6 +34,7 @@ export const providers: SetUp = (command, context) => {
       note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
     });
   list(command, context);
+  show(command, context);
   test(command, context);
   remove(command, context);
 };
@@ -60,12 +64,54 @@ const list: SetUp = (command, context) =>
       );
     });
 
+const show: SetUp = (command, context) =>
+  command
+    .command('show <name>')
+    .description('show what gw knows of a provider: address, APIs, dialect, and what its refusals have told')
+    .option(...AS_JSON)
+    .action(async (name, { json }) => {
+      const provider = knownProviders(context).providers.get(name);
+      if (!provider) throw unknownProvider(name);
+      const view = await viewProvider(context, provider);
+      if (json) return sayJson(context, view);
+      say(context, shownLines(view).join('\n'));
+    });
+
+function shownLines({
+  name,
+  kind,
+  base_url,
+  credential,
+  apis,
+  dialect,
+  learnt,
+  prices_of,
+}: ProviderView): string[] {
+  const manners = Object.entries(dialect).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`);
+  const refused = learnt.map(
+    ({ model, field, until }) =>
+      `  ${model} ${field === null ? 'is served by /v1/responses alone' : `refuses ${field}`}, remembered until ${until}`,
+  );
+  return [
+    `${name}: ${base_url}, API of ${kind}, key: ${credential.source}`,
+    `APIs: ${apis.join(', ')}   prices: ${prices_of ?? 'those that you set (gw prices set)'}`,
+    ...(manners.length > 0 ? ['Differs from the documents of its API:', ...manners] : []),
+    ...(refused.length > 0 ? ['Learnt from its refusals:', ...refused] : []),
+  ];
+}
+
 const test: SetUp = (command, context) =>
   command
     .command('test [name]')
-    .description('check that each provider, or one, is reachable and accepts its key')
+    .description(
+      'check that each provider is reachable and accepts its key; one: with the smallest real request',
+    )
+    .option('--model <model>', 'model to ask; default: the cheapest whose price gw knows')
+    .option('--full', 'a tool call and a stream besides')
     .option(...AS_JSON)
-    .action(async (name, { json }) => {
+    .action(async (name, { json, model, full = false }) => {
+      if (name === undefined && (model !== undefined || full))
+        throw new CliError('--model and --full need a provider: gw providers test NAME', EXIT.usage);
       const registry = knownProviders(context);
       const isAsked = (each: { name: string }) => name === undefined || each.name === name;
       const broken = registry.problems
@@ -76,17 +122,40 @@ const test: SetUp = (command, context) =>
       const options = { network: await networkOf(context), monotonic: context.clock.monotonic };
       const probes = await Promise.all(targets.map((provider) => probeProvider(provider, options)));
       const results = [...broken, ...probes];
-      if (json) sayJson(context, results.map(resultJson));
-      else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
-      if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);
+      const isReached = name !== undefined && results.every(({ ok }) => ok);
+      const trials = isReached ? await tryProvider(context, name, { model, isFull: full }) : [];
+      if (json)
+        sayJson(
+          context,
+          results.map((result) => resultJson(result, trials)),
+        );
+      else
+        say(
+          context,
+          [...results.map(resultLine), ...trialLines(trials)].join('\n') || 'No providers to test.',
+        );
+      const isBad =
+        results.some(({ ok }) => !ok) || (typeof trials !== 'string' && trials.some(({ ok }) => !ok));
+      if (isBad) throw new CliError('not all providers work', EXIT.failure);
     });
+
+function trialLines(trials: Trial[] | string): string[] {
+  if (typeof trials === 'string') return [`    ${trials}`];
+  return trials.map(({ what, ok, model, message, api, costUsd }) => {
+    const cost = costUsd === null ? '' : `, ${usdText(costUsd)}`;
+    return `${ok ? 'ok' : 'X '}  ${what} of ${model}${api === null ? '' : ` by ${api}`}: ${message}${cost}`;
+  });
+}
 
 function resultLine({ name, ok, message, durationMs, way }: Probe): string {
   const through = way?.proxy && !message.includes(way.proxy.host) ? `, ${wayText(way)}` : '';
   return `${ok ? 'ok' : 'X '}  ${name}: ${message}${ok ? ` in ${duration(durationMs)}` : ''}${through}`;
 }
 
-function resultJson({ name, ok, message, durationMs, way, status, models }: Probe): Record<string, unknown> {
+function resultJson(
+  { name, ok, message, durationMs, way, status, models }: Probe,
+  trials: Trial[] | string,
+): Record<string, unknown> {
   return {
     name,
     ok,
@@ -95,6 +164,10 @@ function resultJson({ name, ok, message, durationMs, way, status, models }: Prob
     models: models ?? null,
     message,
     duration_ms: durationMs,
+    requests:
+      typeof trials === 'string'
+        ? []
+        : trials.map(({ costUsd, ...trial }) => ({ ...trial, cost_usd: costUsd })),
   };
 }
 

@@ -1,7 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 interface HttpResponse {
   status: number;
   /** The parsed body; undefined if it is not JSON. */
   body: unknown;
+  text: string;
+  headers: IncomingHttpHeaders;
 }
 
 interface HttpOptions {
@@ -38,9 +42,11 @@ export async function askLocal(
           if (size > MAX_BODY_BYTES) response.destroy(new Error('the response is too large'));
         });
         response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, body: parseJson(Buffer.concat(chunks)) }),
-        );
+        response.on('end', () => {
+          const { statusCode: status = 0, headers: received } = response;
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({ status, body: parseJson(text), text, headers: received });
+        });
       },
     );
     request.on('error', (error) =>
@@ -50,9 +56,9 @@ export async function askLocal(
   });
 }
 
-function parseJson(body: Buffer): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -6,6 +6,8 @@ export interface ServiceHeaders {
   id: RequestId;
   model: string;
   provider: string;
+  /** The API that the provider was spoken to in; undefined for one that gw doesn't read. */
+  api?: string | undefined;
   route: string;
   savedTokens: number;
   /** Undefined when unknown. */
@@ -31,6 +33,7 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
     'x-service-saved-tokens',
     String(about.savedTokens),
   ];
+  if (about.api !== undefined) headers.push('x-service-api', about.api);
   if (about.costNanoUsd !== undefined) headers.push('x-service-cost-usd', decimal(about.costNanoUsd));
   if (about.remainingNanoUsd !== null) {
     headers.push('x-service-budget-remaining-usd', decimal(Math.max(0, about.remainingNanoUsd)));

@@ -16,30 +16,25 @@ interface Refusal {
 /**
  * The request in another form after its provider refused the one that gw gave it: by another of its APIs, or without a
  * field that gw added. Undefined where the refusal means something else, or this was the second try. Throws GwError 400
- * for what the other API can't express.
+ * for what the other API can't express. A request goes no third time.
  */
 export async function secondForm(
   answer: Refusal,
   { context, target, route }: RoutedAttempt,
   gateway: TryParts,
 ): Promise<RequestContext | undefined> {
-  if (answer.status < 400 || answer.status >= 500 || context.isSecondTry) return undefined;
+  if (answer.status < 400 || answer.status >= 500 || context.retriedWithout) return undefined;
   const original = route.context;
   if (context.wire.path === '/responses' && lacksResponses(answer, target, gateway))
     return translateRequest(original, target, gateway, true);
   if (needsResponses(answer, context, target)) {
     gateway.manners.learn(target, { needs: 'responses' });
-    return asSecondTry(await translateRequest(original, target, gateway), '/v1/chat/completions');
+    return { ...(await translateRequest(original, target, gateway)), retriedWithout: [] };
   }
   const field = refusedField(answer, context, original);
   if (field === undefined) return undefined;
   gateway.manners.learn(target, { refuses: field });
-  return asSecondTry(await translateRequest(original, target, gateway), field);
-}
-
-/** A request goes no third time. The record names what its provider refused. */
-function asSecondTry(context: RequestContext, refused: string): RequestContext {
-  return { ...context, isSecondTry: true, leftOut: [...(context.leftOut ?? []), `${refused} (refused)`] };
+  return { ...(await translateRequest(original, target, gateway)), retriedWithout: [field] };
 }
 
 function lacksResponses(answer: Refusal, { provider }: Target, { responsesSupport }: TryParts): boolean {

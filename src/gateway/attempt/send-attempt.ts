@@ -19,6 +19,7 @@ import { upstreamMessageId, upstreamRequestId } from '../answer/opening.ts';
 import { Relay } from '../answer/relay.ts';
 import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import { meterAtBound } from '../metering/meter.ts';
 import { ObjectNotes, storesAnswer } from '../objects/object-notes.ts';
 import { tapReasoning } from '../routing/mended-calls.ts';
@@ -148,6 +149,7 @@ function headersOf({ context, target, admitted, why, route }: Attempt): ServiceH
     id: context.exchange.id,
     model: target.model,
     provider: target.provider.name,
+    api: apiNameOf(context.wire),
     route: route?.history ? historyText(route, undefined) : why,
     savedTokens: context.savedTokens,
     costNanoUsd: undefined,
@@ -155,6 +157,15 @@ function headersOf({ context, target, admitted, why, route }: Attempt): ServiceH
     maxOutputTokens: loweredLimit(admitted.quote, admitted.limit, undefined)?.sent,
   };
 }
+
+const API_NAMES: Readonly<Record<string, string>> = {
+  '/chat/completions': 'chat',
+  '/messages': 'messages',
+  '/responses': 'responses',
+};
+
+const apiNameOf = (wire: AnyRequestContext['wire']): string | undefined =>
+  'path' in wire ? API_NAMES[wire.path] : undefined;
 
 /** Reports the attempt's result to the target's health. Returns the failure, if there was one. */
 function detectFailure(

@@ -78,7 +78,9 @@ function recordFor(
   const { status, outcome, detail: cause } = recordedOutcome(result);
   const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
   const leftOut = isSearchLeftOut(attempt) ? [...(context.leftOut ?? []), SEARCH] : context.leftOut;
-  const fate = leftOut?.length ? { ...cause, left_out: leftOut } : cause;
+  const { retriedWithout } = context;
+  const sent = retriedWithout?.length ? { ...cause, retried_without: retriedWithout } : cause;
+  const fate = leftOut?.length ? { ...sent, left_out: leftOut } : sent;
   const work = context.optimized?.work;
   const worked = work ? { ...fate, optimizer: work } : fate;
   const known = withMetered(worked, last);

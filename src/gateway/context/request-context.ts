@@ -39,8 +39,8 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   translator?: Translator;
   /** Its provider has refused it as a response. */
   lacksResponses?: boolean;
-  /** Its provider has refused another form of it. */
-  isSecondTry?: boolean;
+  /** What its provider has refused in its first form. */
+  retriedWithout?: readonly string[];
   /** The fields of the client's request that its translation lacks, such as `messages[].name`. */
   leftOut?: readonly string[];
 }

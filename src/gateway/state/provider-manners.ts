@@ -1,16 +1,11 @@
-import { isObject } from '../../json/object.ts';
 import type { Dialect } from '../../providers/dialects/dialect.ts';
 import { NO_DIALECT } from '../../providers/dialects/dialects.ts';
+import { learntOf, type Manner, mannerName, mannersIn, REMEMBERED_MS } from '../../providers/manners.ts';
 import type { Target } from './resolver.ts';
 
 /** What a provider's refusals have told of it, by provider and model, beside its dialect. */
 export type ProviderManners = ReturnType<typeof createProviderManners>;
 
-/** It refuses a field of a request that gw adds, or serves a model by /v1/responses alone. */
-type Manner = { refuses: string } | { needs: 'responses' };
-
-/** How long a refusal is remembered: the provider may be updated. */
-const REMEMBERED_MS = 86_400_000;
 /** More than the models that anyone uses. */
 const MAX_MANNERS = 500;
 
@@ -24,19 +19,16 @@ interface MannersOptions {
 const EVERY_MODEL = /./;
 
 export function createProviderManners({ now, saved, onChange }: MannersOptions) {
-  /** When each was last seen, UTC milliseconds, by name: `mistral/m refuses user`. */
-  const seen = new Map<string, number>(isObject(saved) ? entriesOf(saved) : []);
+  const seen = new Map<string, number>(mannersIn(saved));
 
-  const nameOf = ({ provider, model }: Target, manner: Manner): string => {
-    const what = 'refuses' in manner ? `refuses ${manner.refuses}` : `needs ${manner.needs}`;
-    return `${provider.name}/${model} ${what}`;
-  };
-  const isKnown = (name: string): boolean => now() - (seen.get(name) ?? -Infinity) < REMEMBERED_MS;
+  const isKnown = ({ provider, model }: Target, manner: Manner): boolean =>
+    seen.size > 0 &&
+    now() - (seen.get(mannerName(provider.name, model, manner)) ?? -Infinity) < REMEMBERED_MS;
 
   return {
     /** Remembers a refusal. */
-    learn(target: Target, manner: Manner): void {
-      const name = nameOf(target, manner);
+    learn({ provider, model }: Target, manner: Manner): void {
+      const name = mannerName(provider.name, model, manner);
       seen.delete(name);
       seen.set(name, now());
       for (const [oldest] of seen) {
@@ -46,28 +38,24 @@ export function createProviderManners({ now, saved, onChange }: MannersOptions) 
       onChange?.();
     },
     refuses: (target: Target, field: string): boolean =>
-      (seen.size > 0 && isKnown(nameOf(target, { refuses: field }))) ||
-      target.provider.dialect?.refuses?.includes(field) === true,
-    needsResponses: (target: Target): boolean =>
-      seen.size > 0 && isKnown(nameOf(target, { needs: 'responses' })),
+      isKnown(target, { refuses: field }) || target.provider.dialect?.refuses?.includes(field) === true,
+    needsResponses: (target: Target): boolean => isKnown(target, { needs: 'responses' }),
     /** The provider's dialect with what was learnt. */
-    dialectOf(target: Target): Dialect {
-      const { dialect = NO_DIALECT } = target.provider;
-      if (seen.size === 0) return dialect;
-      const start = `${target.provider.name}/${target.model} `;
-      const learnt = [...seen.keys()].filter((name) => name.startsWith(start) && isKnown(name));
-      const refuses = learnt.flatMap((name) => name.split(`${start}refuses `)[1] ?? []);
-      const needs = learnt.includes(`${start}needs responses`);
+    dialectOf({ provider, model }: Target): Dialect {
+      const { dialect = NO_DIALECT } = provider;
+      const learnt =
+        seen.size === 0 ? [] : learntOf(provider.name, seen, now()).filter((each) => each.model === model);
+      if (learnt.length === 0) return dialect;
+      const refused = learnt.flatMap(({ field }) => field ?? []);
+      const needs = refused.length < learnt.length;
       return {
         ...dialect,
-        ...(refuses.length > 0 && { refuses: [...(dialect.refuses ?? []), ...refuses] }),
+        ...(refused.length > 0 && { refuses: [...(dialect.refuses ?? []), ...refused] }),
         ...(needs && { responses: { always: EVERY_MODEL, withTools: EVERY_MODEL } }),
       };
     },
     /** What is remembered, the latest last, to be saved. */
-    snapshot: (): Record<string, number> => Object.fromEntries([...seen].filter(([name]) => isKnown(name))),
+    snapshot: (): Record<string, number> =>
+      Object.fromEntries([...seen].filter(([, at]) => now() - at < REMEMBERED_MS)),
   };
 }
-
-const entriesOf = (saved: Record<string, unknown>): [string, number][] =>
-  Object.entries(saved).filter((entry): entry is [string, number] => typeof entry[1] === 'number');

@@ -103,7 +103,7 @@ describe('gw providers test', () => {
     await cli.run(['providers', 'add', 'good', '--base-url', good.url, '--stdin'], { stdin: KEY });
     await cli.run(['providers', 'add', 'bad', '--base-url', bad.url, '--stdin'], { stdin: KEY });
     expect((await cli.run(['providers', 'test', 'good'])).stdout).toMatch(
-      /^ok {2}good: 2 models in \d+m?s\n$/,
+      /^ok {2}good: 2 models in \d+m?s\n {4}no request was sent, as gw is not running\. Run: gw start\n$/,
     );
     const { code, stdout } = await cli.run(['providers', 'test']);
     expect(code).toBe(1);

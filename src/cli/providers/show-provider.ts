@@ -1,0 +1,38 @@
+import { LIBRARY_PROVIDERS } from '../../pricing/library.ts';
+import { type Learnt, learntOf, mannersIn } from '../../providers/manners.ts';
+import type { Provider } from '../../providers/registry.ts';
+import { createRouterStateStore } from '../../store/router/router-state.ts';
+import type { Context } from '../context.ts';
+import { withStore } from '../with-store.ts';
+
+/** What gw knows of a provider, as `gw providers show NAME --json` prints it. */
+export interface ProviderView {
+  name: string;
+  kind: Provider['wire'];
+  base_url: string;
+  credential: { source: string; expires_at: null };
+  apis: string[];
+  dialect: Record<string, unknown>;
+  learnt: Learnt[];
+  prices_of: string | null;
+}
+
+/** Without the key itself. */
+export async function viewProvider(context: Context, provider: Provider): Promise<ProviderView> {
+  const { name, wire, origin, basePath, keySource } = provider;
+  const saved = await withStore(context, async (db) => createRouterStateStore(db).read('manners'));
+  return {
+    name,
+    kind: wire,
+    base_url: origin + basePath,
+    credential: { source: keySource, expires_at: null },
+    apis: wire === 'anthropic' ? ['messages'] : ['chat', 'responses'],
+    dialect: plain(provider.dialect ?? {}),
+    learnt: learntOf(name, mannersIn(saved), context.clock.now()),
+    prices_of: LIBRARY_PROVIDERS.has(name) ? name : null,
+  };
+}
+
+/** With patterns as their text. */
+const plain = (dialect: object): Record<string, unknown> =>
+  JSON.parse(JSON.stringify(dialect, (_, value) => (value instanceof RegExp ? String(value) : value)));
