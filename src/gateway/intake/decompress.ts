@@ -28,6 +28,18 @@ const DECODERS: Readonly<Record<string, (body: Buffer, options: DecodeOptions) =
   zstd: createZstdDecompress ? decodeWith(createZstdDecompress) : decodeZstd,
 };
 
+/** A decoder of a stream; undefined for an encoding that gw can't decode as it comes. */
+export function streamDecoder(encoding: string): Transform | undefined {
+  const name = encoding.trim().toLowerCase();
+  if (name === 'gzip' || name === 'x-gzip') return zlib.createGunzip(FLUSHING);
+  if (name === 'deflate') return zlib.createInflate(FLUSHING);
+  if (name === 'br') return zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH });
+  return name === 'zstd' ? createZstdDecompress?.({}) : undefined;
+}
+
+/** What is decoded comes with each piece, not when the decoder's memory is full. */
+const FLUSHING = { flush: zlib.constants.Z_SYNC_FLUSH };
+
 /** Whether gw can decode this `content-encoding`. */
 export function canDecompress(encoding: string): boolean {
   return Object.hasOwn(DECODERS, encoding.trim().toLowerCase());

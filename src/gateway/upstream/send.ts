@@ -1,6 +1,8 @@
+import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { ConnectError, proxyWantsPassword } from '../../network/connect-error.ts';
 import type { WayOut } from '../../network/way-out.ts';
+import { streamDecoder } from '../intake/decompress.ts';
 import type { StallWatch, WatchedCall } from '../state/stall-watch.ts';
 import type { Upstream } from '../state/upstream-pools.ts';
 
@@ -83,6 +85,8 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
   #refusal: ConnectError | undefined;
   #abort: ((reason?: Error) => void) | undefined;
   #cancelled = false;
+  /** Of a stream that is encoded although gw asked for identity: its events could not be read. */
+  #decoder: Transform | undefined;
 
   constructor(receiver: Receiver, { stalls, way }: Upstream) {
     this.#receiver = receiver;
@@ -124,24 +128,44 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
       return true;
     }
     this.answered = true;
-    this.#receiver.head(status, rawHeaders, () => {
+    const goOn = () => {
       this.paused = false;
       this.hasProgress = true;
       resume();
-    });
+    };
+    this.#decoder = status < 300 ? decoderOf(rawHeaders) : undefined;
+    if (this.#decoder) this.#decode(this.#decoder, status, withoutEncoding(rawHeaders), goOn);
+    else this.#receiver.head(status, rawHeaders, goOn);
     return true;
+  }
+
+  #decode(decoder: Transform, status: number, rawHeaders: Buffer[], goOn: () => void): void {
+    decoder.on('data', (chunk: Buffer) => {
+      if (!this.#receiver.data(chunk)) decoder.pause();
+    });
+    decoder.on('drain', goOn);
+    decoder.on('end', () => this.#resolve({ kind: 'complete' }));
+    decoder.on('error', (error) => {
+      this.#abort?.(error);
+      this.onError(error);
+    });
+    this.#receiver.head(status, rawHeaders, () => {
+      decoder.resume();
+      goOn();
+    });
   }
 
   onData(chunk: Buffer): boolean {
     this.hasProgress = true;
-    const more = this.#receiver.data(chunk);
+    const more = this.#decoder ? this.#decoder.write(chunk) : this.#receiver.data(chunk);
     this.paused = !more;
     return more;
   }
 
   onComplete(): void {
     this.#stalls.remove(this);
-    this.#resolve({ kind: 'complete' });
+    if (this.#decoder) this.#decoder.end();
+    else this.#resolve({ kind: 'complete' });
   }
 
   onError(error: Error): void {
@@ -155,4 +179,24 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
         answered: this.answered,
       });
   }
+}
+
+const STREAM = 'text/event-stream';
+const ENCODING = 'content-encoding';
+
+/** Undefined for a stream as gw asks for it, and for anything else. */
+function decoderOf(rawHeaders: readonly Buffer[]): Transform | undefined {
+  const encoding = headerIn(rawHeaders, ENCODING);
+  if (encoding === undefined || !headerIn(rawHeaders, 'content-type')?.startsWith(STREAM)) return undefined;
+  return streamDecoder(encoding);
+}
+
+function headerIn(rawHeaders: readonly Buffer[], name: string): string | undefined {
+  const at = rawHeaders.findIndex((each, i) => i % 2 === 0 && each.toString('latin1').toLowerCase() === name);
+  return at < 0 ? undefined : rawHeaders[at + 1]?.toString('latin1').toLowerCase();
+}
+
+function withoutEncoding(rawHeaders: readonly Buffer[]): Buffer[] {
+  const isEncoding = (at: number) => rawHeaders[at]?.toString('latin1').toLowerCase() === ENCODING;
+  return rawHeaders.filter((_, i) => !isEncoding(i - (i % 2)));
 }

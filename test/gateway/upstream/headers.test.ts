@@ -200,17 +200,15 @@ describe('the client gets', () => {
     expect(await gateway.records()).toMatchObject([{ inputTokens: 10, outputTokens: 5, flags: [] }]);
   });
 
-  test('a gzip stream unchanged, booked by its duration', async () => {
+  test('a gzip stream decoded, as the client may not have asked for it either', async () => {
     const gateway = await startGateway();
-    const body = gzipSync('data: {"choices":[{"delta":{"content":"a lot"}}]}\n\ndata: [DONE]\n\n');
+    const text = 'data: {"choices":[{"delta":{"content":"a lot"}}]}\n\ndata: [DONE]\n\n';
     gateway.upstream.queue(
-      respond(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }, body),
+      respond(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' }, gzipSync(text)),
     );
     const answer = await gateway.post(STREAM);
-    expect(answer.body.equals(body)).toBe(true);
-    const [record] = await gateway.settled(1);
-    expect(record?.flags).toEqual(['stream', 'estimated']);
-    expect(record?.outputTokens).toBeGreaterThan(0);
+    expect(answer.header('content-encoding')).toBeUndefined();
+    expect(answer.text()).toBe(text);
   });
 
   test('the final status, never that of an interim response', async () => {
