@@ -1,6 +1,8 @@
+import type { Dialect } from '../../providers/dialects/dialect.ts';
 import { isTooLong, readError } from '../../translation/errors.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import { withMendedCalls } from '../routing/mended-calls.ts';
 import { addsField, translateRequest } from '../routing/translate.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
@@ -31,6 +33,12 @@ export async function secondForm(
     gateway.manners.learn(target, { needs: 'responses' });
     return { ...(await translateRequest(original, target, gateway)), retriedWithout: [] };
   }
+  if (asksForReasoning(answer, context)) {
+    const dialect: Dialect = { ...gateway.manners.dialectOf(target), reasoning: 'required' };
+    const memory = gateway.memory(context.project.id);
+    const mended = withMendedCalls(original, target, memory, dialect, true);
+    return mended === original ? undefined : { ...mended, retriedWithout: [] };
+  }
   const field = refusedField(answer, context, original);
   if (field === undefined) return undefined;
   gateway.manners.learn(target, { refuses: field });
@@ -48,6 +56,13 @@ function needsResponses(answer: Refusal, { wire }: RequestContext, { provider }:
   if (wire.path !== '/chat/completions' || provider.wire !== 'openai') return false;
   if (answer.status !== 400 && answer.status !== 404) return false;
   return NEEDS_RESPONSES.test(readError(answer.body()).message);
+}
+
+/** DeepSeek's words for calls of another model's, which have no reasoning: an empty one will do. */
+function asksForReasoning(answer: Refusal, { wire, translator }: RequestContext): boolean {
+  if (answer.status !== 400 && answer.status !== 422) return false;
+  if (translator || wire.path !== '/chat/completions') return false;
+  return /reasoning_content/.test(readError(answer.body()).message);
 }
 
 /** Fields that gw adds, or derives from others, and that an answer can do without. */

@@ -23,13 +23,14 @@ function needsReasoning({ reasoning, extras, standIn }: Dialect, model: string):
 /**
  * The request of a client of chat completions as its provider takes it where the session began elsewhere, or the client has
  * dropped what has to come back: ids of calls in the provider's form, and the reasoning that belongs to calls, as far as gw
- * has kept it. The same request where there is nothing to mend.
+ * has kept it. The same request where there is nothing to mend. `isAsked`: the provider has asked for reasoning.
  */
 export function withMendedCalls(
   context: RequestContext,
   { provider, model }: Target,
   memory: Pick<ItemMemory, 'recall'>,
   dialect: Dialect,
+  isAsked = false,
 ): RequestContext {
   const { wire, request } = context;
   if (wire.path !== '/chat/completions' || !request.bytes.includes(TOOL_CALLS)) return context;
@@ -44,7 +45,7 @@ export function withMendedCalls(
       : [];
     return message ? [{ ...message, start, kept: kept?.find((each) => each !== undefined) }] : [];
   });
-  const thinks = messages.some(({ kept, hasReasoning }) => kept !== undefined || hasReasoning);
+  const thinks = isAsked || messages.some(({ kept, hasReasoning }) => kept !== undefined || hasReasoning);
   const edits = messages.flatMap((message) =>
     [...reasoningEdits(message, thinks, dialect), ...idEdits(message, dialect)].map((edit) =>
       moved(edit, message.start),

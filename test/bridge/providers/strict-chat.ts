@@ -128,10 +128,10 @@ function backFault(message: Json, id: string, host: ChatHost, sent: Sent): strin
   return undefined;
 }
 
-function callsOf({ calls, turn }: Reply, host: ChatHost): Json[] {
+function callsOf({ calls, turn, model }: Reply, host: ChatHost): Json[] {
   return calls.map(({ name, args }, i) => ({
     index: host.oneIndex ? 0 : i,
-    id: host.makesId?.(name, turn * 2 + i) ?? `call_${turn}_${i}`,
+    id: host.makesId?.(name, turn * 2 + i) ?? `call_${model.replace(/\W/g, '')}_${turn}_${i}`,
     type: 'function',
     function: { name, arguments: host.argumentsAsObject ? args : JSON.stringify(args) },
     ...(host.wantsBack === 'extra_content' && i === 0
