@@ -1,4 +1,5 @@
 import { badRequest, GwError } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import { dataIn, parseObject } from '../wire/answer/events.ts';
 import { chatWire } from '../wire/apis/chat.ts';
 import { messagesWire } from '../wire/apis/messages.ts';
@@ -133,8 +134,19 @@ export function translateBody(
   const turns = from === CHAT ? withKeptReasoning(read.turns, owner, context) : read.turns;
   const { conversation, names } = repaired({ ...read, turns }, context);
   const translated = { ...SIDES[to].writeRequest(conversation, context), ...options.dialect.adds };
-  for (const field of options.dialect.refuses ?? []) delete translated[field];
+  for (const field of options.dialect.refuses ?? []) leave(translated, field);
   return { bytes: Buffer.from(JSON.stringify(translated)), request, names, leftOut: fields() };
+}
+
+/** Removes a field, also one of a field: `reasoning.summary`. */
+function leave(body: Json, path: string): void {
+  const [name = '', ...rest] = path.split('.');
+  const value = body[name];
+  if (rest.length === 0) delete body[name];
+  else if (isObject(value)) {
+    leave(value, rest.join('.'));
+    if (Object.keys(value).length === 0) delete body[name];
+  }
 }
 
 /** Errors for fields that the provider's API can't express. gw rejects them instead of dropping them silently. */

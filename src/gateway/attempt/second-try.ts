@@ -68,9 +68,12 @@ function asksForReasoning(answer: Refusal, { wire, translator }: RequestContext)
 /** Fields that gw adds, or derives from others, and that an answer can do without. */
 // biome-ignore format: they fit a few lines
 const REMOVABLE = [
-  'stream_options', 'parallel_tool_calls', 'reasoning_effort', 'reasoning', 'thinking', 'output_config', 'verbosity',
+  'stream_options', 'parallel_tool_calls', 'reasoning_effort', 'reasoning.summary', 'reasoning', 'thinking', 'output_config', 'verbosity',
   'safety_identifier', 'user', 'include', 'store', 'metadata', 'reasoning_split', 'service_tier',
 ];
+
+/** OpenAI's words to organisations that are not verified. */
+const SUMMARIES = /reasoning summar/i;
 
 /** The field that a refusal names, if gw added it and the client didn't. */
 function refusedField(
@@ -82,10 +85,14 @@ function refusedField(
   const error = readError(answer.body());
   if (isTooLong(error)) return undefined;
   const text = `${error.message} ${String(error.param)}`;
-  return REMOVABLE.find(
-    (field) =>
-      new RegExp(`\\b${field}\\b`).test(text) &&
-      !original.members.some(({ key }) => key === field) &&
-      (request.members.some(({ key }) => key === field) || addsField(request, field)),
-  );
+  return REMOVABLE.find((field) => {
+    const [name] = field.split('.');
+    const isNamed =
+      new RegExp(`\\b${field.replace('.', '\\W')}\\b`).test(text) ||
+      (field === 'reasoning.summary' && SUMMARIES.test(text));
+    const isOwn = original.members.some(({ key }) => key === name);
+    return (
+      isNamed && !isOwn && (request.members.some(({ key }) => key === name) || addsField(request, field))
+    );
+  });
 }

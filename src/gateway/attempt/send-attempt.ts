@@ -46,7 +46,7 @@ export async function sendAttempt(
   const credential = gateway.credentials(credentialOf(attempt));
   const objects = objectNotes(gateway, attempt, credential);
   const { context, target } = attempt;
-  const tap = tapReasoning(context, target, gateway.memory(context.project.id));
+  const tap = tapReasoning(context, target, gateway.memory);
   const relay = new Relay(relayOptions(gateway, attempt, { headers, credential, objects, tap }), call);
   const sentAt = gateway.clock.monotonic();
   attempt.context.exchange.sentAt = sentAt;

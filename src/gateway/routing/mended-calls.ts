@@ -5,7 +5,12 @@ import { type Member, readValue, scanArray, scanObject } from '../../json/scan.t
 import type { Dialect } from '../../providers/dialects/dialect.ts';
 import { ChatAnswerReader } from '../../translation/apis/chat/read-answer.ts';
 import { ownerOf } from '../../translation/carry/envelope.ts';
-import { type ItemMemory, reasoningIn, turnId } from '../../translation/carry/item-memory.ts';
+import {
+  type ItemMemories,
+  type ItemMemory,
+  reasoningIn,
+  turnId,
+} from '../../translation/carry/item-memory.ts';
 import { TurnKeeper } from '../../translation/carry/turn-keeper.ts';
 import type { ReasoningPart } from '../../translation/conversation/conversation.ts';
 import { plainId, takenId } from '../../translation/repair/ids.ts';
@@ -19,6 +24,10 @@ const TOOL_CALLS = Buffer.from('"tool_calls"');
 function needsReasoning({ reasoning, extras, standIn }: Dialect, model: string): boolean {
   return reasoning === 'required' || (extras === true && standIn?.models.test(model) === true);
 }
+
+/** Whether calls of earlier turns may have to be mended for a provider that speaks the client's API. */
+export const mendsCalls = (dialect: Dialect, model: string): boolean =>
+  dialect.callIds !== undefined || needsReasoning(dialect, model);
 
 /**
  * The request of a client of chat completions as its provider takes it where the session began elsewhere, or the client has
@@ -135,16 +144,16 @@ export interface ReasoningTap {
 
 /** Undefined where the provider wants nothing back, or no calls can come. */
 export function tapReasoning(
-  { wire, request, translator }: AnyRequestContext,
+  { wire, request, translator, project }: AnyRequestContext,
   { provider, model }: Target,
-  memory: Pick<ItemMemory, 'remember'>,
+  memories: ItemMemories,
 ): ReasoningTap | undefined {
   const { dialect } = provider;
   if (translator || wire.endpoint !== 'chat/completions' || !dialect || !needsReasoning(dialect, model))
     return undefined;
   if (!request.members.some(({ key }) => key === 'tools')) return undefined;
   const reader = new ChatAnswerReader(() => '');
-  const keeper = new TurnKeeper(ownerOf(provider.name, model), memory.remember);
+  const keeper = new TurnKeeper(ownerOf(provider.name, model), memories(project.id).remember);
   return {
     takeEvents(events) {
       for (const data of dataIn(events)) for (const event of reader.event(data)) keeper.note(event);

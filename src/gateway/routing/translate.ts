@@ -21,7 +21,7 @@ import { isFromCodex } from '../intake/identify-session.ts';
 import { isLarge, translateInThread } from '../intake/scan-large.ts';
 import type { ProviderManners } from '../state/provider-manners.ts';
 import type { Target } from '../state/resolver.ts';
-import { withMendedCalls } from './mended-calls.ts';
+import { mendsCalls, withMendedCalls } from './mended-calls.ts';
 
 type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport' | 'manners'>;
 
@@ -105,7 +105,9 @@ export function nativeForm(
   if (!speaksNatively(target.provider, context.wire, gateway)) return undefined;
   if (context.wire.endpoint === 'chat/completions' && manners.needsResponses(target)) return undefined;
   const { dialect = NO_DIALECT } = target.provider;
-  const whole = withMendedCalls(context, target, gateway.memory(context.project.id), dialect);
+  const whole = mendsCalls(dialect, target.model)
+    ? withMendedCalls(context, target, gateway.memory(context.project.id), dialect)
+    : context;
   const request = askingUsage(whole.request, target, manners);
   return request === whole.request ? whole : { ...whole, request };
 }

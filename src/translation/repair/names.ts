@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type Conversation, isCall } from '../conversation/conversation.ts';
 
-/** What all APIs take: https://platform.openai.com/docs/api-reference/chat/create, `tools.function.name`. */
-const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+/**
+ * What all APIs take: https://platform.openai.com/docs/api-reference/chat/create, `tools.function.name`, and Google's
+ * function declarations, which begin with a letter or an underscore.
+ */
+const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 const MAX_LENGTH = 64;
 
 /** A tool's name that all APIs take. A long one ends in its hash, and so does one with other characters. */
 function plainName(name: string): string {
   if (NAME.test(name)) return name;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
-  return `${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, MAX_LENGTH - 9)}_${hash}`;
+  const plain = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^[^a-zA-Z_]/, '_$&');
+  return `${plain.slice(0, MAX_LENGTH - 9)}_${hash}`;
 }
 
 /** The conversation with names that the provider takes, and the client's names by those that were changed. */

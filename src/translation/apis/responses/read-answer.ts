@@ -53,6 +53,13 @@ export class ResponsesAnswerReader implements AnswerReader {
         item.hasText = true;
         return [{ type: 'arguments', key: item.key, text }];
       }
+      // Some hosts have the arguments here alone.
+      case 'response.function_call_arguments.done': {
+        const item = this.#items.get(index);
+        if (!item || item.hasText || typeof event.arguments !== 'string') return [];
+        item.hasText = true;
+        return [{ type: 'arguments', key: item.key, text: event.arguments }];
+      }
       case 'response.output_item.done':
         return isObject(event.item) ? this.#done(index, event.item) : [];
       case 'response.completed':

@@ -26,7 +26,6 @@ export function writeResponsesRequest(conversation: Conversation, context: Reque
   if (stops) throw cannotExpress(paramOf('stops'));
   const count = turns.findIndex(({ role }) => role !== 'system');
   const first = turns.slice(0, count < 0 ? turns.length : count);
-  const effort = effortOf(conversation.reasoning, context);
   return {
     model: conversation.model,
     ...definedFields({
@@ -43,12 +42,20 @@ export function writeResponsesRequest(conversation: Conversation, context: Reque
       top_p: conversation.topP,
       safety_identifier: conversation.user,
       service_tier: serviceTier === 'auto' ? undefined : serviceTier,
-      reasoning: effort === undefined ? undefined : { effort },
+      reasoning: reasoningOf(conversation, context),
       text: textOptions(conversation),
     }),
     ...toolFields(conversation),
     ...extraOf(conversation, context),
   };
+}
+
+/** A client that shows thinking gets what the API tells of it. */
+function reasoningOf({ reasoning }: Conversation, context: RequestContext): Json | undefined {
+  const effort = effortOf(reasoning, context);
+  const isShown = reasoning?.isAdaptive === true || reasoning?.budgetTokens !== undefined;
+  if (effort === undefined && !isShown) return undefined;
+  return definedFields({ effort, summary: isShown ? 'auto' : undefined });
 }
 
 function textOptions({ format, verbosity }: Conversation): Json | undefined {
