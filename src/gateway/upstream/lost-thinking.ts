@@ -23,10 +23,15 @@ export function lostThinkingEdits({ wire, request, translator }: RequestContext)
   if (!turn || !last || !bytes.subarray(last.start, last.end).includes(TOOL_RESULT)) return [];
   const message = readValue(bytes, turn);
   if (!isObject(message) || message.role !== 'assistant') return [];
-  const first = objectsIn(message.content).find((block) => !isOwn(block));
+  const blocks = objectsIn(message.content);
+  const first = blocks.find((block) => !isOwn(block));
   const isThought = first?.type === 'thinking' || first?.type === 'redacted_thinking';
-  return isThought ? [] : [replaceValue(thinking, '{"type":"disabled"}')];
+  return isThought || !blocks.some(isForeign) ? [] : [replaceValue(thinking, '{"type":"disabled"}')];
 }
+
+/** Anthropic's own calls have ids such as `toolu_01A09q90qw90lq917835lq9`. */
+const isForeign = (block: Record<string, unknown>): boolean =>
+  isOwn(block) || (block.type === 'tool_use' && !String(block.id).startsWith('toolu_'));
 
 const isOwn = ({ signature, data }: Record<string, unknown>): boolean =>
   isOwnReasoning(signature) || isOwnReasoning(data);
