@@ -23,9 +23,10 @@ export function textAt(value: unknown, param: string): string {
 
 /** The fields that are neither undefined nor null. */
 export function definedFields(fields: Json): Json {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
-  );
+  const defined: Json = {};
+  for (const key of Object.keys(fields))
+    if (fields[key] !== undefined && fields[key] !== null) defined[key] = fields[key];
+  return defined;
 }
 
 /** Looks up a key sent by the client. Inherited properties such as `__proto__` don't count. */

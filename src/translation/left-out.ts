@@ -19,6 +19,7 @@ export function createLeftOut(): LeftOut {
 
 /** The object's fields without those in `names`. Each of them that has a value is recorded as omitted. */
 export function without(fields: Json, names: readonly string[], at: string, leaveOut: LeaveOut): Json {
+  if (!names.some((name) => name in fields)) return fields;
   const rest = { ...fields };
   for (const name of names) {
     if (!isEmpty(rest[name]) && rest[name] !== false) leaveOut(`${at}.${name}`);

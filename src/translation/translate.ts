@@ -197,26 +197,34 @@ export function translateAnswers(
   const clientNames = new Map(names);
   const keeper = from === CHAT ? new TurnKeeper(owner, memory.remember) : undefined;
   let hasBegun = false;
-  const named = (event: AnswerEvent): AnswerEvent[] => {
-    keeper?.note(event);
-    if (event.type === 'start') {
-      if (hasBegun) return [];
-      hasBegun = true;
-    }
-    return [event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event];
+  /** An answer begins once, and its calls have the client's names. */
+  const forClient = (events: AnswerEvent[]): AnswerEvent[] => {
+    if (keeper) for (const event of events) keeper.note(event);
+    const isAgain = hasBegun && events.some(({ type }) => type === 'start');
+    hasBegun ||= events.length > 0;
+    const once = isAgain ? events.filter(({ type }) => type !== 'start') : events;
+    if (clientNames.size === 0) return once;
+    return once.map((event) =>
+      event.type === 'call' ? { ...event, name: clientNames.get(event.name) ?? event.name } : event,
+    );
   };
-  const bytesOf = (events: readonly AnswerEvent[]) =>
-    events.length === 0 ? EMPTY : Buffer.from(writer.stream(events.flatMap(named)));
+  const bytesOf = (events: AnswerEvent[]) =>
+    events.length === 0 ? EMPTY : Buffer.from(writer.stream(forClient(events)));
   return {
     answer(body, status) {
       const text = body.toString('utf8');
       const answer =
         status >= 400
           ? writer.error(readError(text), status)
-          : writer.whole(foldAnswer(reader.whole(answerObject(text)).flatMap(named)));
+          : writer.whole(foldAnswer(forClient(reader.whole(answerObject(text)))));
       return Buffer.from(JSON.stringify(answer));
     },
-    events: (events) => bytesOf(dataIn(events).flatMap((data) => reader.event(data))),
+    events(events) {
+      const [only, ...others] = dataIn(events);
+      if (only === undefined) return EMPTY;
+      const first = reader.event(only);
+      return bytesOf(others.length === 0 ? first : first.concat(...others.map((data) => reader.event(data))));
+    },
     sign: () =>
       Buffer.concat([bytesOf([{ type: 'start', id: options.newId('gw') }]), Buffer.from(writer.sign())]),
     end: () => bytesOf(reader.end()),

@@ -37,5 +37,8 @@ export const SIGN = ': the provider is working\n\n';
 export type NamedEvent = { type: string; [field: string]: unknown };
 
 /** The text of events named by their type, as in Anthropic's messages and OpenAI's responses. */
-export const namedText = (events: readonly NamedEvent[]): string =>
-  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+export function namedText(events: readonly NamedEvent[]): string {
+  let text = '';
+  for (const event of events) text += `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  return text;
+}

@@ -17,14 +17,17 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
  */
 export function withIds(turns: readonly Turn[], { dialect }: Pick<RequestContext, 'dialect'>): Turn[] {
   const used = new Set<string>();
-  /** By the ids of the last calls. */
+  /** The ids of the last calls that had to change. */
   let renamed = new Map<string, string>();
   return turns.map((turn) => {
     if (turn.role === 'assistant') {
-      renamed = new Map(turn.parts.filter(isCall).map(({ id }) => [id, idFor(id, used, dialect)]));
+      renamed = new Map();
+      for (const part of turn.parts) {
+        const id = isCall(part) ? idFor(part.id, used, dialect) : '';
+        if (isCall(part) && id !== part.id) renamed.set(part.id, id);
+      }
     }
-    const isSame = [...renamed].every(([before, after]) => before === after);
-    return isSame ? turn : { ...turn, parts: turn.parts.map((part) => withId(part, renamed)) };
+    return renamed.size === 0 ? turn : { ...turn, parts: turn.parts.map((part) => withId(part, renamed)) };
   });
 }
 

@@ -42,12 +42,15 @@ export function withResults(turns: readonly Turn[], { leaveOut }: Pick<RequestCo
 
 /** By the id of their call, in their order: some providers use an id twice. */
 function resultsById(turns: readonly Turn[]): Map<string, ResultPart[]> {
-  const calls = new Set(turns.flatMap(({ parts }) => parts.filter(isCall).map(({ id }) => id)));
+  const calls = new Set<string>();
+  for (const { parts } of turns) for (const part of parts) if (isCall(part)) calls.add(part.id);
   const results = new Map<string, ResultPart[]>();
   for (const { parts } of turns) {
     for (const part of parts) {
       if (!isResult(part) || !calls.has(part.id)) continue;
-      results.set(part.id, [...(results.get(part.id) ?? []), part]);
+      const found = results.get(part.id);
+      if (found) found.push(part);
+      else results.set(part.id, [part]);
     }
   }
   return results;

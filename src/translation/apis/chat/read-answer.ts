@@ -62,7 +62,7 @@ export class ChatAnswerReader implements AnswerReader {
     const choices = objectsIn(chunk.choices);
     for (const choice of choices) {
       const message = choice[field] ?? choice.message ?? choice.delta;
-      if (isObject(message)) events.push(...this.#addMessage(message, choice.index));
+      if (isObject(message)) this.#addMessage(message, choice.index, events);
       if (typeof choice.finish_reason === 'string') this.#finishReason = choice.finish_reason;
     }
     const usage = usageIn(chunk, choices);
@@ -70,21 +70,20 @@ export class ChatAnswerReader implements AnswerReader {
     return events;
   }
 
-  #addMessage(message: Json, choice: unknown): AnswerEvent[] {
-    const details = objectsIn(message.reasoning_details);
+  /** Every chunk of a stream comes here, most with a text alone. */
+  #addMessage(message: Json, choice: unknown, events: AnswerEvent[]): void {
+    const { reasoning_details, thinking_blocks, content, refusal, tool_calls } = message;
+    const details = reasoning_details === undefined ? NONE : objectsIn(reasoning_details);
     for (const detail of details) addDetail(this.#details, detail);
-    const signed = objectsIn(message.thinking_blocks);
-    const answer = [
-      ...textEvent('text', textIn(message.content)),
-      ...textEvent('refusal', typeof message.refusal === 'string' ? message.refusal : ''),
-      ...objectsIn(message.tool_calls).flatMap((piece, i) => this.#addCall(piece, choice, i)),
-    ];
-    return [
-      ...textEvent('reasoning', reasoningOf(message, details)),
-      ...(signed.length > 0 ? [{ type: 'seal', seal: { kind: 'thinking', values: signed } } as const] : []),
-      ...(answer.length > 0 ? this.#sealDetails() : []),
-      ...answer,
-    ];
+    addText(events, 'reasoning', reasoningOf(message, details));
+    const signed = thinking_blocks === undefined ? NONE : objectsIn(thinking_blocks);
+    if (signed.length > 0) events.push({ type: 'seal', seal: { kind: 'thinking', values: signed } });
+    const before = events.length;
+    addText(events, 'text', textIn(content));
+    if (typeof refusal === 'string') addText(events, 'refusal', refusal);
+    if (tool_calls !== undefined)
+      objectsIn(tool_calls).forEach((piece, i) => void events.push(...this.#addCall(piece, choice, i)));
+    if (this.#details.length > 0 && events.length > before) events.splice(before, 0, ...this.#sealDetails());
   }
 
   #sealDetails(): AnswerEvent[] {
@@ -149,8 +148,11 @@ function isAnother(call: OpenCall, { id, name, args }: Pick<OpenCall, 'id' | 'na
   return name !== call.name || (args.startsWith('{') && parseObject(call.args) !== undefined);
 }
 
-const textEvent = (type: 'text' | 'refusal' | 'reasoning', text: string): AnswerEvent[] =>
-  text === '' ? [] : [{ type, text }];
+const NONE: readonly Json[] = [];
+
+function addText(events: AnswerEvent[], type: 'text' | 'refusal' | 'reasoning', text: string): void {
+  if (text !== '') events.push({ type, text });
+}
 
 /** The reasoning of a message. Providers use three names for the field. */
 function reasoningOf({ reasoning_content, reasoning }: Json, details: readonly Json[]): string {

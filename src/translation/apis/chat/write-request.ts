@@ -93,6 +93,8 @@ function withOneSystemFirst(messages: readonly Json[]): Json[] {
 
 /** Tool results become messages directly after the calls, followed by the user's other content. */
 function userMessages(parts: readonly Part[], context: RequestContext): Json[] {
+  if (!parts.some(isResult))
+    return parts.length === 0 ? [] : [{ role: 'user', content: contentOf(parts as ContentPart[], context) }];
   const results = parts.filter(isResult).map((part) => toolMessage(part));
   const images = results.flatMap(({ others }) => others);
   const content = [...images, ...(parts.filter((part) => !isResult(part)) as ContentPart[])];

@@ -42,7 +42,9 @@ export class MessagesAnswerWriter implements AnswerWriter {
   }
 
   stream(events: readonly AnswerEvent[]): string {
-    return namedText(events.flatMap((event) => this.#events(event)));
+    let text = '';
+    for (const event of events) text += namedText(this.#events(event));
+    return text;
   }
 
   #events(event: AnswerEvent): NamedEvent[] {
@@ -95,7 +97,8 @@ export class MessagesAnswerWriter implements AnswerWriter {
 
   #addText(kind: TextKind, delta: Json): NamedEvent[] {
     const events = this.#openText(kind);
-    return [...events, { type: 'content_block_delta', index: this.#textBlock?.index, delta }];
+    events.push({ type: 'content_block_delta', index: this.#textBlock?.index, delta });
+    return events;
   }
 
   #openText(kind: TextKind): NamedEvent[] {
