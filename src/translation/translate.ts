@@ -24,9 +24,9 @@ import { TurnKeeper } from './carry/turn-keeper.ts';
 import type { Api, BodyOptions, RequestContext } from './context.ts';
 import { type AnswerEvent, type AnswerReader, foldAnswer } from './conversation/answer.ts';
 import type { AnswerOptions, AnswerWriter } from './conversation/answer-writer.ts';
-import type { Conversation } from './conversation/conversation.ts';
+import { type Conversation, isCall } from './conversation/conversation.ts';
 import { readError } from './errors.ts';
-import { isEmpty, type Json } from './json.ts';
+import { asText, isEmpty, type Json } from './json.ts';
 import { createLeftOut } from './left-out.ts';
 import { repaired } from './repair/repaired.ts';
 
@@ -106,6 +106,8 @@ export interface TranslatedBody {
   request: Json;
   /** The client's names of tools, by those of the provider that differ. */
   names: [string, string][];
+  /** Ids of the calls so far: some providers give the same ones again, and agents tell calls apart by them. */
+  callIds: string[];
   /** Fields of the request that the provider's API doesn't have. */
   leftOut: string[];
 }
@@ -131,11 +133,12 @@ export function translateBody(
     unseal: (text) => unpackSeal(text, owner),
   };
   const read = SIDES[from].readRequest(request, context);
-  const turns = from === CHAT ? withKeptReasoning(read.turns, owner, context) : read.turns;
+  const turns = withKeptReasoning(read.turns, owner, context);
   const { conversation, names } = repaired({ ...read, turns }, context);
   const translated = { ...SIDES[to].writeRequest(conversation, context), ...options.dialect.adds };
   for (const field of options.dialect.refuses ?? []) leave(translated, field);
-  return { bytes: Buffer.from(JSON.stringify(translated)), request, names, leftOut: fields() };
+  const callIds = turns.flatMap(({ parts }) => parts.filter(isCall).map(({ id }) => id));
+  return { bytes: Buffer.from(JSON.stringify(translated)), request, names, callIds, leftOut: fields() };
 }
 
 /** Removes a field, also one of a field: `reasoning.summary`. */
@@ -178,14 +181,16 @@ export interface Translator {
   end(): Buffer;
 }
 
-interface AnswerContext extends Omit<AnswerOptions, 'pack' | 'remember'>, Pick<TranslatedBody, 'names'> {
+interface AnswerContext
+  extends Omit<AnswerOptions, 'pack' | 'remember'>,
+    Pick<TranslatedBody, 'names' | 'callIds'> {
   provider: string;
   memory: ItemMemory;
 }
 
 export function translateAnswers(
   { from, to }: Route,
-  { provider, memory, names, ...options }: AnswerContext,
+  { provider, memory, names, callIds, ...options }: AnswerContext,
 ): Translator {
   const owner = ownerOf(provider, options.model);
   const reader = SIDES[to].readAnswer(options.newId);
@@ -195,11 +200,26 @@ export function translateAnswers(
     remember: memory.remember,
   });
   const clientNames = new Map(names);
-  const keeper = from === CHAT ? new TurnKeeper(owner, memory.remember) : undefined;
+  const keeper = new TurnKeeper(owner, memory.remember);
+  const used = new Set(callIds);
+  const renamed = new Map<string, string>();
+  const idOf = (id: string): string => {
+    if (!used.has(id)) return id;
+    const own = renamed.get(id) ?? options.newId('call');
+    renamed.set(id, own);
+    return own;
+  };
+  const withNewId = (event: AnswerEvent): AnswerEvent => {
+    if (event.type === 'call') return { ...event, id: idOf(event.id) };
+    if (event.type !== 'seal' || event.seal.kind !== 'calls') return event;
+    const values = event.seal.values.map((value) => ({ ...value, id: idOf(asText(value.id)) }));
+    return { type: 'seal', seal: { kind: 'calls', values } };
+  };
   let hasBegun = false;
   /** An answer begins once, and its calls have the client's names. */
-  const forClient = (events: AnswerEvent[]): AnswerEvent[] => {
-    if (keeper) for (const event of events) keeper.note(event);
+  const forClient = (came: AnswerEvent[]): AnswerEvent[] => {
+    const events = used.size === 0 ? came : came.map(withNewId);
+    for (const event of events) keeper.note(event);
     const isAgain = hasBegun && events.some(({ type }) => type === 'start');
     hasBegun ||= events.length > 0;
     const once = isAgain ? events.filter(({ type }) => type !== 'start') : events;
@@ -232,9 +252,6 @@ export function translateAnswers(
 }
 
 const EMPTY = Buffer.alloc(0);
-
-/** The API whose clients bring back of reasoning what they know: mostly nothing. */
-const CHAT: Api = 'chat/completions';
 
 /** The JSON object in a provider's response. Throws GwError 502 if it is anything else. */
 function answerObject(text: string): Json {

@@ -80,6 +80,7 @@ function answerProblem(dice: Dice): string | undefined {
     now: () => 0,
     request: { ...(mutateJson<object>(REQUESTS[from], dice, 1) ?? {}) },
     names,
+    callIds: dice.chance(0.3) ? ['call_m_0_0', 'toolu_0_0_9'] : [],
     newId: (prefix: string) => `${prefix}_1`,
     memory,
   };

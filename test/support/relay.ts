@@ -105,6 +105,7 @@ export function translation(): Pick<RelayOptions, 'wire' | 'translator'> {
     now: Date.now,
     request: {},
     names: [],
+    callIds: [],
     newId: (prefix) => `${prefix}1`,
     memory: createItemMemories()(1),
   });

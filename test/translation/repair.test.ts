@@ -53,6 +53,17 @@ describe('ids of calls', () => {
     expect(new Set(found.map(([id]) => id)).size).toBe(3);
   });
 
+  test('that a provider gives again reach clients as new ones, with what belongs to them', () => {
+    const extra_content = { google: { thought_signature: 's' } };
+    const tool_calls = [{ index: 0, id: 'call_0', extra_content, function: { name: 'f', arguments: '{}' } }];
+    const chunk = { choices: [{ delta: { tool_calls } }] };
+    const stream = chatForMessages.answers({ callIds: ['call_0'], newId: () => 'call_new' });
+    const out = String(stream.events(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)));
+    expect(out).toContain('"id":"call_new"');
+    const [, data = ''] = /"data":"gw1\.([^"]+)"/.exec(out) ?? [];
+    expect(Buffer.from(data, 'base64').toString()).toContain('"id":"call_new"');
+  });
+
   test('reach clients in a form that every other provider takes', () => {
     const tool_calls = [
       { id: 'functions.Bash:0', type: 'function', function: { name: 'f', arguments: '{}' } },

@@ -88,6 +88,7 @@ export async function translateRequest(
         now: gateway.clock.now,
         request: body.request,
         names: body.names,
+        callIds: body.callIds,
         newId,
         memory,
       },

@@ -12,7 +12,8 @@ export function createResponsesSupport(now: () => number) {
   const missingUntil = new Map<string, number>();
   const supporting = new Set<string>();
   return {
-    isMissing: (provider: Provider): boolean => now() < (missingUntil.get(addressOf(provider)) ?? 0),
+    isMissing: (provider: Provider): boolean =>
+      provider.dialect?.lacksResponses === true || now() < (missingUntil.get(addressOf(provider)) ?? 0),
     /** The provider has answered a chat completion after it refused the response. */
     markMissing: (provider: Provider) => void missingUntil.set(addressOf(provider), now() + MISSING_MS),
     /** The provider has answered a response, so whatever it refuses from now on is the request itself. */

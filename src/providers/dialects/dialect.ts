@@ -15,6 +15,8 @@ export interface Dialect {
   cacheMarks?: boolean;
   /** Models that are reached by /v1/responses where a client doesn't speak its API: always, or to use tools. */
   responses?: { always: RegExp; withTools: RegExp };
+  /** Has no /v1/responses, so that nobody has to ask. */
+  lacksResponses?: boolean;
   /** False: refuses `strict` in tools. */
   strictTools?: boolean;
   /** Ids of tool calls: `letters` and digits alone, of that length. Default: those that OpenAI and Anthropic take. */

@@ -36,16 +36,17 @@ const OPENAI: Dialect = {
 export const DIALECTS: Readonly<Record<string, Dialect>> = {
   openai: OPENAI,
   azure: OPENAI,
-  google: { ...SIGNATURES, plainSchemas: true },
+  google: { ...SIGNATURES, plainSchemas: true, lacksResponses: true },
   /** https://api-docs.deepseek.com/guides/thinking_mode */
   deepseek: { reasoning: 'required' },
   /** https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model */
-  moonshot: { reasoning: 'required' },
+  moonshot: { reasoning: 'required', lacksResponses: true },
   /**
    * https://docs.mistral.ai/capabilities/function_calling, mistralai/client-python, BerriAI/litellm#6323: ids of nine
    * letters and digits, no user behind a tool, 422 for fields that it doesn't know.
    */
   mistral: {
+    lacksResponses: true,
     callIds: { letters: 9 },
     userBehindTool: false,
     systemFirst: true,
@@ -58,6 +59,7 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
    * of tools but auto, one stop, usage unasked.
    */
   zai: {
+    lacksResponses: true,
     reasoning: 'kept',
     strictTools: false,
     onlyAutoTools: true,
@@ -71,7 +73,7 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
   /** https://console.groq.com/docs/reasoning: reasoning comes in `reasoning`, and is refused on its way back. */
   groq: { strictTools: false },
   /** https://inference-docs.cerebras.ai/resources/openai */
-  cerebras: { refuses: ['user'] },
+  cerebras: { refuses: ['user'], lacksResponses: true },
   /** https://docs.fireworks.ai/guides/reasoning: of several turns, reasoning is kept where it comes back. */
   fireworks: { reasoning: 'kept' },
   together: { reasoning: 'kept' },

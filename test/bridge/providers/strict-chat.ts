@@ -35,7 +35,7 @@ export interface ChatHost {
 const KNOWN = new Set([
   'model', 'messages', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'temperature', 'top_p', 'stop',
   'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning_effort', 'response_format', 'user', 'verbosity',
-  'service_tier', 'reasoning_split',
+  'service_tier', 'reasoning_split', 'provider',
 ]);
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const PLAIN_ID = /^[\w.:-]{1,64}$/;

@@ -41,6 +41,7 @@ const answersOf =
         now: () => 0,
         request: {},
         names: [],
+        callIds: [],
         newId: (prefix) => `${prefix}_1`,
         memory: createItemMemories()(1),
         ...options,
