@@ -376,7 +376,6 @@ test("Codex's requests, all of which may search, fit into five dollars", async (
 });
 
 test.each([
-  ['mistral', 402],
   ['xai', 402],
   ['fireworks', 200],
 ])('a limit that %s passes over bounds nothing', async (provider, status) => {
