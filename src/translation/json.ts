@@ -29,6 +29,11 @@ export function definedFields(fields: Json): Json {
   return defined;
 }
 
+/** Adds to a list. `push(...items)` fails with some 100,000 of them, which a request may have. */
+export function append<T>(list: T[], items: Iterable<T>): void {
+  for (const item of items) list.push(item);
+}
+
 /** Looks up a key sent by the client. Inherited properties such as `__proto__` don't count. */
 export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
@@ -37,11 +42,6 @@ export function lookUp<T>(table: Readonly<Record<string, T>>, key: string): T | 
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;
-}
-
-/** The objects in an array, for lenient parsing of a provider's response. */
-export function objectsIn(value: unknown): Json[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** The value if it is a token count, otherwise 0. */

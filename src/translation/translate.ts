@@ -1,5 +1,6 @@
 import { badRequest, GwError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import type { Dialect } from '../providers/dialects/dialect.ts';
 import { dataIn, parseObject } from '../wire/answer/events.ts';
 import { chatWire } from '../wire/apis/chat.ts';
 import { messagesWire } from '../wire/apis/messages.ts';
@@ -26,8 +27,9 @@ import { type AnswerEvent, type AnswerReader, foldAnswer } from './conversation/
 import type { AnswerOptions, AnswerWriter } from './conversation/answer-writer.ts';
 import { type Conversation, isCall } from './conversation/conversation.ts';
 import { readError } from './errors.ts';
-import { asText, isEmpty, type Json } from './json.ts';
+import { isEmpty, type Json } from './json.ts';
 import { createLeftOut } from './left-out.ts';
+import { createFreshIds } from './repair/ids.ts';
 import { repaired } from './repair/repaired.ts';
 
 /** What gw can do with one API: four functions, and what a client's fields are called in it. */
@@ -133,13 +135,19 @@ export function translateBody(
     unseal: (text) => unpackSeal(text, owner),
   };
   const read = SIDES[from].readRequest(request, context);
-  const turns = withKeptReasoning(read.turns, owner, context);
+  const turns = takesReasoning(to, options.dialect)
+    ? withKeptReasoning(read.turns, owner, context)
+    : read.turns;
   const { conversation, names } = repaired({ ...read, turns }, context);
   const translated = { ...SIDES[to].writeRequest(conversation, context), ...options.dialect.adds };
   for (const field of options.dialect.refuses ?? []) leave(translated, field);
   const callIds = turns.flatMap(({ parts }) => parts.filter(isCall).map(({ id }) => id));
   return { bytes: Buffer.from(JSON.stringify(translated)), request, names, callIds, leftOut: fields() };
 }
+
+/** Whether anything that came with calls goes back. Each call of the conversation is looked up for it. */
+const takesReasoning = (to: Api, { reasoning, details, extras }: Dialect): boolean =>
+  to !== 'chat/completions' || reasoning !== undefined || details === true || extras === true;
 
 /** Removes a field, also one of a field: `reasoning.summary`. */
 function leave(body: Json, path: string): void {
@@ -201,24 +209,11 @@ export function translateAnswers(
   });
   const clientNames = new Map(names);
   const keeper = new TurnKeeper(owner, memory.remember);
-  const used = new Set(callIds);
-  const renamed = new Map<string, string>();
-  const idOf = (id: string): string => {
-    if (!used.has(id)) return id;
-    const own = renamed.get(id) ?? options.newId('call');
-    renamed.set(id, own);
-    return own;
-  };
-  const withNewId = (event: AnswerEvent): AnswerEvent => {
-    if (event.type === 'call') return { ...event, id: idOf(event.id) };
-    if (event.type !== 'seal' || event.seal.kind !== 'calls') return event;
-    const values = event.seal.values.map((value) => ({ ...value, id: idOf(asText(value.id)) }));
-    return { type: 'seal', seal: { kind: 'calls', values } };
-  };
+  const withFreshIds = createFreshIds(callIds, options.newId);
   let hasBegun = false;
   /** An answer begins once, and its calls have the client's names. */
   const forClient = (came: AnswerEvent[]): AnswerEvent[] => {
-    const events = used.size === 0 ? came : came.map(withNewId);
+    const events = withFreshIds(came);
     for (const event of events) keeper.note(event);
     const isAgain = hasBegun && events.some(({ type }) => type === 'start');
     hasBegun ||= events.length > 0;

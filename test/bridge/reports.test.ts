@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { objectsIn } from '../../src/json/object.ts';
 import { DIALECTS } from '../../src/providers/dialects/dialects.ts';
-import { type Json, objectsIn } from '../../src/translation/json.ts';
+import type { Json } from '../../src/translation/json.ts';
 import { startGateway } from '../support/gateway.ts';
 import { json } from '../support/scripts.ts';
 import {

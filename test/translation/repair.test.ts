@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isObject } from '../../src/json/object.ts';
+import { isObject, objectsIn } from '../../src/json/object.ts';
 import { DIALECTS } from '../../src/providers/dialects/dialects.ts';
-import { type Json, objectsIn } from '../../src/translation/json.ts';
+import type { Json } from '../../src/translation/json.ts';
 import { chatForMessages, chatForResponses, messagesForChat } from './support/translations.ts';
 
 const USER = { role: 'user', content: 'Hi' };

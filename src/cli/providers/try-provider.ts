@@ -1,4 +1,4 @@
-import { isObject } from '../../json/object.ts';
+import { isObject, objectsIn } from '../../json/object.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import type { Context } from '../context.ts';
@@ -115,9 +115,6 @@ async function cheapestModel(
   });
   return priced.sort((a, b) => a.output - b.output)[0]?.model;
 }
-
-const objectsIn = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isObject) : [];
 
 function reasonIn(body: unknown): string | undefined {
   const error = isObject(body) ? body.error : undefined;

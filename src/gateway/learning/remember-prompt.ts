@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import { isObject } from '../../json/object.ts';
+import { isObject, objectsIn } from '../../json/object.ts';
 import { readValue } from '../../json/scan.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
@@ -233,7 +233,7 @@ type Fields = Record<string, unknown>;
 
 function blocksIn(answer: Buffer): Fields[] {
   const { content, output } = parseObject(answer.toString('utf8')) ?? {};
-  return [content, output].flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []));
+  return [content, output].flatMap(objectsIn);
 }
 
 /** The items that a stream has finished, and the blocks of a message, put together from their deltas. */

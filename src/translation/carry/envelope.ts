@@ -1,7 +1,7 @@
-import { isObject } from '../../json/object.ts';
+import { isObject, objectsIn } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import type { Seal } from '../conversation/conversation.ts';
-import { objectsIn } from '../json.ts';
+import type { Json } from '../json.ts';
 
 /**
  * Prefix of the signature or encrypted content of reasoning that gw translated. No provider can read it, so gw removes
@@ -12,6 +12,10 @@ export const OWN_REASONING_MARK = 'gw1.';
 /** Whether a signature or encrypted content is of gw. */
 export const isOwnReasoning = (seal: unknown): seal is string =>
   typeof seal === 'string' && seal.startsWith(OWN_REASONING_MARK);
+
+/** Whether a thinking block is of gw. */
+export const isOwnBlock = ({ signature, data }: Json): boolean =>
+  isOwnReasoning(signature) || isOwnReasoning(data);
 
 const KINDS: ReadonlySet<unknown> = new Set<Seal['kind']>([
   'thinking',
@@ -46,7 +50,7 @@ export function unpackSeal(text: unknown, owner: string): Seal | undefined {
 }
 
 /** gw 0.2.0 packed the values alone, and marked plain reasoning with the prefix alone. */
-function earlierEnvelope(json: string): Record<string, unknown> | undefined {
+function earlierEnvelope(json: string): Json | undefined {
   if (json === '') return { kind: 'text', values: [] };
   const values = objectsIn(parseObject(`{"values":${json}}`)?.values);
   const [first] = values;

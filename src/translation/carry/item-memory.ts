@@ -1,7 +1,7 @@
-import { isObject } from '../../json/object.ts';
+import { isObject, objectsIn } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import type { ReasoningPart, Seal } from '../conversation/conversation.ts';
-import { asText, type Json, objectsIn } from '../json.ts';
+import { asText, type Json } from '../json.ts';
 import { plainId } from '../repair/ids.ts';
 import { isSealKind } from './envelope.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import { append, type Json } from '../json.ts';
 
 /** A request in no API's words. Readers make it of a client's body, writers make a provider's body of it. */
 export interface Conversation {
@@ -133,6 +133,27 @@ export const isReasoning = (part: Part): part is ReasoningPart => part.type === 
 
 export function textPart(text: string, mark?: unknown): TextPart {
   return mark === undefined || mark === null ? { type: 'text', text } : { type: 'text', text, mark };
+}
+
+/** The turns with those of one role one after the other as one, where `joins`. */
+export function joinTurns(turns: readonly Turn[], joins: (last: Turn) => boolean): Turn[] {
+  const all: Turn[] = [];
+  /** The parts of the last turn, if it is one of several. */
+  let joined: Part[] | undefined;
+  for (const turn of turns) {
+    const last = all.at(-1);
+    if (last?.role !== turn.role || !joins(last)) {
+      all.push(turn);
+      joined = undefined;
+      continue;
+    }
+    if (!joined) {
+      joined = [...last.parts];
+      all[all.length - 1] = { role: turn.role, parts: joined };
+    }
+    append(joined, turn.parts);
+  }
+  return all;
 }
 
 /** The texts of parts. */

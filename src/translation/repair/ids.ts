@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { Dialect } from '../../providers/dialects/dialect.ts';
 import type { RequestContext } from '../context.ts';
-import { isCall, isReasoning, isResult, type Part, type Turn } from '../conversation/conversation.ts';
+import type { AnswerEvent } from '../conversation/answer.ts';
+import {
+  type CallPart,
+  isCall,
+  isReasoning,
+  isResult,
+  type ReasoningPart,
+  type Seal,
+  type Turn,
+} from '../conversation/conversation.ts';
+import { asText } from '../json.ts';
 
 /** What OpenAI and Anthropic take: https://platform.claude.com/docs/en/api/messages, `tool_use.id`. */
 const PLAIN_ID = /^[a-zA-Z0-9_-]{1,40}$/;
@@ -9,36 +19,70 @@ const PLAIN_ID = /^[a-zA-Z0-9_-]{1,40}$/;
 /** An id that every API takes, the same one for the same id. */
 export const plainId = (id: string): string => (PLAIN_ID.test(id) ? id : `call_${hashOf(id).slice(0, 24)}`);
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** SHA-256 in hex. */
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
  * Gives calls ids that the provider takes, each only once, and their results the same. Expects results right behind
  * their calls.
  */
 export function withIds(turns: readonly Turn[], { dialect }: Pick<RequestContext, 'dialect'>): Turn[] {
-  const used = new Set<string>();
-  /** The ids of the last calls that had to change. */
-  let renamed = new Map<string, string>();
+  const idFor = createIds(dialect);
+  /** The ids of the last calls by what they were, in their order. Empty if none had to change. */
+  let renamed: ReadonlyMap<string, string[]> = new Map();
   return turns.map((turn) => {
-    if (turn.role === 'assistant') {
-      renamed = new Map();
-      for (const part of turn.parts) {
-        const id = isCall(part) ? idFor(part.id, used, dialect) : '';
-        if (isCall(part) && id !== part.id) renamed.set(part.id, id);
-      }
-    }
-    return renamed.size === 0 ? turn : { ...turn, parts: turn.parts.map((part) => withId(part, renamed)) };
+    if (turn.role === 'assistant') renamed = renamedCalls(turn.parts.filter(isCall), idFor);
+    if (renamed.size === 0) return turn;
+    const idOf = inOrder(renamed);
+    return {
+      ...turn,
+      parts: turn.parts.map((part) => {
+        if (isCall(part) || isResult(part)) return { ...part, id: idOf(part.id) };
+        return isReasoning(part) ? withSealedIds(part, inOrder(renamed)) : part;
+      }),
+    };
   });
 }
 
-function idFor(id: string, used: Set<string>, dialect: Dialect): string {
-  for (let times = 1; ; times++) {
-    const source = times === 1 ? id : `${id} ${times}`;
-    const found = takenId(source, dialect);
-    if (used.has(found)) continue;
-    used.add(found);
-    return found;
+function renamedCalls(calls: readonly CallPart[], idFor: (id: string) => string): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  let isChanged = false;
+  for (const { id } of calls) {
+    const own = idFor(id);
+    isChanged ||= own !== id;
+    const found = ids.get(id);
+    if (found) found.push(own);
+    else ids.set(id, [own]);
   }
+  return isChanged ? ids : new Map();
+}
+
+/** The new id for an old one; one that came several times has as many, given in their order. */
+function inOrder(renamed: ReadonlyMap<string, readonly string[]>): (id: string) => string {
+  const times = new Map<string, number>();
+  return (id) => {
+    const ids = renamed.get(id);
+    const count = times.get(id) ?? 0;
+    times.set(id, count + 1);
+    return ids?.[count] ?? ids?.[0] ?? id;
+  };
+}
+
+/** Gives each call an id of its own that the provider takes. */
+function createIds(dialect: Dialect): (id: string) => string {
+  const used = new Set<string>();
+  /** How often each id has come. */
+  const times = new Map<string, number>();
+  return (id) => {
+    for (;;) {
+      const count = (times.get(id) ?? 0) + 1;
+      times.set(id, count);
+      const found = takenId(count === 1 ? id : `${id} ${count}`, dialect);
+      if (used.has(found)) continue;
+      used.add(found);
+      return found;
+    }
+  };
 }
 
 /** An id that a provider takes, the same one for the same id. */
@@ -49,15 +93,37 @@ function lettersOf(id: string, length: number): string {
   return id.length === length && /^[a-zA-Z0-9]*$/.test(id) ? id : hashOf(id).slice(0, length);
 }
 
-function withId(part: Part, renamed: ReadonlyMap<string, string>): Part {
-  if (isCall(part) || isResult(part)) return { ...part, id: renamed.get(part.id) ?? part.id };
-  if (!isReasoning(part) || !part.seals.some(({ kind }) => kind === 'calls')) return part;
-  const seals = part.seals.map((seal) => {
-    if (seal.kind !== 'calls') return seal;
-    return {
-      ...seal,
-      values: seal.values.map((each) => ({ ...each, id: renamed.get(String(each.id)) ?? each.id })),
-    };
-  });
-  return { ...part, seals };
+const withSealedIds = (part: ReasoningPart, idOf: (id: string) => string): ReasoningPart => ({
+  ...part,
+  seals: part.seals.map((seal) => sealWithIds(seal, idOf)),
+});
+
+/** A seal beside calls of other ids. */
+function sealWithIds(seal: Seal, idOf: (id: string) => string): Seal {
+  if (seal.kind !== 'calls') return seal;
+  return { ...seal, values: seal.values.map((value) => ({ ...value, id: idOf(asText(value.id)) })) };
+}
+
+/**
+ * Gives the calls of an answer other ids than those of the conversation so far: some providers give the same ones again,
+ * and agents tell calls apart by them.
+ */
+export function createFreshIds(
+  callIds: readonly string[],
+  newId: (prefix: string) => string,
+): (events: AnswerEvent[]) => AnswerEvent[] {
+  if (callIds.length === 0) return (events) => events;
+  const used = new Set(callIds);
+  const renamed = new Map<string, string>();
+  const idOf = (id: string): string => {
+    if (!used.has(id)) return id;
+    const own = renamed.get(id) ?? newId('call');
+    renamed.set(id, own);
+    return own;
+  };
+  return (events) =>
+    events.map((event) => {
+      if (event.type === 'call') return { ...event, id: idOf(event.id) };
+      return event.type === 'seal' ? { ...event, seal: sealWithIds(event.seal, idOf) } : event;
+    });
 }

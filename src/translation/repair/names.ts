@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { type Conversation, isCall } from '../conversation/conversation.ts';
+import { hashOf } from './ids.ts';
 
 /**
  * What all APIs take: https://platform.openai.com/docs/api-reference/chat/create, `tools.function.name`, and Google's
@@ -11,7 +11,7 @@ const MAX_LENGTH = 64;
 /** A tool's name that all APIs take. A long one ends in its hash, and so does one with other characters. */
 function plainName(name: string): string {
   if (NAME.test(name)) return name;
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  const hash = hashOf(name).slice(0, 8);
   const plain = name.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^[^a-zA-Z_]/, '_$&');
   return `${plain.slice(0, MAX_LENGTH - 9)}_${hash}`;
 }

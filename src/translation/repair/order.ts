@@ -3,6 +3,7 @@ import {
   type ContentPart,
   isResult,
   isText,
+  joinTurns,
   type Part,
   type ResultPart,
   type Turn,
@@ -13,7 +14,8 @@ import {
 /** The turns in an order that the provider takes. Expects results right behind their calls. */
 export function inOrder(turns: readonly Turn[], { dialect }: Pick<RequestContext, 'dialect'>): Turn[] {
   const ordered = dialect.systemFirst ? withSystemFirst(turns) : [...turns];
-  return dialect.userBehindTool === false ? joined(ordered).flatMap(withoutUserBehindTool) : ordered;
+  if (dialect.userBehindTool !== false) return ordered;
+  return joinTurns(ordered, ({ role }) => role === 'user').flatMap(withoutUserBehindTool);
 }
 
 /** System messages between turns, such as Claude Code's reminders, are something that the user says. */
@@ -24,18 +26,6 @@ function withSystemFirst(turns: readonly Turn[]): Turn[] {
     const text = `<system-reminder>\n${textsOf(turn.parts).join('\n\n')}\n</system-reminder>`;
     return { role: 'user', parts: [textPart(text)] };
   });
-}
-
-/** Turns of the user one after the other are one. */
-function joined(turns: readonly Turn[]): Turn[] {
-  const all: Turn[] = [];
-  for (const turn of turns) {
-    const last = all.at(-1);
-    if (turn.role === 'user' && last?.role === 'user')
-      all[all.length - 1] = { role: 'user', parts: [...last.parts, ...turn.parts] };
-    else all.push(turn);
-  }
-  return all;
 }
 
 /** What the user says beside results is said in the last of them; images follow a word of the assistant's. */

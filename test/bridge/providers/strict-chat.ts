@@ -1,5 +1,5 @@
-import { isObject } from '../../../src/json/object.ts';
-import { type Json, objectsIn } from '../../../src/translation/json.ts';
+import { isObject, objectsIn } from '../../../src/json/object.ts';
+import type { Json } from '../../../src/translation/json.ts';
 import type { Reply, StrictApi } from './strict.ts';
 
 /** What one host of chat completions refuses, and how it answers: the sources are beside the dialects. */

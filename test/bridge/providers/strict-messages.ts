@@ -1,5 +1,5 @@
-import { isObject } from '../../../src/json/object.ts';
-import { type Json, objectsIn } from '../../../src/translation/json.ts';
+import { isObject, objectsIn } from '../../../src/json/object.ts';
+import type { Json } from '../../../src/translation/json.ts';
 import { eventText } from '../../wire/support/event-scripts.ts';
 import { messageStream } from '../../wire/support/messages-shapes.ts';
 import type { Reply, StrictApi } from './strict.ts';

@@ -1,7 +1,7 @@
-import { isObject } from '../../../json/object.ts';
+import { isObject, objectsIn } from '../../../json/object.ts';
 import { parseObject } from '../../../wire/answer/events.ts';
 import type { AnswerEvent, AnswerReader, AnswerUsage, EndReason } from '../../conversation/answer.ts';
-import { asText, countIn, type Json, lookUp, objectsIn } from '../../json.ts';
+import { asText, countIn, type Json, lookUp } from '../../json.ts';
 import { plainId } from '../../repair/ids.ts';
 
 /** A tool call, whose name and arguments may come in pieces. */

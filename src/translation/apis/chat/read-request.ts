@@ -1,5 +1,7 @@
 import { badRequest } from '../../../errors.ts';
+import { objectsIn } from '../../../json/object.ts';
 import { parseObject } from '../../../wire/answer/events.ts';
+import { isOwnBlock } from '../../carry/envelope.ts';
 import type { RequestContext } from '../../context.ts';
 import {
   type ContentPart,
@@ -10,11 +12,12 @@ import {
   type TextPart,
   type Tool,
   type ToolChoice,
+  type Turn,
   textPart,
 } from '../../conversation/conversation.ts';
-import { asText, isEmpty, type Json, listAt, objectAt, objectsIn, textAt } from '../../json.ts';
+import { asText, isEmpty, type Json, objectAt, textAt } from '../../json.ts';
 import { without } from '../../left-out.ts';
-import { numberIn, rest } from '../fields.ts';
+import { eachObject, eachOptional, numberIn, optionalObject, optionalText, rest } from '../fields.ts';
 
 /** Fields read here, and those of gw. The others are `extra`. */
 // biome-ignore format: related fields share a line
@@ -28,14 +31,11 @@ const READ = new Set([
 export function readChatRequest(body: Json, context: RequestContext): Conversation {
   checkStreamOptions(body.stream_options, context);
   const limits = [body.max_tokens, body.max_completion_tokens].filter((limit) => typeof limit === 'number');
+  const effort = optionalText(body.reasoning_effort);
   return {
     model: asText(body.model),
-    turns: listAt(body.messages, 'messages').flatMap((message, i) =>
-      turnOf(objectAt(message, `messages[${i}]`), `messages[${i}]`, context),
-    ),
-    tools: isEmpty(body.tools)
-      ? []
-      : listAt(body.tools, 'tools').map((tool, i) => toolAt(tool, `tools[${i}]`, context)),
+    turns: eachObject(body.messages, 'messages', (message, at) => turnOf(message, at, context)),
+    tools: eachOptional(body.tools, 'tools', (tool, at) => toolAt(tool, at, context)),
     choice: choiceOf(body.tool_choice, context),
     isSerial: body.parallel_tool_calls === false,
     isStream: body.stream === true,
@@ -43,24 +43,18 @@ export function readChatRequest(body: Json, context: RequestContext): Conversati
     temperature: numberIn(body.temperature, 'temperature'),
     topP: numberIn(body.top_p, 'top_p'),
     stops: stopsOf(body.stop),
-    reasoning: isEmpty(body.reasoning_effort) ? undefined : { effort: asText(body.reasoning_effort) },
+    reasoning: effort === undefined ? undefined : { effort },
     format: formatOf(body.response_format, context),
-    verbosity: isEmpty(body.verbosity) || body.verbosity === 'medium' ? undefined : asText(body.verbosity),
-    user: isEmpty(body.safety_identifier ?? body.user)
-      ? undefined
-      : asText(body.safety_identifier ?? body.user),
-    serviceTier: isEmpty(body.service_tier) ? undefined : asText(body.service_tier),
+    verbosity: body.verbosity === 'medium' ? undefined : optionalText(body.verbosity),
+    user: optionalText(body.safety_identifier ?? body.user),
+    serviceTier: optionalText(body.service_tier),
     extra: rest(body, READ),
   };
 }
 
 function checkStreamOptions(value: unknown, { cannotExpress }: RequestContext): void {
-  if (isEmpty(value)) return;
-  const {
-    include_usage: _usage,
-    include_obfuscation: _obfuscation,
-    ...others
-  } = objectAt(value, 'stream_options');
+  const options = optionalObject(value, 'stream_options');
+  const { include_usage: _usage, include_obfuscation: _obfuscation, ...others } = options;
   const [key] = Object.keys(others);
   if (key !== undefined) throw cannotExpress(`stream_options.${key}`);
 }
@@ -72,25 +66,25 @@ const stopsOf = (stop: unknown): string[] | undefined =>
 const OF_A_MESSAGE = ['name', 'provider_specific_fields'];
 const OF_A_CALL = ['provider_specific_fields'];
 
-function turnOf(message: Json, at: string, context: RequestContext): Conversation['turns'] {
+function turnOf(message: Json, at: string, context: RequestContext): Turn {
   const { role, content, ...fields } = without(message, OF_A_MESSAGE, at, context.leaveOut);
   const { refuseRest } = context;
   switch (role) {
     case 'system':
     case 'developer':
       refuseRest(fields, at);
-      return [{ role: 'system', parts: textParts(content, `${at}.content`, context) }];
+      return { role: 'system', parts: textParts(content, `${at}.content`, context) };
     case 'user':
       refuseRest(fields, at);
-      return [{ role, parts: contentParts(content, `${at}.content`, context) }];
+      return { role, parts: contentParts(content, `${at}.content`, context) };
     case 'assistant':
-      return [{ role, parts: assistantParts(content, fields, at, context) }];
+      return { role, parts: assistantParts(content, fields, at, context) };
     case 'tool': {
       const { tool_call_id, ...others } = fields;
       refuseRest(others, at);
       const id = textAt(tool_call_id, `${at}.tool_call_id`);
       const parts = contentParts(content, `${at}.content`, context);
-      return [{ role: 'user', parts: [{ type: 'result', id, parts, isError: false }] }];
+      return { role: 'user', parts: [{ type: 'result', id, parts, isError: false }] };
     }
     default:
       throw context.cannotExpress(`${at}.role`, `there is no role ${asText(role)}`);
@@ -109,21 +103,17 @@ function assistantParts(content: unknown, message: Json, at: string, context: Re
     ...others
   } = message;
   context.refuseRest(others, at);
-  const calls = isEmpty(tool_calls) ? [] : listAt(tool_calls, `${at}.tool_calls`);
-  const thinking = isEmpty(thinking_blocks) ? [] : listAt(thinking_blocks, `${at}.thinking_blocks`);
+  const thinking = eachOptional(thinking_blocks, `${at}.thinking_blocks`, (block) => block);
   const seals = [
-    ...sealsIn(
-      thinking.map((block, i) => objectAt(block, `${at}.thinking_blocks[${i}]`)),
-      context,
-    ),
-    ...fieldSeals({ reasoning_content, reasoning_details }, objectsIn(calls)),
+    ...sealsIn(thinking, context),
+    ...fieldSeals({ reasoning_content, reasoning_details }, objectsIn(tool_calls)),
   ];
   const text = asReasoning(reasoning_content) || asReasoning(reasoning);
   return [
     ...(text === '' && seals.length === 0 ? [] : [{ type: 'reasoning', text, seals } as const]),
     ...(isEmpty(content) ? [] : assistantText(content, `${at}.content`, context)),
     ...(isEmpty(refusal) ? [] : textParts(refusal, `${at}.refusal`, context)),
-    ...calls.map((call, i) => callAt(call, `${at}.tool_calls[${i}]`, context)),
+    ...eachOptional(tool_calls, `${at}.tool_calls`, (call, path) => callAt(call, path, context)),
   ];
 }
 
@@ -131,13 +121,10 @@ const asReasoning = (text: unknown): string => (typeof text === 'string' ? text 
 
 /** Anthropic's own blocks, and those in which gw put what its provider has to get back. */
 function sealsIn(blocks: readonly Json[], { unseal }: RequestContext): Seal[] {
-  const isOwn = ({ data, signature }: Json) => unseal(data) ?? unseal(signature);
-  const own = blocks.flatMap((block) => isOwn(block) ?? []);
-  const signed = blocks.filter(({ data, signature }) => !isMarked(data) && !isMarked(signature));
+  const own = blocks.flatMap(({ data, signature }) => unseal(data) ?? unseal(signature) ?? []);
+  const signed = blocks.filter((block) => !isOwnBlock(block));
   return signed.length > 0 ? [{ kind: 'thinking', values: signed }, ...own] : own;
 }
-
-const isMarked = (text: unknown): boolean => typeof text === 'string' && text.startsWith('gw1.');
 
 /** Fields of the provider's own that the client kept. */
 function fieldSeals({ reasoning_content, reasoning_details }: Json, calls: readonly Json[]): Seal[] {
@@ -155,16 +142,15 @@ function fieldSeals({ reasoning_content, reasoning_details }: Json, calls: reado
 /** Texts and refusals, without empty ones. */
 function assistantText(content: unknown, at: string, context: RequestContext): TextPart[] {
   if (!Array.isArray(content)) return textParts(textAt(content, at), at, context);
-  const texts = content.map((part: unknown, i) => {
-    const { type, refusal, ...others } = objectAt(part, `${at}[${i}]`);
-    return type === 'refusal' ? { type: 'text', text: refusal } : { type, ...others };
-  });
+  const texts = eachObject(content, at, ({ type, refusal, ...others }) =>
+    type === 'refusal' ? { type: 'text', text: refusal } : { type, ...others },
+  );
   return textParts(texts, at, context).filter(({ text }) => text !== '');
 }
 
-function callAt(value: unknown, at: string, context: RequestContext): Part {
+function callAt(value: Json, at: string, context: RequestContext): Part {
   const { leaveOut, refuseRest } = context;
-  const { id, type, function: call, ...others } = without(objectAt(value, at), OF_A_CALL, at, leaveOut);
+  const { id, type, function: call, ...others } = without(value, OF_A_CALL, at, leaveOut);
   if (type !== 'function') throw context.cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
   const { index: _index, extra_content: _extra, ...more } = others;
   refuseRest(more, at);
@@ -182,17 +168,13 @@ function callAt(value: unknown, at: string, context: RequestContext): Part {
 /** The content of a system or assistant message, which may only be text. */
 function textParts(content: unknown, at: string, context: RequestContext): TextPart[] {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
-  return listAt(content, at).map((part, i) =>
-    textAtPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`, context),
-  );
+  return eachObject(content, at, (part, path) => textAtPart(part, path, context));
 }
 
 /** The content of a user message or tool result: text, images, files and sound. */
 function contentParts(content: unknown, at: string, context: RequestContext): ContentPart[] {
   if (typeof content === 'string') return [textPart(content)];
-  return listAt(content, at).map((part, i) =>
-    contentPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`, context),
-  );
+  return eachObject(content, at, (part, path) => contentPart(part, path, context));
 }
 
 function contentPart(part: Json, at: string, context: RequestContext): ContentPart {
@@ -239,8 +221,8 @@ function textAtPart(
   return textPart(textAt(text, `${at}.text`), cache_control);
 }
 
-function toolAt(value: unknown, at: string, { cannotExpress, refuseRest }: RequestContext): Tool {
-  const { type, function: definition, cache_control: mark, ...others } = objectAt(value, at);
+function toolAt(tool: Json, at: string, { cannotExpress, refuseRest }: RequestContext): Tool {
+  const { type, function: definition, cache_control: mark, ...others } = tool;
   if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
   refuseRest(others, at);
   const { name, description, parameters, strict, ...more } = objectAt(definition, `${at}.function`);

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { RequestContext } from '../../context.ts';
 import {
   type ContentPart,
@@ -16,6 +15,8 @@ import {
   textsOf,
 } from '../../conversation/conversation.ts';
 import { definedFields, isEmpty, type Json } from '../../json.ts';
+import { hashOf } from '../../repair/ids.ts';
+import { type ExtraRules, writtenExtra } from '../extra.ts';
 import { carriedBack, withCarried } from './carried.ts';
 
 /** Writes a chat completion request. Throws GwError 400 for what it can't express. */
@@ -39,7 +40,8 @@ export function writeChatRequest(conversation: Conversation, context: RequestCon
       response_format: formatOf(conversation),
     }),
     ...toolFields(conversation, context),
-    ...extraOf(conversation, context),
+    // Fields of OpenAI's APIs may be a provider's extensions, and pass. Anthropic's have no meaning here.
+    ...(context.from === 'messages' ? writtenExtra(conversation, EXTRA, context) : conversation.extra),
   };
 }
 
@@ -57,21 +59,11 @@ function stopsOf(
 
 /** OpenAI accepts 64 characters. A longer id, such as Claude Code's, is replaced by its hash. */
 function shortId(id: string): string {
-  return id.length <= 64 ? id : createHash('sha256').update(id).digest('hex');
+  return id.length <= 64 ? id : hashOf(id);
 }
 
 /** Fields for Anthropic's own use: the rules of Claude Code's auto mode, and diagnostics of cache misses. */
-const LEFT_OUT = new Set(['safeguards', 'diagnostics']);
-
-/** Fields of OpenAI's APIs may be a provider's extensions, and pass. Anthropic's have no meaning here. */
-function extraOf({ extra }: Conversation, { from, leaveOut, cannotExpress }: RequestContext): Json {
-  if (from !== 'messages') return extra;
-  for (const key of Object.keys(extra)) {
-    if (!LEFT_OUT.has(key)) throw cannotExpress(key);
-    leaveOut(key);
-  }
-  return {};
-}
+const EXTRA: ExtraRules = { leftOut: new Set(['safeguards', 'diagnostics']) };
 
 const messagesOf = (turns: readonly Turn[], context: RequestContext): Json[] =>
   withOneSystemFirst(turns.flatMap((turn) => messagesOfTurn(turn, context)));

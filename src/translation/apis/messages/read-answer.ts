@@ -1,8 +1,8 @@
-import { isObject } from '../../../json/object.ts';
+import { isObject, objectsIn } from '../../../json/object.ts';
 import { parseObject } from '../../../wire/answer/events.ts';
 import { addUsage } from '../../../wire/answer/usage.ts';
 import type { AnswerEvent, AnswerReader, AnswerUsage, EndReason } from '../../conversation/answer.ts';
-import { asText, countIn, type Json, lookUp, objectsIn } from '../../json.ts';
+import { asText, countIn, type Json, lookUp } from '../../json.ts';
 
 /** A tool call whose input arrives in deltas. */
 interface OpenCall {

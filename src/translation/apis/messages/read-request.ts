@@ -13,7 +13,7 @@ import {
 } from '../../conversation/conversation.ts';
 import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../../json.ts';
 import { without } from '../../left-out.ts';
-import { numberIn, rest } from '../fields.ts';
+import { eachObject, eachOptional, numberIn, optionalObject, optionalText, rest } from '../fields.ts';
 
 /** Fields read here, those of gw, and the mark of a cache that all providers but Anthropic fill by themselves. */
 // biome-ignore format: related fields share a line
@@ -26,18 +26,14 @@ const READ = new Set([
 /** Reads a messages request: https://platform.claude.com/docs/en/api/messages */
 export function readMessagesRequest(body: Json, context: RequestContext): Conversation {
   checkEdits(body.context_management, context);
-  const { effort, format, ...ofOutput } = isEmpty(body.output_config)
-    ? {}
-    : objectAt(body.output_config, 'output_config');
+  const { effort, format, ...ofOutput } = optionalObject(body.output_config, 'output_config');
   context.refuseRest(ofOutput, 'output_config');
   const system = isEmpty(body.system) ? [] : textParts(body.system, 'system', context);
   return {
     model: asText(body.model),
     turns: [
       ...(system.length > 0 ? [{ role: 'system', parts: system } as const] : []),
-      ...listAt(body.messages, 'messages').map((turn, i) =>
-        turnOf(objectAt(turn, `messages[${i}]`), `messages[${i}]`, context),
-      ),
+      ...eachObject(body.messages, 'messages', (turn, at) => turnOf(turn, at, context)),
     ],
     ...toolFields(body, context),
     isStream: body.stream === true,
@@ -72,9 +68,9 @@ function userOf(metadata: unknown, { refuseRest }: RequestContext): string | und
 
 function reasoningOf(effort: unknown, thinking: unknown): Reasoning | undefined {
   if (isEmpty(effort) && isEmpty(thinking)) return undefined;
-  const { type, budget_tokens } = isEmpty(thinking) ? {} : objectAt(thinking, 'thinking');
+  const { type, budget_tokens } = optionalObject(thinking, 'thinking');
   return {
-    effort: isEmpty(effort) ? undefined : asText(effort),
+    effort: optionalText(effort),
     budgetTokens: type === 'enabled' && typeof budget_tokens === 'number' ? budget_tokens : undefined,
     isAdaptive: type === 'adaptive',
   };
@@ -111,7 +107,7 @@ function blocksIn<P extends Part>(
   read: (block: Json, at: string) => P[],
 ): (P | TextPart)[] {
   if (typeof content === 'string') return [textPart(content)];
-  return listAt(content, at).flatMap((block, i) => read(objectAt(block, `${at}[${i}]`), `${at}[${i}]`));
+  return eachObject(content, at, read).flat();
 }
 
 const userPart = (block: Json, at: string, context: RequestContext): Part[] =>
@@ -222,15 +218,12 @@ function toolFields(
   { tools: value, tool_choice }: Json,
   context: RequestContext,
 ): Pick<Conversation, 'tools' | 'choice' | 'isSerial'> {
-  const list = isEmpty(value) ? [] : listAt(value, 'tools');
-  const tools = list.flatMap((each, i) => {
-    const at = `tools[${i}]`;
-    const tool = objectAt(each, at);
+  const tools = eachOptional(value, 'tools', (tool, at) => {
     if (!isToolSearch(tool.type)) return [toolAt(tool, at, context)];
     context.leaveOut(`${at} (${tool.type})`);
     return [];
-  });
-  return list.length > 0 && tools.length === 0 ? { tools } : { tools, ...choiceOf(tool_choice, context) };
+  }).flat();
+  return !isEmpty(value) && tools.length === 0 ? { tools } : { tools, ...choiceOf(tool_choice, context) };
 }
 
 function toolAt(tool: Json, at: string, { cannotExpress, refuseRest, leaveOut }: RequestContext): Tool {

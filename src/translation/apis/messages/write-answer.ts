@@ -50,7 +50,7 @@ export class MessagesAnswerWriter implements AnswerWriter {
   #events(event: AnswerEvent): NamedEvent[] {
     switch (event.type) {
       case 'start':
-        return [{ type: 'message_start', message: { ...this.#message(event) } }];
+        return [{ type: 'message_start', message: this.#message(event) }];
       case 'text':
       case 'refusal':
         return this.#addText('text', { type: 'text_delta', text: event.text });

@@ -12,7 +12,8 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../conversation/conversation.ts';
-import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../../json.ts';
+import { append, definedFields, isEmpty, type Json, lookUp, objectAt } from '../../json.ts';
+import { CHAT_DEFAULTS, type ExtraRules, writtenExtra } from '../extra.ts';
 
 /** Models that take a temperature and top_p: https://platform.claude.com/docs/en/about-claude/models/migration-guide */
 const TAKES_BOTH = /claude-(?:3|(?:opus|sonnet)-4(?:-0|-2025\d{4})?$)/;
@@ -41,7 +42,7 @@ export function writeMessagesRequest(conversation: Conversation, context: Reques
     }),
     ...thinkingAndFormat(conversation, context),
     ...metadataOf(conversation, context),
-    ...extraOf(conversation, context),
+    ...(context.from === 'messages' ? conversation.extra : writtenExtra(conversation, EXTRA, context)),
   };
 }
 
@@ -61,37 +62,16 @@ function tierOf(
   throw cannotExpress(paramOf('serviceTier'), 'use auto or default');
 }
 
-/** Hints for OpenAI's cache that don't affect the response. */
-const SKIPPED = new Set(['prompt_cache_key', 'prompt_cache_retention', 'metadata']);
-/**
- * Fields that Anthropic's own OpenAI-compatible endpoint ignores too: best-effort determinism, token ids of a tokenizer
- * that its models don't use, and a latency hint.
- */
-const LEFT_OUT = new Set(['seed', 'logit_bias', 'prediction']);
-/** Fields with the same meaning, which some clients of OpenAI's API send. */
-const SAME = new Set(['top_k', 'thinking']);
-/** By field: whether a value equals the default of Anthropic's API. */
-const IS_DEFAULT: Readonly<Record<string, (value: unknown) => boolean>> = {
-  n: (value) => value === 1,
-  store: (value) => value === false,
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  frequency_penalty: (value) => value === 0,
-  presence_penalty: (value) => value === 0,
-  modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
+const EXTRA: ExtraRules = {
+  // As some clients of OpenAI's API send them.
+  same: new Set(['top_k', 'thinking']),
+  // Of OpenAI's cache; `metadataOf` has the other.
+  skipped: new Set(['prompt_cache_key', 'prompt_cache_retention', 'metadata']),
+  // Anthropic's own OpenAI-compatible endpoint ignores them too: best-effort determinism, token ids of a tokenizer that
+  // its models don't use, and a latency hint.
+  leftOut: new Set(['seed', 'logit_bias', 'prediction']),
+  isDefault: { ...CHAT_DEFAULTS, store: (value) => value === false },
 };
-
-function extraOf({ extra }: Conversation, { from, leaveOut, cannotExpress }: RequestContext): Json {
-  if (from === 'messages') return extra;
-  const fields: Json = {};
-  for (const [key, value] of Object.entries(extra)) {
-    if (SKIPPED.has(key)) continue;
-    if (SAME.has(key)) fields[key] = value;
-    else if (LEFT_OUT.has(key)) leaveOut(key);
-    else if (!lookUp(IS_DEFAULT, key)?.(value)) throw cannotExpress(key);
-  }
-  return fields;
-}
 
 /** Anthropic accepts only a user id. OpenAI's other labels are for its own store. */
 function metadataOf({ user, extra }: Conversation, { leaveOut }: RequestContext): Json {
@@ -111,8 +91,8 @@ function turnsOf({ turns }: Conversation, context: RequestContext): Json {
   for (const { role, parts } of turns) {
     const blocks = parts.flatMap((part) => blocksOf(part, context));
     const last = messages.at(-1);
-    if (role === 'system') system.push(...blocks);
-    else if (last?.role === role) last.content.push(...blocks);
+    if (role === 'system') append(system, blocks);
+    else if (last?.role === role) append(last.content, blocks);
     else if (blocks.length > 0) messages.push({ role, content: blocks });
   }
   return { ...(system.length > 0 ? { system } : {}), messages };

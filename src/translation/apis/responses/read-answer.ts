@@ -1,7 +1,7 @@
-import { isObject } from '../../../json/object.ts';
+import { isObject, objectsIn } from '../../../json/object.ts';
 import { parseObject } from '../../../wire/answer/events.ts';
 import type { AnswerEvent, AnswerReader, AnswerUsage, EndReason } from '../../conversation/answer.ts';
-import { asText, countIn, type Json, objectsIn } from '../../json.ts';
+import { asText, countIn, type Json } from '../../json.ts';
 
 interface OpenItem {
   /** Of a call. */

@@ -10,8 +10,8 @@ import {
   type Turn,
   textPart,
 } from '../../conversation/conversation.ts';
-import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../../json.ts';
-import { numberIn, rest } from '../fields.ts';
+import { append, asText, isEmpty, type Json, listAt, objectAt, textAt } from '../../json.ts';
+import { eachObject, numberIn, optionalObject, optionalText, rest } from '../fields.ts';
 import { toolFields } from './read-tools.ts';
 import { customArguments, flatName } from './tool-names.ts';
 
@@ -49,7 +49,7 @@ export function readResponsesRequest(body: Json, context: RequestContext): Conve
     if (key in extra && !isDefault(extra[key])) throw cannotExpress(key);
     delete extra[key];
   }
-  const { format, verbosity, ...ofText } = isEmpty(body.text) ? {} : objectAt(body.text, 'text');
+  const { format, verbosity, ...ofText } = optionalObject(body.text, 'text');
   refuseRest(ofText, 'text');
   // Reasoning is returned as the summary, whether or not the client requested one.
   const {
@@ -58,10 +58,10 @@ export function readResponsesRequest(body: Json, context: RequestContext): Conve
     generate_summary: _old,
     context: _context,
     ...ofReasoning
-  } = isEmpty(body.reasoning) ? {} : objectAt(body.reasoning, 'reasoning');
+  } = optionalObject(body.reasoning, 'reasoning');
   refuseRest(ofReasoning, 'reasoning');
   if (!isEmpty(body.include)) checkInclude(body.include, context);
-  const user = body.user ?? body.safety_identifier;
+  const wanted = optionalText(effort);
   return {
     model: asText(body.model),
     turns: turnsIn(body, context),
@@ -70,11 +70,11 @@ export function readResponsesRequest(body: Json, context: RequestContext): Conve
     maxTokens: numberIn(body.max_output_tokens, 'max_output_tokens'),
     temperature: numberIn(body.temperature, 'temperature'),
     topP: numberIn(body.top_p, 'top_p'),
-    reasoning: isEmpty(effort) ? undefined : { effort: asText(effort) },
+    reasoning: wanted === undefined ? undefined : { effort: wanted },
     format: formatOf(format, context),
-    verbosity: isEmpty(verbosity) || verbosity === 'medium' ? undefined : asText(verbosity),
-    user: isEmpty(user) ? undefined : asText(user),
-    serviceTier: isEmpty(body.service_tier) ? undefined : asText(body.service_tier),
+    verbosity: verbosity === 'medium' ? undefined : optionalText(verbosity),
+    user: optionalText(body.user ?? body.safety_identifier),
+    serviceTier: optionalText(body.service_tier),
     extra,
   };
 }
@@ -89,10 +89,7 @@ function turnsIn({ instructions, input }: Json, context: RequestContext): Turn[]
   if (!isEmpty(instructions))
     turns.push({ role: 'system', parts: textParts(instructions, 'instructions', context) });
   if (typeof input === 'string') turns.push({ role: 'user', parts: [textPart(input)] });
-  else {
-    for (const [i, item] of listAt(input, 'input').entries())
-      addItem(turns, objectAt(item, `input[${i}]`), `input[${i}]`, context);
-  }
+  else eachObject(input, 'input', (item, at) => addItem(turns, item, at, context));
   return turns;
 }
 
@@ -118,7 +115,7 @@ function addItem(turns: Turn[], item: Json, at: string, context: RequestContext)
       refuseRest(others, at);
       const callId = textAt(call_id, `${at}.call_id`);
       const text = type === 'custom_tool_call' ? customArguments(input) : isEmpty(args) ? '{}' : asText(args);
-      addAssistant(turns, { type: 'call', id: callId, name: flatName(name, namespace), args: text, at });
+      addAssistant(turns, [{ type: 'call', id: callId, name: flatName(name, namespace), args: text, at }]);
       return;
     }
     case 'function_call_output':
@@ -132,7 +129,7 @@ function addItem(turns: Turn[], item: Json, at: string, context: RequestContext)
     }
     case 'reasoning': {
       const seal = context.unseal(fields.encrypted_content);
-      if (seal) addAssistant(turns, { type: 'reasoning', text: '', seals: [seal] });
+      if (seal) addAssistant(turns, [{ type: 'reasoning', text: '', seals: [seal] }]);
       return;
     }
     // The request's tool lists already include these tools.
@@ -175,7 +172,7 @@ function addMessage(
       turns.push({ role: 'system', parts: textParts(content, `${at}.content`, context) });
       return;
     case 'assistant':
-      addAssistant(turns, ...textParts(withoutRefusals(content), `${at}.content`, context));
+      addAssistant(turns, textParts(withoutRefusals(content), `${at}.content`, context));
       return;
     default:
       throw context.cannotExpress(`${at}.role`, `there is no role ${asText(role)}`);
@@ -183,13 +180,13 @@ function addMessage(
 }
 
 /** Reasoning begins a turn, a text follows it, and calls follow both, with what belongs to them. */
-function addAssistant(turns: Turn[], ...parts: Part[]): void {
+function addAssistant(turns: Turn[], parts: Part[]): void {
   const last = turns.at(-1);
   const [first] = parts;
   if (!first) return;
   const joins = isCall(first) || (isReasoning(first) && first.seals.every(({ kind }) => kind === 'calls'));
   const isFull = ({ parts: before }: Turn) => !joins && before.some((part) => isText(part) || isCall(part));
-  if (last?.role === 'assistant' && !isFull(last)) last.parts.push(...parts);
+  if (last?.role === 'assistant' && !isFull(last)) append(last.parts, parts);
   else turns.push({ role: 'assistant', parts });
 }
 
@@ -203,9 +200,7 @@ function withoutRefusals(content: unknown): unknown {
 
 function contentParts(content: unknown, at: string, context: RequestContext): ContentPart[] {
   if (typeof content === 'string') return [textPart(content)];
-  return listAt(content, at).map((part, i) =>
-    contentPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`, context),
-  );
+  return eachObject(content, at, (part, path) => contentPart(part, path, context));
 }
 
 /** Text parts alone. Throws GwError 400 for any other part. */

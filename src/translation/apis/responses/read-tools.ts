@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../context.ts';
 import type { Conversation, Tool, ToolChoice } from '../../conversation/conversation.ts';
-import { asText, isEmpty, type Json, listAt, objectAt } from '../../json.ts';
+import { asText, isEmpty, type Json, objectAt } from '../../json.ts';
 import { without } from '../../left-out.ts';
+import { eachObject } from '../fields.ts';
 import { customParameters, flatName, toolLists } from './tool-names.ts';
 
 /**
@@ -13,7 +14,7 @@ export function toolFields(
   context: RequestContext,
 ): Pick<Conversation, 'tools' | 'choice' | 'isSerial'> {
   const all = toolLists(body).flatMap(({ tools: list, at }) =>
-    isEmpty(list) ? [] : toolsIn(listAt(list, at), at, context),
+    isEmpty(list) ? [] : toolsIn(list, at, context),
   );
   const tools = [...new Map(all.map((tool) => [tool.name, tool])).values()];
   const { choice, only } = toolChoice(body.tool_choice, context);
@@ -26,10 +27,8 @@ export function toolFields(
   };
 }
 
-function toolsIn(list: unknown[], at: string, context: RequestContext, namespace?: unknown): Tool[] {
-  return list.flatMap((value, i) =>
-    toolsOf(objectAt(value, `${at}[${i}]`), `${at}[${i}]`, context, namespace),
-  );
+function toolsIn(list: unknown, at: string, context: RequestContext, namespace?: unknown): Tool[] {
+  return eachObject(list, at, (tool, path) => toolsOf(tool, path, context, namespace)).flat();
 }
 
 function toolsOf(tool: Json, at: string, context: RequestContext, namespace: unknown): Tool[] {
@@ -45,7 +44,7 @@ function toolsOf(tool: Json, at: string, context: RequestContext, namespace: unk
       return [customTool(without(tool, ['defer_loading'], at, leaveOut), at, context, namespace)];
     case 'namespace':
       if (namespace !== undefined) throw cannotExpress(`${at}.type`, "a namespace can't contain another");
-      return toolsIn(listAt(tool.tools, `${at}.tools`), `${at}.tools`, context, tool.name);
+      return toolsIn(tool.tools, `${at}.tools`, context, tool.name);
     default:
       throw cannotExpress(`${at}.type`, `only OpenAI runs ${asText(tool.type)}`);
   }
@@ -103,9 +102,6 @@ function toolChoice(
   const { type, name, namespace, mode, tools } = objectAt(value, 'tool_choice');
   if (type === 'function' || type === 'custom') return { choice: { name: flatName(name, namespace) } };
   if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `only OpenAI runs ${asText(type)}`);
-  const allowed = listAt(tools, 'tool_choice.tools').map((tool, i) => {
-    const each = objectAt(tool, `tool_choice.tools[${i}]`);
-    return flatName(each.name, each.namespace);
-  });
+  const allowed = eachObject(tools, 'tool_choice.tools', (tool) => flatName(tool.name, tool.namespace));
   return { choice: mode === 'required' ? 'any' : 'auto', only: new Set(allowed) };
 }

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
-import { isObject } from '../../../json/object.ts';
-import { asText, type Json, objectsIn } from '../../json.ts';
+import { isObject, objectsIn } from '../../../json/object.ts';
+import { asText, type Json } from '../../json.ts';
 
 /** A tool as the client names it. */
 export interface NamedTool {
@@ -10,17 +9,10 @@ export interface NamedTool {
   isCustom: boolean;
 }
 
-const MAX_NAME = 64;
-
-/** The name in a chat completion, which has no namespaces: a prefix replaces them. Long names end in a hash. */
+/** The name in a conversation, which has no namespaces: a prefix replaces them. */
 export function flatName(name: unknown, namespace?: unknown): string {
-  const hasNamespace = typeof namespace === 'string' && namespace !== '';
-  const flat = hasNamespace
-    ? `${namespace}${namespace.endsWith('__') ? '' : '__'}${asText(name)}`
-    : asText(name);
-  if (flat.length <= MAX_NAME) return flat;
-  const hash = createHash('sha256').update(flat).digest('hex').slice(0, 8);
-  return `${flat.slice(0, MAX_NAME - 9)}_${hash}`;
+  if (typeof namespace !== 'string' || namespace === '') return asText(name);
+  return `${namespace}${namespace.endsWith('__') ? '' : '__'}${asText(name)}`;
 }
 
 /** Item types that add tools to a conversation: https://developers.openai.com/api/docs/guides/tools-tool-search */

@@ -10,8 +10,9 @@ import {
   type Turn,
   textsOf,
 } from '../../conversation/conversation.ts';
-import { definedFields, type Json, lookUp } from '../../json.ts';
+import { append, definedFields, type Json } from '../../json.ts';
 import { effortOf } from '../chat/write-request.ts';
+import { CHAT_DEFAULTS, type ExtraRules, writtenExtra } from '../extra.ts';
 
 /** The least that the API takes: https://developers.openai.com/api/reference/resources/responses/methods/create */
 const LEAST_LIMIT = 16;
@@ -46,7 +47,7 @@ export function writeResponsesRequest(conversation: Conversation, context: Reque
       text: textOptions(conversation),
     }),
     ...toolFields(conversation),
-    ...extraOf(conversation, context),
+    ...(context.from === 'responses' ? conversation.extra : writtenExtra(conversation, EXTRA, context)),
   };
 }
 
@@ -68,28 +69,11 @@ function textOptions({ format, verbosity }: Conversation): Json | undefined {
   });
 }
 
-/** Fields of chat completions with the same meaning. */
-const SAME = new Set(['metadata', 'prompt_cache_key', 'prompt_cache_retention']);
-const LEFT_OUT = new Set(['seed', 'logit_bias', 'prediction', 'safeguards', 'diagnostics', 'store']);
-const IS_DEFAULT: Readonly<Record<string, (value: unknown) => boolean>> = {
-  n: (value) => value === 1,
-  logprobs: (value) => value === false,
-  top_logprobs: (value) => value === 0,
-  frequency_penalty: (value) => value === 0,
-  presence_penalty: (value) => value === 0,
-  modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
+const EXTRA: ExtraRules = {
+  same: new Set(['metadata', 'prompt_cache_key', 'prompt_cache_retention']),
+  leftOut: new Set(['seed', 'logit_bias', 'prediction', 'safeguards', 'diagnostics', 'store']),
+  isDefault: CHAT_DEFAULTS,
 };
-
-function extraOf({ extra }: Conversation, { from, leaveOut, cannotExpress }: RequestContext): Json {
-  if (from === 'responses') return extra;
-  const fields: Json = {};
-  for (const [key, value] of Object.entries(extra)) {
-    if (SAME.has(key)) fields[key] = value;
-    else if (LEFT_OUT.has(key)) leaveOut(key);
-    else if (!lookUp(IS_DEFAULT, key)?.(value)) throw cannotExpress(key);
-  }
-  return fields;
-}
 
 /** An item for each call, result and piece of reasoning, and one for the rest of a turn between them. */
 function itemsOf({ role, parts }: Turn): Json[] {
@@ -107,8 +91,8 @@ function itemsOf({ role, parts }: Turn): Json[] {
     const own = itemOf(part);
     if (own) {
       flush();
-      items.push(...own);
-    } else content.push(...contentOf(part as ContentPart, role));
+      append(items, own);
+    } else append(content, contentOf(part as ContentPart, role));
   }
   flush();
   return items;
