@@ -91,4 +91,6 @@ test('gw providers show tells the dialect, and what was learnt', async () => {
   const { stdout } = await cli.run(['providers', 'show', 'mock']);
   expect(stdout).toContain('cheap refuses stream_options');
   expect((await cli.run(['providers', 'show', 'nobody'])).code).toBe(5);
+  gateway.configure({ providers: { mistral: { baseUrl: gateway.upstream.url } } });
+  expect(await cli.json(['providers', 'show', 'mistral'])).toMatchObject({ apis: ['chat'] });
 });

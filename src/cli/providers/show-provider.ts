@@ -26,11 +26,16 @@ export async function viewProvider(context: Context, provider: Provider): Promis
     kind: wire,
     base_url: origin + basePath,
     credential: { source: keySource, expires_at: null },
-    apis: wire === 'anthropic' ? ['messages'] : ['chat', 'responses'],
+    apis: apisOf(provider),
     dialect: plain(provider.dialect ?? {}),
     learnt: learntOf(name, mannersIn(saved), context.clock.now()),
     prices_of: LIBRARY_PROVIDERS.has(name) ? name : null,
   };
+}
+
+function apisOf({ wire, dialect }: Provider): string[] {
+  if (wire === 'anthropic') return ['messages'];
+  return dialect?.lacksResponses ? ['chat'] : ['chat', 'responses'];
 }
 
 /** With patterns as their text. */

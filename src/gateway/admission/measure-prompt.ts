@@ -1,16 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { OPEN_BRACE } from '../../json/bytes.ts';
+import { OPEN_BRACE, type Range } from '../../json/bytes.ts';
 import type { RecentTexts } from '../../json/recent-texts.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
 import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request/prompt-block.ts';
 import { sealOf } from '../../wire/request/seals.ts';
-import {
-  continuedGrowth,
-  normalizationGrowth,
-  type Range,
-  rewriteGrowth,
-} from '../../wire/request/text-growth.ts';
+import { continuedGrowth, normalizationGrowth, rewriteGrowth } from '../../wire/request/text-growth.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
 import { giveWay, measureInThread } from '../intake/scan-large.ts';

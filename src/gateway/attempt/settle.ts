@@ -3,6 +3,7 @@ import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
 import { costOf, worstCase } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
+import { definedFields } from '../../translation/json.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { billedFactor } from '../../wire/request/surcharges.ts';
 import { callsOf, isSearchLeftOut, limitOf } from '../admission/admitted.ts';
@@ -79,12 +80,13 @@ function recordFor(
   const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
   const leftOut = isSearchLeftOut(attempt) ? [...(context.leftOut ?? []), SEARCH] : context.leftOut;
   const { retriedWithout } = context;
-  const sent = retriedWithout?.length ? { ...cause, retried_without: retriedWithout } : cause;
-  const fate = leftOut?.length ? { ...sent, left_out: leftOut } : sent;
-  const work = context.optimized?.work;
-  const worked = work ? { ...fate, optimizer: work } : fate;
-  const known = withMetered(worked, last);
-  const told = missed?.place ? { ...known, cache_miss: missed.place } : known;
+  const told = withFields(cause, {
+    retried_without: retriedWithout?.length ? retriedWithout : undefined,
+    left_out: leftOut?.length ? leftOut : undefined,
+    optimizer: context.optimized?.work,
+    ...meteredFields(last),
+    cache_miss: missed?.place,
+  });
   const detail = before ? historyDetail(gateway, attempt, result, last, told) : told;
   return recordOf(
     context,
@@ -109,19 +111,20 @@ function recordFor(
 
 const SEARCH = 'tools[] (web_search)';
 
-function withMetered(
-  detail: Record<string, unknown> | undefined,
-  { servedModel, routerFeeNanoUsd, assumed, conflicts }: Metered,
-): Record<string, unknown> | undefined {
-  if (servedModel === undefined && routerFeeNanoUsd === undefined && !assumed && !conflicts) return detail;
-  return {
-    ...detail,
-    ...(servedModel !== undefined && { served_model: servedModel }),
-    ...(routerFeeNanoUsd !== undefined && { router_fee_usd: usdNumber(routerFeeNanoUsd) }),
-    ...(assumed && { assumed }),
-    ...(conflicts && { conflicts: conflicts.slice(0, 8) }),
-  };
+type Detail = Record<string, unknown> | undefined;
+
+/** The detail with the fields that have a value. */
+function withFields(detail: Detail, fields: Record<string, unknown>): Detail {
+  const known = definedFields(fields);
+  return Object.keys(known).length > 0 ? { ...detail, ...known } : detail;
 }
+
+const meteredFields = ({ servedModel, routerFeeNanoUsd, assumed, conflicts }: Metered) => ({
+  served_model: servedModel,
+  router_fee_usd: routerFeeNanoUsd === undefined ? undefined : usdNumber(routerFeeNanoUsd),
+  assumed,
+  conflicts: conflicts?.slice(0, 8),
+});
 
 /** Whether it cost more than a budget held for it. What is passed through has no worst case to be held. */
 function isUnderheld({ admitted, route }: Attempt, { costNanoUsd }: Metered): boolean {

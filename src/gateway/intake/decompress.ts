@@ -15,42 +15,58 @@ interface DecodeOptions {
   take: (bytes: number) => Promise<void> | undefined;
 }
 
-type CreateDecoder = (options: zlib.ZlibOptions) => Transform;
+type CreateDecoder = (options: zlib.ZlibOptions | zlib.BrotliOptions) => Transform;
 
-/** Undefined before Node 22.15. */
-const { createZstdDecompress } = zlib as { createZstdDecompress?: CreateDecoder };
+/** Node has them since 22.15. */
+const zstd = zlib as { createZstdDecompress?: CreateDecoder; zstdDecompressSync?: DecodeSync };
 
-const DECODERS: Readonly<Record<string, (body: Buffer, options: DecodeOptions) => Promise<Buffer>>> = {
-  gzip: decodeWith(zlib.createGunzip),
-  'x-gzip': decodeWith(zlib.createGunzip),
-  deflate: decodeWith(zlib.createInflate),
-  br: decodeWith(zlib.createBrotliDecompress),
-  zstd: createZstdDecompress ? decodeWith(createZstdDecompress) : decodeZstd,
+type DecodeSync = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+
+/** How gw decodes an encoding. */
+interface Encoding {
+  create: CreateDecoder | undefined;
+  /** What is decoded comes with each piece, not when the decoder's memory is full. */
+  flushing: zlib.ZlibOptions | zlib.BrotliOptions;
+  sync: DecodeSync | undefined;
+}
+
+const FLUSHING = { flush: zlib.constants.Z_SYNC_FLUSH };
+const GZIP: Encoding = { create: zlib.createGunzip, flushing: FLUSHING, sync: zlib.gunzipSync };
+
+const ENCODINGS: Readonly<Record<string, Encoding>> = {
+  gzip: GZIP,
+  'x-gzip': GZIP,
+  deflate: { create: zlib.createInflate, flushing: FLUSHING, sync: zlib.inflateSync },
+  br: {
+    create: zlib.createBrotliDecompress,
+    flushing: { flush: zlib.constants.BROTLI_OPERATION_FLUSH },
+    sync: zlib.brotliDecompressSync,
+  },
+  // Undefined before Node 22.15: fzstd in a thread decodes requests there. It may not come to an end, and would keep
+  // everybody waiting for answers.
+  zstd: { create: zstd.createZstdDecompress, flushing: {}, sync: zstd.zstdDecompressSync },
 };
+
+function encodingOf(name: string): Encoding | undefined {
+  const key = name.trim().toLowerCase();
+  return Object.hasOwn(ENCODINGS, key) ? ENCODINGS[key] : undefined;
+}
 
 /** A decoder of a stream; undefined for an encoding that gw can't decode as it comes. */
 export function streamDecoder(encoding: string): Transform | undefined {
-  const name = encoding.trim().toLowerCase();
-  if (name === 'gzip' || name === 'x-gzip') return zlib.createGunzip(FLUSHING);
-  if (name === 'deflate') return zlib.createInflate(FLUSHING);
-  if (name === 'br') return zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH });
-  return name === 'zstd' ? createZstdDecompress?.({}) : undefined;
+  const { create, flushing } = encodingOf(encoding) ?? {};
+  return create?.(flushing ?? {});
 }
-
-/** What is decoded comes with each piece, not when the decoder's memory is full. */
-const FLUSHING = { flush: zlib.constants.Z_SYNC_FLUSH };
 
 /** Whether gw can decode this `content-encoding`. */
-export function canDecompress(encoding: string): boolean {
-  return Object.hasOwn(DECODERS, encoding.trim().toLowerCase());
-}
+export const canDecompress = (encoding: string): boolean => encodingOf(encoding) !== undefined;
 
 /** Decodes a request body. Throws GwError 400 for invalid data, `tooLarge()` above `maxBytes`, and what `take` throws. */
 export async function decompress(body: Buffer, encoding: string, options: DecodeOptions): Promise<Buffer> {
-  const decode = DECODERS[encoding.trim().toLowerCase()];
-  if (!decode) return body;
+  const found = encodingOf(encoding);
+  if (!found) return body;
   try {
-    return await decode(body, options);
+    return await (found.create ? decodeWith(found.create, body, options) : decodeZstd(body, options));
   } catch (error) {
     if (error instanceof GwError || error instanceof ClientGone) throw error;
     throw badRequest(
@@ -63,21 +79,23 @@ const MIN_CHUNK_BYTES = 1024;
 const MAX_CHUNK_BYTES = 256 * 1024;
 
 /** Decodes chunk by chunk: a small body that grows without end takes no more than there is room for. */
-function decodeWith(create: CreateDecoder) {
-  return async (body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): Promise<Buffer> => {
-    const chunkSize = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, 8 * body.length));
-    const decoder = create({ chunkSize });
-    decoder.end(body);
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of decoder) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge();
-      await take(chunk.length);
-      chunks.push(chunk);
-    }
-    return joinChunks(chunks, size);
-  };
+async function decodeWith(
+  create: CreateDecoder,
+  body: Buffer,
+  { maxBytes, tooLarge, take }: DecodeOptions,
+): Promise<Buffer> {
+  const chunkSize = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, 8 * body.length));
+  const decoder = create({ chunkSize });
+  decoder.end(body);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of decoder) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge();
+    await take(chunk.length);
+    chunks.push(chunk);
+  }
+  return joinChunks(chunks, size);
 }
 
 function decodeZstd(body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): Promise<Buffer> {
@@ -86,23 +104,11 @@ function decodeZstd(body: Buffer, { maxBytes, tooLarge, take }: DecodeOptions): 
   });
 }
 
-type DecodeSync = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
-
-const SYNC_DECODERS: Readonly<Record<string, DecodeSync | undefined>> = {
-  gzip: zlib.gunzipSync,
-  'x-gzip': zlib.gunzipSync,
-  deflate: zlib.inflateSync,
-  br: zlib.brotliDecompressSync,
-  // Undefined before Node 22.15: fzstd may not come to an end, and would keep everybody waiting.
-  zstd: (zlib as { zstdDecompressSync?: DecodeSync }).zstdDecompressSync,
-};
-
 /** Decodes an answer of a server that ignored `accept-encoding: identity`. Undefined if that fails. */
 export function decompressSync(body: Buffer, encoding = 'identity', maxBytes: number): Buffer | undefined {
   if (encoding === 'identity') return body;
-  const decode = SYNC_DECODERS[encoding.trim().toLowerCase()];
   try {
-    return decode?.(body, { maxOutputLength: maxBytes });
+    return encodingOf(encoding)?.sync?.(body, { maxOutputLength: maxBytes });
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../../errors.ts';
+import type { Range } from '../../json/bytes.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
 import type { Earlier } from '../../json/recent-texts.ts';
 import type { ItemMemory } from '../../translation/carry/item-memory.ts';
@@ -7,7 +8,6 @@ import type { BodyOptions } from '../../translation/context.ts';
 import type { Json } from '../../translation/json.ts';
 import type { Route, TranslatedBody } from '../../translation/translate.ts';
 import type { BodyScan, ScannedBody } from '../../wire/request/scan/body-scan.ts';
-import type { Range } from '../../wire/request/text-growth.ts';
 import type { Wire } from '../../wire/wire.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import type { ScanAnswer, ScanRequest } from './scan-worker.ts';

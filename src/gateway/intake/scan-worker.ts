@@ -1,4 +1,5 @@
 import { badRequest, GwError } from '../../errors.ts';
+import type { Range } from '../../json/bytes.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
 import { toolItems } from '../../translation/apis/responses/tool-names.ts';
 import { isTurnId } from '../../translation/carry/item-memory.ts';
@@ -12,7 +13,7 @@ import { messagesWire } from '../../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../../wire/apis/responses.ts';
 import type { UnknownInput } from '../../wire/request/prompt-block.ts';
 import { type BodyScan, scanBody } from '../../wire/request/scan/body-scan.ts';
-import { normalizationGrowth, type Range, rewriteGrowth } from '../../wire/request/text-growth.ts';
+import { normalizationGrowth, rewriteGrowth } from '../../wire/request/text-growth.ts';
 import { answerCalls } from '../../worker-calls.ts';
 
 /** A task and its body. */

@@ -1,8 +1,7 @@
 import { type Edit, replaceValue } from '../../json/edit.ts';
-import { isObject } from '../../json/object.ts';
+import { isObject, objectsIn } from '../../json/object.ts';
 import { readValue, scanArray } from '../../json/scan.ts';
-import { isOwnReasoning } from '../../translation/carry/envelope.ts';
-import { objectsIn } from '../../translation/json.ts';
+import { isOwnBlock } from '../../translation/carry/envelope.ts';
 import type { RequestContext } from '../context/request-context.ts';
 
 const ENABLED = Buffer.from('"enabled"');
@@ -24,14 +23,11 @@ export function lostThinkingEdits({ wire, request, translator }: RequestContext)
   const message = readValue(bytes, turn);
   if (!isObject(message) || message.role !== 'assistant') return [];
   const blocks = objectsIn(message.content);
-  const first = blocks.find((block) => !isOwn(block));
+  const first = blocks.find((block) => !isOwnBlock(block));
   const isThought = first?.type === 'thinking' || first?.type === 'redacted_thinking';
   return isThought || !blocks.some(isForeign) ? [] : [replaceValue(thinking, '{"type":"disabled"}')];
 }
 
 /** Anthropic's own calls have ids such as `toolu_01A09q90qw90lq917835lq9`. */
 const isForeign = (block: Record<string, unknown>): boolean =>
-  isOwn(block) || (block.type === 'tool_use' && !String(block.id).startsWith('toolu_'));
-
-const isOwn = ({ signature, data }: Record<string, unknown>): boolean =>
-  isOwnReasoning(signature) || isOwnReasoning(data);
+  isOwnBlock(block) || (block.type === 'tool_use' && !String(block.id).startsWith('toolu_'));

@@ -192,11 +192,14 @@ function decoderOf(rawHeaders: readonly Buffer[]): Transform | undefined {
 }
 
 function headerIn(rawHeaders: readonly Buffer[], name: string): string | undefined {
-  const at = rawHeaders.findIndex((each, i) => i % 2 === 0 && each.toString('latin1').toLowerCase() === name);
+  const at = rawHeaders.findIndex((each, i) => i % 2 === 0 && isNamed(each, name));
   return at < 0 ? undefined : rawHeaders[at + 1]?.toString('latin1').toLowerCase();
 }
 
 function withoutEncoding(rawHeaders: readonly Buffer[]): Buffer[] {
-  const isEncoding = (at: number) => rawHeaders[at]?.toString('latin1').toLowerCase() === ENCODING;
-  return rawHeaders.filter((_, i) => !isEncoding(i - (i % 2)));
+  return rawHeaders.filter((_, i) => !isNamed(rawHeaders[i - (i % 2)], ENCODING));
 }
+
+/** Most headers differ in length: only the others become text, as this is asked for each answer. */
+const isNamed = (header: Buffer | undefined, name: string): boolean =>
+  header?.length === name.length && header.toString('latin1').toLowerCase() === name;

@@ -1,4 +1,4 @@
-import { BACKSLASH, CLOSE_BRACE, COMMA, QUOTE, SPACE } from '../../json/bytes.ts';
+import { BACKSLASH, CLOSE_BRACE, COMMA, QUOTE, type Range, SPACE } from '../../json/bytes.ts';
 import { unitAt } from '../../json/plain-letters.ts';
 import type { EarlierPrompt } from './prompt-block.ts';
 
@@ -96,12 +96,6 @@ function growthOf(text: string, bytes: number): number {
 const LETTER_U = 0x75;
 /** The length of `\u4e2d`. */
 const ESCAPE_LENGTH = 6;
-
-/** Offsets of the first byte and behind the last. */
-export interface Range {
-  start: number;
-  end: number;
-}
 
 const TOOL_MARKS = ['"tool', '"function'].map((mark) => Buffer.from(mark));
 
