@@ -1,6 +1,7 @@
 import { messageOf, orElse } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { MAP_KEYS, MAPS, type MapKey } from './maps.ts';
+import { DIALECT_ENTRIES, dialectIn } from './provider-settings.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
 import {
   DEFINITIONS,
@@ -132,6 +133,15 @@ function providersOf(text: SettingsText): Record<string, ProviderSettings> {
       text.report([...path, field], `${field} of provider ${name} has a value that gw cannot use`);
     }
     providers[name] = settings as ProviderSettings;
+    if (!isObject(settings.dialect)) continue;
+    const dialect = dialectIn(settings.dialect, (entry, error) => {
+      const key = `providers.${name}.dialect.${entry}`;
+      text.report(
+        [...path, 'dialect', entry],
+        `${key}: ${messageOf(error)}. To drop it: gw config unset ${key}`,
+      );
+    });
+    providers[name] = { ...providers[name], dialect };
   }
   return providers;
 }
@@ -163,6 +173,7 @@ const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknow
   keyStored: (value) => typeof value === 'boolean',
   proxy: (value) => orElse(() => ownProxyAddress(value), undefined) !== undefined,
   wire: (value) => value === 'openai' || value === 'anthropic',
+  dialect: isObject,
 };
 
 const VALUES = new Set<string>([...SCALAR_KEYS, ...RETIRED_KEYS]);
@@ -191,9 +202,15 @@ function unknownIn(object: Record<string, unknown>, path: string[] = []): string
 
 function unknownInProvider([name, settings]: [string, unknown]): string[][] {
   if (!isObject(settings)) return [];
-  return Object.keys(settings)
-    .filter((field) => !Object.hasOwn(PROVIDER_FIELDS, field))
-    .map((field) => ['providers', name, field]);
+  const dialect = Object.keys(isObject(settings.dialect) ? settings.dialect : {});
+  return [
+    ...Object.keys(settings)
+      .filter((field) => !Object.hasOwn(PROVIDER_FIELDS, field))
+      .map((field) => ['providers', name, field]),
+    ...dialect
+      .filter((entry) => !DIALECT_ENTRIES.some((each) => each === entry))
+      .map((entry) => ['providers', name, 'dialect', entry]),
+  ];
 }
 
 /** Message for a path from `unknownIn`. Omits the value, which may be a key. */

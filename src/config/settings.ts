@@ -1,5 +1,6 @@
 import { systemTimezone } from '../calendar.ts';
 import type { MAPS, MapKey } from './maps.ts';
+import type { DialectSettings } from './provider-settings.ts';
 import {
   authorities,
   channelNames,
@@ -37,6 +38,8 @@ export interface ProviderSettings {
   wire?: 'openai' | 'anthropic';
   /** Proxy for this provider, or `none`. */
   proxy?: string;
+  /** What it does differently from what gw knows. */
+  dialect?: DialectSettings;
 }
 
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;

@@ -217,7 +217,7 @@ export function parseRetention(value: unknown): Retention {
 }
 
 /** Elements of a list: an array, JSON text of an array, or words separated by commas or spaces. */
-function listOf(value: unknown, what: string): unknown[] {
+export function listOf(value: unknown, what: string): unknown[] {
   const list = typeof value === 'string' && value.trim().startsWith('[') ? jsonOf(value) : value;
   const parts = typeof list === 'string' ? list.split(/[\s,]+/) : list;
   if (Array.isArray(parts)) return parts.filter((part) => part !== '');

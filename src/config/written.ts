@@ -3,7 +3,9 @@ export interface Written {
   written: string;
 }
 
+/** A setting's value as it is in config.json. */
+export type Plain = string | number | boolean | readonly string[];
+
 /** A setting's value in config.json. */
-export function writtenOf(value: string | number | Written): string | number {
-  return typeof value === 'object' ? value.written : value;
-}
+export const writtenOf = (value: Plain | Written): Plain =>
+  typeof value === 'object' && 'written' in value ? value.written : value;

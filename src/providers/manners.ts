@@ -3,7 +3,7 @@ import { isObject } from '../json/object.ts';
 /** What a provider refuses: a field of a request that gw adds, or a model in any API but /v1/responses. */
 export type Manner = { refuses: string } | { needs: 'responses' };
 
-/** A refusal that is remembered, as people see it. */
+/** A refusal that is remembered, as it is shown. */
 export interface Learnt {
   model: string;
   /** The field that it refuses; null: it is served by /v1/responses alone. */
@@ -11,6 +11,10 @@ export interface Learnt {
   /** ISO 8601. */
   until: string;
 }
+
+/** What a refusal says of its model. */
+export const learntText = ({ model, field }: Learnt): string =>
+  `${model} ${field === null ? 'is served by /v1/responses alone' : `refuses ${field}`}`;
 
 /** How long a refusal is remembered: the provider may be updated. */
 export const REMEMBERED_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import type { ProviderSettings } from '../config/settings.ts';
 import type { OwnProxy } from '../network/way-out.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { DIALECTS, NO_DIALECT, UNKNOWN } from './dialects/dialects.ts';
+import { DIALECTS, NO_DIALECT, OTHER_HOSTS, UNKNOWN } from './dialects/dialects.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 
 /** Headers that each wire requires, as alternating names and values. A client's own headers override them. */
@@ -13,6 +13,8 @@ export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> =
 /** An upstream provider with its address and credentials. */
 export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'> {
   name: string;
+  /** The known provider that it is, by its name or address: `deepseek` of a second one named `deepseek-work`. */
+  knownAs?: string;
   dialect?: Dialect;
   /** Scheme, host and port. */
   origin: string;
@@ -71,20 +73,23 @@ function build(
   stored: string | undefined,
   env: RegistryOptions['env'],
 ): Provider | string {
-  const preset = Object.hasOwn(PRESETS, name) ? (PRESETS[name] as Preset) : UNKNOWN_PRESET;
-  const baseUrl = settings.baseUrl ?? preset.baseUrl;
+  const own = presetOf(name);
+  const baseUrl = settings.baseUrl ?? own.baseUrl;
   if (baseUrl === undefined) return `has no address. Run: gw providers add ${name} --base-url URL`;
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
     return `"${baseUrl}" is no http(s) address. Run: gw providers add ${name} --base-url URL`;
   }
-  const { key, source } = findKey(settings, stored, preset, env);
+  const { key, source } = findKey(settings, stored, own, env);
   if (key === undefined && settings.keyEnv !== undefined) {
     return `its key is to come from ${settings.keyEnv}, which is not set where gw was started`;
   }
   const url = new URL(baseUrl);
+  const knownAs = knownName(name, url);
+  const preset = presetOf(knownAs);
   const wire = settings.wire ?? preset.wire;
   return {
     name,
+    ...(knownAs === undefined ? {} : { knownAs }),
     origin: url.origin,
     basePath: basePathOf(url, wire),
     wire,
@@ -92,23 +97,38 @@ function build(
       ? {}
       : { ownProxy: { address: settings.proxy, source: `providers.${name}.proxy` } }),
     outputLimit: preset.outputLimit,
-    ...(preset.models ? { models: preset.models } : {}),
-    dialect: dialectOf(name),
-    local: preset.local === true,
-    stopsOnHangUp: isAt(url, preset.stopsOnHangUp),
+    ...(own.models ? { models: own.models } : {}),
+    dialect: { ...dialectOf(knownAs), ...settings.dialect },
+    local: own.local === true,
+    stopsOnHangUp: isAt(url.hostname, preset.stopsOnHangUp),
     authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),
     keySource: source,
     source: 'config',
   };
 }
 
-function dialectOf(name: string): Dialect {
-  if (Object.hasOwn(DIALECTS, name)) return DIALECTS[name] as Dialect;
-  return Object.hasOwn(PRESETS, name) ? NO_DIALECT : UNKNOWN;
+/** A known provider's name for one of this name or at this address; undefined for any other. */
+function knownName(name: string, { hostname }: URL): string | undefined {
+  if (Object.hasOwn(PRESETS, name) || Object.hasOwn(DIALECTS, name)) return name;
+  if (Object.hasOwn(OTHER_HOSTS, hostname)) return OTHER_HOSTS[hostname];
+  return HOSTED.find(({ host }) => isAt(hostname, host))?.name;
 }
 
-/** Whether a URL's host is `host` or a subdomain of it. */
-function isAt({ hostname }: URL, host: string | undefined): boolean {
+/** The providers that are reached by a host of their own. */
+const HOSTED = Object.entries(PRESETS).flatMap(([name, { baseUrl, stopsOnHangUp, local }]) =>
+  local ? [] : [{ name, host: baseUrl ? new URL(baseUrl).hostname : stopsOnHangUp }],
+);
+
+const presetOf = (name = ''): Preset =>
+  Object.hasOwn(PRESETS, name) ? (PRESETS[name] as Preset) : UNKNOWN_PRESET;
+
+function dialectOf(name: string | undefined): Dialect {
+  if (name === undefined) return UNKNOWN;
+  return Object.hasOwn(DIALECTS, name) ? (DIALECTS[name] as Dialect) : NO_DIALECT;
+}
+
+/** Whether a name is that of `host`, or of a host below it. */
+function isAt(hostname: string, host: string | undefined): boolean {
   return host !== undefined && (hostname === host || hostname.endsWith(`.${host}`));
 }
 

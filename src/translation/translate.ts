@@ -146,8 +146,8 @@ export function translateBody(
 }
 
 /** Whether anything that came with calls goes back. Each call of the conversation is looked up for it. */
-const takesReasoning = (to: Api, { reasoning, details, extras }: Dialect): boolean =>
-  to !== 'chat/completions' || reasoning !== undefined || details === true || extras === true;
+const takesReasoning = (to: Api, { reasoning, details, extras, opaque }: Dialect): boolean =>
+  to !== 'chat/completions' || reasoning !== undefined || Boolean(details || extras || opaque);
 
 /** Removes a field, also one of a field: `reasoning.summary`. */
 function leave(body: Json, path: string): void {

@@ -55,6 +55,12 @@ const CHAT_HOSTS: Readonly<Record<string, ChatHost>> = {
     finishReason: 'stop',
     makesId: () => '',
   },
+  copilot: {
+    wantsBack: 'reasoning_opaque',
+    reasoningIn: 'reasoning_text',
+    splitsChoices: true,
+    breaksChatLibrary: true,
+  },
   lmstudio: { systemFirst: true },
   vllm: { reasoningIn: 'reasoning', systemFirst: true, makesId: (_, i) => `call_${i % 2}` },
   llamacpp: { systemFirst: true, argumentsAsObject: true, breaksChatLibrary: true },

@@ -22,7 +22,8 @@ test.each<[string, string | undefined, boolean]>([
   ['openrouter', undefined, false],
   ['cohere', undefined, false],
   ['ollama', undefined, false],
-  ['mine', 'https://api.openai.com/v1', false],
+  ['mine', 'https://api.openai.com/v1', true],
+  ['mine', 'https://api.openai.com.example/v1', false],
 ])('%s at %s stops when a client hangs up: %s', (name, baseUrl, expected) => {
   const configured = { [name]: baseUrl === undefined ? {} : { baseUrl } };
   const { providers } = buildRegistry({ configured, credentials: { [name]: 'key' }, env: {} });

@@ -1,12 +1,19 @@
 import { MAP_KEYS, MAPS, mapEntryOf } from '../../config/maps.ts';
-import { DEFINITIONS, isScalarKey, SCALAR_KEYS, type ScalarKey } from '../../config/settings.ts';
-import { writtenOf } from '../../config/written.ts';
+import { providerSettingOf } from '../../config/provider-settings.ts';
+import {
+  DEFINITIONS,
+  isScalarKey,
+  type ProviderSettings,
+  SCALAR_KEYS,
+  type ScalarKey,
+} from '../../config/settings.ts';
+import { type Plain, writtenOf } from '../../config/written.ts';
 import { withoutPassword } from '../../proxy-address.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { widthOf, wrap } from '../../terminal/text.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { changeSetting, deleteIgnored, noteTypos, providerOf, unknownSetting } from '../config/change.ts';
+import { changeSetting, deleteIgnored, noteTypos, unknownSetting } from '../config/change.ts';
 import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
 import { announceChange, readSettings } from '../settings.ts';
@@ -33,7 +40,7 @@ export const config: SetUp = (command, context) => {
   command
     .command('set <key> <value>')
     .description(
-      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project), providers.NAME.proxy (proxy to a provider)',
+      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project), providers.NAME.proxy (proxy to a provider), providers.NAME.dialect.ENTRY (what a provider does differently: gw providers show NAME)',
     )
     .option('--yes', 'do not ask before records are deleted (retention.requests)')
     .action((key, value, { yes }) => set(context, key, value, yes));
@@ -55,17 +62,23 @@ export const config: SetUp = (command, context) => {
     .action(() => say(context, context.paths.config));
 };
 
-function settingOf(context: Context, key: string): string | number {
+function settingOf(context: Context, key: string): Plain {
   const { settings } = readSettings(context);
   const entry = mapEntryOf(key);
-  const provider = providerOf(key);
   const setting = isScalarKey(key)
     ? settings[key]
-    : provider !== undefined
-      ? settings.providers[provider]?.proxy
-      : entry && settings[entry.map][entry.name];
+    : entry
+      ? settings[entry.map][entry.name]
+      : providerValue(settings.providers, key);
   if (setting === undefined) throw unknownSetting(key);
   return shown(key, writtenOf(setting));
+}
+
+function providerValue(providers: Readonly<Record<string, ProviderSettings>>, key: string) {
+  const setting = providerSettingOf(key);
+  const settings =
+    setting && Object.hasOwn(providers, setting.provider) ? providers[setting.provider] : undefined;
+  return settings && setting?.valueIn(settings);
 }
 
 async function set(context: Context, key: string, text?: string, yes?: boolean): Promise<void> {
@@ -140,7 +153,7 @@ const list: SetUp = (command, context) =>
     });
 
 /** A value for display: that of a proxy may hold a password. */
-function shown<T extends string | number>(key: string, value: T): T | string {
+function shown<T extends Plain>(key: string, value: T): T | string {
   return typeof value === 'string' && /\bproxy(\.url)?$/.test(key) ? withoutPassword(value) : value;
 }
 
@@ -151,7 +164,7 @@ function originText(key: ScalarKey, origin: string): string {
 /** A row of `gw config list`. */
 interface Entry {
   key: string;
-  value: string | number;
+  value: Plain;
   origin: string;
   about: string;
 }

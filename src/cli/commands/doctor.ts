@@ -7,6 +7,7 @@ import { wayText } from '../../network/way-out.ts';
 import { healthOf } from '../../operations/provider-views.ts';
 import { PACKAGED_PRICES } from '../../pricing/library.ts';
 import { readStoredPrices } from '../../pricing/published/stored-prices.ts';
+import { learntText } from '../../providers/manners.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { describeExcess, readDistrustedBounds, trustBounds } from '../../store/budgets/distrusted-bounds.ts';
@@ -44,6 +45,7 @@ import { CliError } from '../exit.ts';
 import { readSwitchedOff, switchOn } from '../optimize/report.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { probeProvider } from '../providers/probe-provider.ts';
+import { readLearnt } from '../providers/show-provider.ts';
 import { networkOf, readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
@@ -99,6 +101,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
           await checkClock(context),
           ...(await checkOptimizer(context)),
           ...(await checkHolds(context)),
+          ...(await checkLearnt(context)),
           ...(await checkReports(context)),
           ...(await checkAgents(context)),
         ]
@@ -285,6 +288,19 @@ async function checkReports(context: Context): Promise<Finding[]> {
   );
 }
 
+/** What providers refuse, and gw leaves out. */
+async function checkLearnt(context: Context): Promise<Finding[]> {
+  const learnt = await readLearnt(context);
+  return [...knownProviders(context).providers.keys()].flatMap((name) => {
+    const found = learnt(name);
+    if (found.length === 0) return [];
+    const [first, ...others] = found.map(learntText);
+    const more =
+      others.length === 0 ? '' : `, and ${plural(others.length, 'more')}: gw providers show ${name}`;
+    return [ok('providers', `${name}/${first}, which gw remembers for a day${more}`)];
+  });
+}
+
 /** Checks that each provider is reachable and accepts its key. */
 async function checkProviders(context: Context): Promise<Finding[]> {
   const { providers, problems } = knownProviders(context);
@@ -294,14 +310,14 @@ async function checkProviders(context: Context): Promise<Finding[]> {
   const options = { network: await networkOf(context), monotonic: context.clock.monotonic };
   const tested = await Promise.all(
     [...providers.values()].map(async (provider) => {
-      const { ok: works, unreachable, message, way } = await probeProvider(provider, options);
+      const { ok: works, unreachable, better, message, way } = await probeProvider(provider, options);
       if (works)
         return ok('providers', `${provider.name}: ${message}${way?.proxy ? `, ${wayText(way)}` : ''}`);
       // A local runtime that is not running is not a fault of the installation.
       const failure = `${provider.name}: ${message.replace(/\. Run: .*/, '')}`;
       return provider.local
         ? warning('providers', failure, `start ${provider.name}, or: gw providers remove ${provider.name}`)
-        : broken('providers', failure, unreachable ? connectionFix(provider) : addCommand(provider));
+        : broken('providers', failure, unreachable ? connectionFix(provider) : addCommand(provider, better));
     }),
   );
   if (tested.length + unusable.length > 0) return [...unusable, ...tested, ...(await checkAnswers(context))];
@@ -331,8 +347,7 @@ function connectionFix(provider: Provider): string {
 }
 
 /** The command that adds the provider again, to change its key or address. */
-function addCommand({ name, origin, basePath }: Provider): string {
-  const address = `${origin}${basePath}`;
+function addCommand({ name, origin, basePath }: Provider, address = `${origin}${basePath}`): string {
   const at = PRESETS[name]?.baseUrl === address ? '' : ` --base-url ${address}`;
   return `gw providers add ${name}${at}`;
 }

@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets } from '../../config/secrets.ts';
 import { wayText } from '../../network/way-out.ts';
+import { learntText } from '../../providers/manners.ts';
 import { usdText } from '../../terminal/numbers.ts';
 import { duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp, UNASKED } from '../command.ts';
@@ -84,18 +85,18 @@ function shownLines({
   credential,
   apis,
   dialect,
+  dialect_of,
   learnt,
   prices_of,
 }: ProviderView): string[] {
   const manners = Object.entries(dialect).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`);
-  const refused = learnt.map(
-    ({ model, field, until }) =>
-      `  ${model} ${field === null ? 'is served by /v1/responses alone' : `refuses ${field}`}, remembered until ${until}`,
-  );
+  const refused = learnt.map((each) => `  ${learntText(each)}, remembered until ${each.until}`);
+  const why =
+    dialect_of === null ? ', as gw assumes of a provider that it does not know' : ` (${dialect_of})`;
   return [
     `${name}: ${base_url}, API of ${kind}, key: ${credential.source}`,
     `APIs: ${apis.join(', ')}   prices: ${prices_of ?? 'those that you set (gw prices set)'}`,
-    ...(manners.length > 0 ? ['Differs from the documents of its API:', ...manners] : []),
+    ...(manners.length > 0 ? [`Differs from the documents of its API${why}:`, ...manners] : []),
     ...(refused.length > 0 ? ['Learnt from its refusals:', ...refused] : []),
   ];
 }

@@ -1,16 +1,11 @@
 import { MAPS, mapEntryOf } from '../../config/maps.ts';
+import { DIALECT_ENTRIES, providerSettingOf } from '../../config/provider-settings.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
-import {
-  DEFINITIONS,
-  isScalarKey,
-  ownProxyAddress,
-  SCALAR_KEYS,
-  SettingError,
-} from '../../config/settings.ts';
+import { DEFINITIONS, isScalarKey, SCALAR_KEYS, SettingError } from '../../config/settings.ts';
 import { aliasLoop, isName, loopMessage, namesIn, parseTiers } from '../../config/tiers.ts';
 import { parseRetention, type Retention } from '../../config/values.ts';
-import { writtenOf } from '../../config/written.ts';
+import { type Plain, writtenOf } from '../../config/written.ts';
 import { messageOf } from '../../errors.ts';
 import { catalogOf, knownPrices } from '../../operations/known-prices.ts';
 import { makeHome } from '../../paths.ts';
@@ -30,19 +25,17 @@ export async function changeSetting(
   key: string,
   text: string | undefined,
   yes?: boolean,
-): Promise<string | number | undefined> {
-  const provider = providerOf(key);
-  if (provider !== undefined && !Object.hasOwn(readSettings(context).settings.providers, provider))
+): Promise<Plain | undefined> {
+  const ofProvider = providerSettingOf(key);
+  if (ofProvider && !Object.hasOwn(readSettings(context).settings.providers, ofProvider.provider))
     throw new CliError(
-      `no provider "${provider}" in the settings. Run: gw providers add ${provider}`,
+      `no provider "${ofProvider.provider}" in the settings. Run: gw providers add ${ofProvider.provider}`,
       EXIT.notFound,
     );
   const entry = mapEntryOf(key);
   const parse = isScalarKey(key)
     ? DEFINITIONS[key].parse
-    : provider !== undefined
-      ? ownProxyAddress
-      : entry && MAPS[entry.map].parse;
+    : (ofProvider?.parse ?? (entry && MAPS[entry.map].parse));
   if (!parse) throw unknownSetting(key);
   const value =
     text === undefined ? undefined : writtenOf(parseSetting(key, () => parse(text, entry?.name ?? '')));
@@ -51,19 +44,10 @@ export async function changeSetting(
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
-  const path = entry
-    ? [...entry.map.split('.'), entry.name]
-    : provider !== undefined
-      ? ['providers', provider, 'proxy']
-      : key.split('.');
+  const path = entry ? [...entry.map.split('.'), entry.name] : (ofProvider?.path ?? key.split('.'));
   if (value === undefined) file.delete(path);
   else file.set(path, value);
   return value;
-}
-
-/** The provider of a key such as `providers.openai.proxy`, the one field of a provider that is a setting. */
-export function providerOf(key: string): string | undefined {
-  return /^providers\.(.+)\.proxy$/.exec(key)?.[1];
 }
 
 /** Asks before records are kept for a shorter time: the daemon deletes those that are older. */
@@ -99,6 +83,11 @@ function parseSetting<T>(key: string, parse: () => T): T {
 export function unknownSetting(key: string): CliError {
   const retired = retiredMessage(key);
   if (retired !== undefined) return usageError(retired);
+  if (/^providers\.[^.]+\.dialect\./.test(key))
+    return new CliError(
+      `no setting "${key}": entries of a dialect are ${DIALECT_ENTRIES.join(', ')}`,
+      EXIT.notFound,
+    );
   const overlapping = SCALAR_KEYS.filter((each) => each.includes(key) || key.includes(each));
   const group = `${key.split('.', 1)[0]}.`;
   const siblings = mapEntryOf(key) ? [] : SCALAR_KEYS.filter((each) => each.startsWith(group));

@@ -42,12 +42,14 @@ export async function addProvider(context: Context, name: string, options: AddOp
   const credentials = await openSettingsFile(context.paths.credentials);
   if (source.kind === 'stored') credentials.set([name], source.key);
   else credentials.delete([name]);
+  const { dialect } = readSettings(context).settings.providers[name] ?? {};
   const settings: ProviderSettings = {
     ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
     ...(options.wire === undefined ? {} : { wire: options.wire }),
     ...(proxy === undefined ? {} : { proxy }),
     ...(options.keyEnv === undefined ? {} : { keyEnv: options.keyEnv }),
     ...(source.kind === 'stored' ? { keyStored: true } : {}),
+    ...(dialect === undefined ? {} : { dialect }),
   };
   (await openSettingsFile(context.paths.config)).set(['providers', name], settings);
   await announceChange(context);

@@ -13,6 +13,8 @@ export interface Probe {
   ok: boolean;
   /** No response came from its address. */
   unreachable?: boolean;
+  /** A base URL at which it does list its models. */
+  better?: string;
   message: string;
   durationMs: number;
   /** Undefined if the provider can't be used at all. */
@@ -48,7 +50,11 @@ async function tryProvider(provider: Provider, network: Network): Promise<Outcom
   try {
     way = network.wayTo(url, provider.ownProxy);
     const { status, body } = await ask(url, provider, network);
-    return { ...judge(provider, way, status, body), way, status };
+    const outcome = judge(provider, way, status, body);
+    const isNoList = outcome.ok && outcome.models === undefined;
+    const better = isNoList ? await addressBeside(provider, network) : undefined;
+    if (better === undefined) return { ...outcome, way, status };
+    return { ok: false, better, message: wrongAddress(provider, better, status), way, status };
   } catch (error) {
     const why = withoutKey(error, provider) || String(error);
     const { code, name } = error as NodeJS.ErrnoException;
@@ -57,6 +63,25 @@ async function tryProvider(provider: Provider, network: Network): Promise<Outcom
     const message = `cannot reach ${provider.origin}: ${reason}${signer}`;
     return { ok: false, unreachable: true, message, ...(way ? { way } : {}) };
   }
+}
+
+/** The base URL with the version, or without one too many, if the provider lists its models there. */
+async function addressBeside(provider: Provider, network: Network): Promise<string | undefined> {
+  const { origin, basePath } = provider;
+  const [upToVersion = '/v1'] = /^.*?\/v\d+\w*(?=\/)/.exec(basePath) ?? [];
+  for (const path of new Set([`${basePath}/v1`, upToVersion, '/v1'])) {
+    if (path === basePath) continue;
+    const answer = await ask(new URL(`${origin}${path}/models`), provider, network).catch(() => undefined);
+    if (answer && hasModels(answer)) return origin + path;
+  }
+  return undefined;
+}
+
+const hasModels = ({ status, body }: { status: number; body: unknown }): boolean =>
+  status === 200 && Array.isArray((body as { data?: unknown } | null)?.data);
+
+function wrongAddress({ name, origin, basePath }: Provider, better: string, status: number): string {
+  return `there is no API at ${origin}${basePath} (HTTP ${status}), but at ${better}. Run: gw providers add ${name} --base-url ${better}`;
 }
 
 async function ask(

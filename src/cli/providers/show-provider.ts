@@ -13,6 +13,8 @@ export interface ProviderView {
   credential: { source: string; expires_at: null };
   apis: string[];
   dialect: Record<string, unknown>;
+  /** The known provider whose dialect it is; null for one that gw doesn't know. */
+  dialect_of: string | null;
   learnt: Learnt[];
   prices_of: string | null;
 }
@@ -20,7 +22,6 @@ export interface ProviderView {
 /** Without the key itself. */
 export async function viewProvider(context: Context, provider: Provider): Promise<ProviderView> {
   const { name, wire, origin, basePath, keySource } = provider;
-  const saved = await withStore(context, async (db) => createRouterStateStore(db).read('manners'));
   return {
     name,
     kind: wire,
@@ -28,9 +29,17 @@ export async function viewProvider(context: Context, provider: Provider): Promis
     credential: { source: keySource, expires_at: null },
     apis: apisOf(provider),
     dialect: plain(provider.dialect ?? {}),
-    learnt: learntOf(name, mannersIn(saved), context.clock.now()),
+    dialect_of: provider.knownAs ?? null,
+    learnt: (await readLearnt(context))(name),
     prices_of: LIBRARY_PROVIDERS.has(name) ? name : null,
   };
+}
+
+/** What is remembered of a provider's refusals, by its name. */
+export async function readLearnt(context: Context): Promise<(name: string) => Learnt[]> {
+  const saved = await withStore(context, async (db) => createRouterStateStore(db).read('manners'));
+  const now = context.clock.now();
+  return (name) => learntOf(name, mannersIn(saved), now);
 }
 
 function apisOf({ wire, dialect }: Provider): string[] {

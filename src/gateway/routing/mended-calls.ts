@@ -27,7 +27,7 @@ function needsReasoning({ reasoning, extras, standIn }: Dialect, model: string):
 
 /** Whether calls of earlier turns may have to be mended for a provider that speaks the client's API. */
 export const mendsCalls = (dialect: Dialect, model: string): boolean =>
-  dialect.callIds !== undefined || needsReasoning(dialect, model);
+  dialect.toolIds !== undefined || needsReasoning(dialect, model);
 
 /**
  * The request of a client of chat completions as its provider takes it where the session began elsewhere, or the client has
@@ -45,7 +45,7 @@ export function withMendedCalls(
   if (wire.path !== '/chat/completions' || !request.bytes.includes(TOOL_CALLS)) return context;
   const isNeeded = needsReasoning(dialect, model);
   const list = request.members.find(({ key }) => key === 'messages');
-  if (!list || !(isNeeded || dialect.callIds)) return context;
+  if (!list || !(isNeeded || dialect.toolIds)) return context;
   const owner = ownerOf(provider.name, model);
   const messages = scanArray(request.bytes, list.start).flatMap(({ start, end }) => {
     const message = messageOf(request.bytes.subarray(start, end));
@@ -107,7 +107,7 @@ function callIn(bytes: Buffer, start: number, end: number): Call[] {
 }
 
 function idEdits({ calls, resultOf }: CallMessage, dialect: Dialect): Edit[] {
-  if (!dialect.callIds) return [];
+  if (!dialect.toolIds) return [];
   return [...calls, ...(resultOf ? [resultOf] : [])].flatMap(({ id, at }) => {
     const taken = takenId(id, dialect);
     return taken === id ? [] : [{ ...at, text: JSON.stringify(taken) }];

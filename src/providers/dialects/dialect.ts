@@ -11,6 +11,8 @@ export interface Dialect {
   extras?: boolean;
   /** Models that refuse a turn with calls whose first has no `extra_content`, and what they take instead. */
   standIn?: { models: RegExp; extra: Readonly<Record<string, unknown>> };
+  /** Takes `reasoning_text` and `reasoning_opaque` of a message back. */
+  opaque?: boolean;
   /** Takes `cache_control` in parts of a message. */
   cacheMarks?: boolean;
   /** Models that are reached by /v1/responses where a client doesn't speak its API: always, or to use tools. */
@@ -19,8 +21,8 @@ export interface Dialect {
   lacksResponses?: boolean;
   /** False: refuses `strict` in tools. */
   strictTools?: boolean;
-  /** Ids of tool calls: `letters` and digits alone, of that length. Default: those that OpenAI and Anthropic take. */
-  callIds?: { letters: number };
+  /** The length of ids of tool calls, of letters and digits alone. Default: ids that OpenAI and Anthropic take. */
+  toolIds?: number;
   /** Refuses JSON Schema beyond OpenAPI's: https://ai.google.dev/api/caching#Schema */
   plainSchemas?: boolean;
   /** The most stop sequences; OpenAI's 4 by default. */

@@ -47,7 +47,7 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
    */
   mistral: {
     lacksResponses: true,
-    callIds: { letters: 9 },
+    toolIds: 9,
     userBehindTool: false,
     systemFirst: true,
     refuses: ['stream_options', 'user', 'service_tier', 'verbosity'],
@@ -77,8 +77,23 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
   /** https://docs.fireworks.ai/guides/reasoning: of several turns, reasoning is kept where it comes back. */
   fireworks: { reasoning: 'kept' },
   together: { reasoning: 'kept' },
+  /**
+   * Takes a token of GitHub's, and has codex models in responses alone: anomalyco/opencode#2758, #8900. One answer may be
+   * in two choices.
+   */
+  copilot: { ...OPENAI, opaque: true },
   vllm: LOCAL,
   lmstudio: LOCAL,
   ollama: LOCAL,
   llamacpp: LOCAL,
+};
+
+/** Other hosts of providers, by name: regions, and services that need no preset. */
+export const OTHER_HOSTS: Readonly<Record<string, string>> = {
+  'api.githubcopilot.com': 'copilot',
+  'api.moonshot.cn': 'moonshot',
+  'api.minimaxi.com': 'minimax',
+  'open.bigmodel.cn': 'zai',
+  'dashscope.aliyuncs.com': 'dashscope',
+  'dashscope-us.aliyuncs.com': 'dashscope',
 };

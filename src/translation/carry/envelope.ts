@@ -22,6 +22,7 @@ const KINDS: ReadonlySet<unknown> = new Set<Seal['kind']>([
   'encrypted',
   'details',
   'calls',
+  'opaque',
   'text',
 ]);
 

@@ -91,10 +91,10 @@ export type Part = ContentPart | ReasoningPart | CallPart | ResultPart;
 /**
  * What only its provider can read: `thinking`, Anthropic's signed blocks; `encrypted`, OpenAI's reasoning items;
  * `details`, OpenRouter's `reasoning_details`; `calls`, fields beside tool calls, by the calls' ids, such as Google's
- * signatures; `text`, plain reasoning that has to come back.
+ * signatures; `opaque`, Copilot's `reasoning_opaque`; `text`, plain reasoning that has to come back.
  */
 export interface Seal {
-  kind: 'thinking' | 'encrypted' | 'details' | 'calls' | 'text';
+  kind: 'thinking' | 'encrypted' | 'details' | 'calls' | 'opaque' | 'text';
   values: readonly Json[];
 }
 

@@ -86,8 +86,8 @@ function createIds(dialect: Dialect): (id: string) => string {
 }
 
 /** An id that a provider takes, the same one for the same id. */
-export const takenId = (id: string, { callIds }: Pick<Dialect, 'callIds'>): string =>
-  callIds ? lettersOf(id, callIds.letters) : plainId(id);
+export const takenId = (id: string, { toolIds }: Pick<Dialect, 'toolIds'>): string =>
+  toolIds ? lettersOf(id, toolIds) : plainId(id);
 
 function lettersOf(id: string, length: number): string {
   return id.length === length && /^[a-zA-Z0-9]*$/.test(id) ? id : hashOf(id).slice(0, length);

@@ -9,7 +9,7 @@ export interface ChatHost {
   /** Fields of a request that it refuses with 422. */
   refuses?: readonly string[];
   /** Assistant messages with calls need what they came with. */
-  wantsBack?: 'reasoning_content' | 'extra_content';
+  wantsBack?: 'reasoning_content' | 'extra_content' | 'reasoning_opaque';
   /** Refuses `reasoning_content` in messages. */
   refusesReasoning?: boolean;
   userBehindTool?: false;
@@ -20,10 +20,12 @@ export interface ChatHost {
   maxStops?: number;
   /** Its own manners. */
   makesId?: (name: string, index: number) => string;
-  reasoningIn?: 'reasoning_content' | 'reasoning' | 'reasoning_details';
+  reasoningIn?: 'reasoning_content' | 'reasoning' | 'reasoning_details' | 'reasoning_text';
   finishReason?: string | null;
   argumentsAsObject?: boolean;
   oneIndex?: boolean;
+  /** Calls are in a choice of their own. */
+  splitsChoices?: boolean;
   usageIn?: 'choice' | 'x_groq' | undefined;
   /** OpenAI's library can't read its answers, with gw or without. */
   breaksChatLibrary?: boolean;
@@ -120,6 +122,8 @@ function backFault(message: Json, id: string, host: ChatHost, sent: Sent): strin
     if (message.reasoning_content === undefined) return 'reasoning_content must be passed back';
     if (before && message.reasoning_content !== before.reasoning) return 'another reasoning_content';
   }
+  if (host.wantsBack === 'reasoning_opaque' && before)
+    return message.reasoning_opaque === sealOf(before.reasoning) ? undefined : 'another reasoning_opaque';
   if (host.wantsBack !== 'extra_content') return undefined;
   const [first] = objectsIn(message.tool_calls);
   if (!isObject(first?.extra_content)) return 'missing a thought_signature';
@@ -139,6 +143,11 @@ function callsOf({ calls, turn, model }: Reply, host: ChatHost): Json[] {
       : {}),
   }));
 }
+
+const sealOf = (reasoning: string): string => `sealed ${reasoning}`;
+
+const sealFields = ({ reasoning }: Reply, { wantsBack }: ChatHost): Json =>
+  wantsBack === 'reasoning_opaque' ? { reasoning_opaque: sealOf(reasoning) } : {};
 
 const reasoningFields = (text: string, field: ChatHost['reasoningIn']): Json =>
   field === 'reasoning_details'
@@ -172,11 +181,15 @@ function plain(reply: Reply, host: ChatHost, sent: Sent): Json {
     role: 'assistant',
     content: reply.text === '' ? null : reply.text,
     ...reasoningFields(reply.reasoning, host.reasoningIn),
+    ...sealFields(reply, host),
     ...(calls.length > 0 ? { tool_calls: calls.map(({ index: _index, ...call }) => call) } : {}),
   };
   // Where a stream has its usage elsewhere, a whole answer has it where all have it.
   const { top } = usageFields(reply, { ...host, usageIn: undefined });
-  const choices = [{ index: 0, message, finish_reason: finishOf(reply, host) ?? 'stop' }];
+  const finish_reason = finishOf(reply, host) ?? 'stop';
+  const { tool_calls, ...text } = message;
+  const messages = host.splitsChoices && tool_calls ? [text, { role: 'assistant', tool_calls }] : [message];
+  const choices = messages.map((each, index) => ({ index, message: each, finish_reason }));
   return {
     id: `chat-${reply.turn}`,
     object: 'chat.completion',
@@ -202,6 +215,7 @@ function stream(reply: Reply, host: ChatHost, sent: Sent): string {
     { role: 'assistant', content: '' },
     ...halves(reply.reasoning).map((part) => reasoningFields(part, host.reasoningIn)),
     ...halves(reply.text).map((content) => ({ content })),
+    ...(host.wantsBack === 'reasoning_opaque' ? [sealFields(reply, host)] : []),
     ...calls.flatMap((call) => {
       const { index, function: fn, ...rest } = call;
       const { name, arguments: args } = fn as Json;

@@ -13,14 +13,16 @@ const valuesOf = (reasoning: readonly ReasoningPart[], kind: Seal['kind']): Json
 export function carriedBack(
   reasoning: readonly ReasoningPart[],
   hasCalls: boolean,
-  { reasoning: rule, details }: RequestContext['dialect'],
+  { reasoning: rule, details, opaque }: RequestContext['dialect'],
 ): Json {
   const texts = hasCalls ? reasoning.flatMap(plainText) : [];
   const text = texts.join('\n\n');
   const blocks = details ? valuesOf(reasoning, 'details') : [];
+  const [sealed] = opaque ? valuesOf(reasoning, 'opaque') : [];
   return {
     ...((rule === 'required' && hasCalls) || (rule && text !== '') ? { reasoning_content: text } : {}),
     ...(blocks.length > 0 ? { reasoning_details: blocks } : {}),
+    ...(sealed ? { ...sealed, reasoning_text: reasoning.map((part) => part.text).join('') } : {}),
   };
 }
 

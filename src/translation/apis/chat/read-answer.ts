@@ -72,10 +72,12 @@ export class ChatAnswerReader implements AnswerReader {
 
   /** Every chunk of a stream comes here, most with a text alone. */
   #addMessage(message: Json, choice: unknown, events: AnswerEvent[]): void {
-    const { reasoning_details, thinking_blocks, content, refusal, tool_calls } = message;
+    const { reasoning_details, reasoning_opaque, thinking_blocks, content, refusal, tool_calls } = message;
     const details = reasoning_details === undefined ? NONE : objectsIn(reasoning_details);
     for (const detail of details) addDetail(this.#details, detail);
     addText(events, 'reasoning', reasoningOf(message, details));
+    if (typeof reasoning_opaque === 'string')
+      events.push({ type: 'seal', seal: { kind: 'opaque', values: [{ reasoning_opaque }] } });
     const signed = thinking_blocks === undefined ? NONE : objectsIn(thinking_blocks);
     if (signed.length > 0) events.push({ type: 'seal', seal: { kind: 'thinking', values: signed } });
     const before = events.length;
@@ -154,10 +156,14 @@ function addText(events: AnswerEvent[], type: 'text' | 'refusal' | 'reasoning', 
   if (text !== '') events.push({ type, text });
 }
 
-/** The reasoning of a message. Providers use three names for the field. */
-function reasoningOf({ reasoning_content, reasoning }: Json, details: readonly Json[]): string {
+/** The reasoning of a message. Providers use four names for the field. */
+function reasoningOf(
+  { reasoning_content, reasoning, reasoning_text }: Json,
+  details: readonly Json[],
+): string {
   if (typeof reasoning_content === 'string') return reasoning_content;
   if (typeof reasoning === 'string') return reasoning;
+  if (typeof reasoning_text === 'string') return reasoning_text;
   return details.map(({ text, summary }) => asText(text ?? summary ?? '')).join('');
 }
 

@@ -98,7 +98,9 @@ function assistantParts(content: unknown, message: Json, at: string, context: Re
     thinking_blocks,
     reasoning_content,
     reasoning,
+    reasoning_text,
     reasoning_details,
+    reasoning_opaque,
     annotations: _annotations,
     ...others
   } = message;
@@ -106,9 +108,9 @@ function assistantParts(content: unknown, message: Json, at: string, context: Re
   const thinking = eachOptional(thinking_blocks, `${at}.thinking_blocks`, (block) => block);
   const seals = [
     ...sealsIn(thinking, context),
-    ...fieldSeals({ reasoning_content, reasoning_details }, objectsIn(tool_calls)),
+    ...fieldSeals({ reasoning_content, reasoning_details, reasoning_opaque }, objectsIn(tool_calls)),
   ];
-  const text = asReasoning(reasoning_content) || asReasoning(reasoning);
+  const text = asReasoning(reasoning_content) || asReasoning(reasoning) || asReasoning(reasoning_text);
   return [
     ...(text === '' && seals.length === 0 ? [] : [{ type: 'reasoning', text, seals } as const]),
     ...(isEmpty(content) ? [] : assistantText(content, `${at}.content`, context)),
@@ -127,11 +129,15 @@ function sealsIn(blocks: readonly Json[], { unseal }: RequestContext): Seal[] {
 }
 
 /** Fields of the provider's own that the client kept. */
-function fieldSeals({ reasoning_content, reasoning_details }: Json, calls: readonly Json[]): Seal[] {
+function fieldSeals(
+  { reasoning_content, reasoning_details, reasoning_opaque }: Json,
+  calls: readonly Json[],
+): Seal[] {
   const seals: Seal[] = [];
   if (typeof reasoning_content === 'string') seals.push({ kind: 'text', values: [] });
   const details = objectsIn(reasoning_details);
   if (details.length > 0) seals.push({ kind: 'details', values: details });
+  if (typeof reasoning_opaque === 'string') seals.push({ kind: 'opaque', values: [{ reasoning_opaque }] });
   const extras = calls.filter(({ extra_content }) => !isEmpty(extra_content));
   if (extras.length > 0) {
     seals.push({ kind: 'calls', values: extras.map(({ id, extra_content }) => ({ id, extra_content })) });
