@@ -58,6 +58,7 @@ const COMPARED_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choice
 function buildMemory({ db, ledger, clock }: BuildGatewayOptions) {
   const turns = createCarriedTurns(db);
   return createItemMemories(undefined, {
+    hasAny: turns.hasAny,
     load: (projectId, id) => turns.load(projectId, id, clock.now()),
     save: (projectId, id, text) =>
       void ledger.write(() => turns.save(projectId, id, clock.now(), text)).catch(() => {}),

@@ -193,12 +193,13 @@ interface AnswerContext
   extends Omit<AnswerOptions, 'pack' | 'remember'>,
     Pick<TranslatedBody, 'names' | 'callIds'> {
   provider: string;
+  dialect: Dialect;
   memory: ItemMemory;
 }
 
 export function translateAnswers(
   { from, to }: Route,
-  { provider, memory, names, callIds, ...options }: AnswerContext,
+  { provider, dialect, memory, names, callIds, ...options }: AnswerContext,
 ): Translator {
   const owner = ownerOf(provider, options.model);
   const reader = SIDES[to].readAnswer(options.newId);
@@ -208,13 +209,13 @@ export function translateAnswers(
     remember: memory.remember,
   });
   const clientNames = new Map(names);
-  const keeper = new TurnKeeper(owner, memory.remember);
+  const keeper = takesReasoning(to, dialect) ? new TurnKeeper(owner, memory.remember) : undefined;
   const withFreshIds = createFreshIds(callIds, options.newId);
   let hasBegun = false;
   /** An answer begins once, and its calls have the client's names. */
   const forClient = (came: AnswerEvent[]): AnswerEvent[] => {
     const events = withFreshIds(came);
-    for (const event of events) keeper.note(event);
+    if (keeper) for (const event of events) keeper.note(event);
     const isAgain = hasBegun && events.some(({ type }) => type === 'start');
     hasBegun ||= events.length > 0;
     const once = isAgain ? events.filter(({ type }) => type !== 'start') : events;

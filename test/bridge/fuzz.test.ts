@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { GwError } from '../../src/errors.ts';
-import { DIALECTS } from '../../src/providers/dialects/dialects.ts';
+import { DIALECTS, NO_DIALECT, UNKNOWN } from '../../src/providers/dialects/dialects.ts';
 import { createItemMemories } from '../../src/translation/carry/item-memory.ts';
 import type { Api } from '../../src/translation/context.ts';
 import { translateAnswers, translateBody } from '../../src/translation/translate.ts';
@@ -82,6 +82,7 @@ function answerProblem(dice: Dice): string | undefined {
     names,
     callIds: dice.chance(0.3) ? ['call_m_0_0', 'toolu_0_0_9'] : [],
     newId: (prefix: string) => `${prefix}_1`,
+    dialect: dice.chance(0.5) ? UNKNOWN : NO_DIALECT,
     memory,
   };
   const api = PROVIDERS[to](dice);

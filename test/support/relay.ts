@@ -5,6 +5,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { RelayOptions } from '../../src/gateway/answer/answer-receiver.ts';
 import { Relay } from '../../src/gateway/answer/relay.ts';
 import { type Exchange, openExchange } from '../../src/gateway/context/exchange.ts';
+import { NO_DIALECT } from '../../src/providers/dialects/dialects.ts';
 import { createRedactor } from '../../src/redact.ts';
 import { createItemMemories } from '../../src/translation/carry/item-memory.ts';
 import { translateAnswers, wireOf } from '../../src/translation/translate.ts';
@@ -106,6 +107,7 @@ export function translation(): Pick<RelayOptions, 'wire' | 'translator'> {
     request: {},
     names: [],
     callIds: [],
+    dialect: NO_DIALECT,
     newId: (prefix) => `${prefix}1`,
     memory: createItemMemories()(1),
   });

@@ -83,6 +83,7 @@ export async function translateRequest(
       { from, to },
       {
         provider: provider.name,
+        dialect: options.dialect,
         model,
         wantsUsage: request.wantsUsage,
         now: gateway.clock.now,

@@ -14,6 +14,11 @@ export function createCarriedTurns(db: Db) {
       'SELECT turn FROM carried_turns WHERE project_id = ? AND call_id = ? AND at > ?',
     )
     .pluck();
+  const first = db
+    .prepare<[number, string, string], number>(
+      'SELECT 1 FROM carried_turns WHERE project_id = ? AND call_id >= ? AND call_id < ? LIMIT 1',
+    )
+    .pluck();
   const upsert = db.prepare<[number, string, number, string]>(
     'INSERT OR REPLACE INTO carried_turns (project_id, call_id, at, turn) VALUES (?, ?, ?, ?)',
   );
@@ -24,6 +29,8 @@ export function createCarriedTurns(db: Db) {
     /** The turn's JSON. */
     load: (projectId: number, callId: string, now: number): string | undefined =>
       select.get(projectId, callId, now - KEPT_MS),
+    hasAny: (projectId: number, start: string): boolean =>
+      first.get(projectId, start, `${start}\u{10ffff}`) !== undefined,
     /** Call it within a write transaction. */
     save: (projectId: number, callId: string, now: number, turn: string) =>
       void upsert.run(projectId, callId, Math.trunc(now), turn),

@@ -16,7 +16,10 @@ export const optionalObject = (value: unknown, param: string): Json =>
 
 /** What is read of each object in a list. Throws GwError 400 for anything but a list of objects. */
 export const eachObject = <T>(value: unknown, at: string, read: (object: Json, at: string) => T): T[] =>
-  listAt(value, at).map((each, i) => read(objectAt(each, `${at}[${i}]`), `${at}[${i}]`));
+  listAt(value, at).map((each, i) => {
+    const path = `${at}[${i}]`;
+    return read(objectAt(each, path), path);
+  });
 
 /** `eachObject`; none without a value. */
 export const eachOptional = <T>(value: unknown, at: string, read: (object: Json, at: string) => T): T[] =>

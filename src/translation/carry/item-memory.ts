@@ -21,6 +21,8 @@ export interface ItemMemory {
 interface TurnStore {
   load(projectId: number, id: string): string | undefined;
   save(projectId: number, id: string, text: string): void;
+  /** Whether any has an id that begins so. */
+  hasAny(projectId: number, start: string): boolean;
 }
 
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -33,7 +35,13 @@ const TURN = 'turn ';
 /** The id of the reasoning before a call. `owner`: who can read it (envelope.ts). */
 export const turnId = (owner: string, callId: string): string => `${TURN}${owner} ${plainId(callId)}`;
 
+/** What the ids of one owner's turns begin with. */
+const ownerPart = (id: string): string => id.slice(0, id.lastIndexOf(' ') + 1);
+
 export const isTurnId = (id: string): boolean => id.startsWith(TURN);
+
+/** Owners that are known to have turns, or none, at a time. */
+const MAX_OWNERS = 1_000;
 
 /** Keeps items in memory up to `maxBytes`, dropping the oldest first. A project sees only its own items. */
 export function createItemMemories(maxBytes = MAX_BYTES, store?: TurnStore): ItemMemories {
@@ -55,16 +63,36 @@ export function createItemMemories(maxBytes = MAX_BYTES, store?: TurnStore): Ite
     }
   }
 
+  /** Whether an owner has turns, by project: a conversation has many calls, and most owners want nothing back. */
+  const owners = new Map<string, boolean>();
+
+  function hasTurns(projectId: number, id: string): boolean {
+    const start = ownerPart(id);
+    const owner = `${projectId} ${start}`;
+    const known = owners.get(owner);
+    if (known !== undefined) return known;
+    if (owners.size >= MAX_OWNERS) owners.clear();
+    const found = store?.hasAny(projectId, start) === true;
+    owners.set(owner, found);
+    return found;
+  }
+
+  function save(projectId: number, id: string, text: string): void {
+    owners.set(`${projectId} ${ownerPart(id)}`, true);
+    store?.save(projectId, id, text);
+  }
+
   return (projectId) => ({
     remember(item) {
       const id = asText(item.id);
       const text = JSON.stringify(item);
       keep(`${projectId} ${id}`, text);
-      if (isTurnId(id) && text.length <= MAX_STORED_BYTES) store?.save(projectId, id, text);
+      if (isTurnId(id) && text.length <= MAX_STORED_BYTES) save(projectId, id, text);
     },
     recall(id) {
       const own = `${projectId} ${id}`;
-      const text = items.get(own) ?? (isTurnId(id) ? store?.load(projectId, id) : undefined);
+      const isStored = isTurnId(id) && hasTurns(projectId, id);
+      const text = items.get(own) ?? (isStored ? store?.load(projectId, id) : undefined);
       if (text === undefined) return undefined;
       if (!items.has(own)) keep(own, text);
       return parseObject(text);

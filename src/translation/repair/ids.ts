@@ -29,10 +29,10 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 export function withIds(turns: readonly Turn[], { dialect }: Pick<RequestContext, 'dialect'>): Turn[] {
   const idFor = createIds(dialect);
   /** The ids of the last calls by what they were, in their order. Empty if none had to change. */
-  let renamed: ReadonlyMap<string, string[]> = new Map();
+  let renamed = UNCHANGED;
   return turns.map((turn) => {
     if (turn.role === 'assistant') renamed = renamedCalls(turn.parts.filter(isCall), idFor);
-    if (renamed.size === 0) return turn;
+    if (renamed === UNCHANGED) return turn;
     const idOf = inOrder(renamed);
     return {
       ...turn,
@@ -44,17 +44,18 @@ export function withIds(turns: readonly Turn[], { dialect }: Pick<RequestContext
   });
 }
 
-function renamedCalls(calls: readonly CallPart[], idFor: (id: string) => string): Map<string, string[]> {
+const UNCHANGED: ReadonlyMap<string, string[]> = new Map();
+
+function renamedCalls(calls: readonly CallPart[], idFor: (id: string) => string): typeof UNCHANGED {
+  const own = calls.map(({ id }) => idFor(id));
+  if (calls.every(({ id }, i) => id === own[i])) return UNCHANGED;
   const ids = new Map<string, string[]>();
-  let isChanged = false;
-  for (const { id } of calls) {
-    const own = idFor(id);
-    isChanged ||= own !== id;
+  calls.forEach(({ id }, i) => {
     const found = ids.get(id);
-    if (found) found.push(own);
-    else ids.set(id, [own]);
-  }
-  return isChanged ? ids : new Map();
+    if (found) found.push(own[i] as string);
+    else ids.set(id, [own[i] as string]);
+  });
+  return ids;
 }
 
 /** The new id for an old one; one that came several times has as many, given in their order. */

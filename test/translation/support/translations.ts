@@ -1,3 +1,4 @@
+import { UNKNOWN } from '../../../src/providers/dialects/dialects.ts';
 import { createItemMemories, type ItemMemory } from '../../../src/translation/carry/item-memory.ts';
 import type { Api, BodyOptions } from '../../../src/translation/context.ts';
 import type { Json } from '../../../src/translation/json.ts';
@@ -42,6 +43,7 @@ const answersOf =
         request: {},
         names: [],
         callIds: [],
+        dialect: UNKNOWN,
         newId: (prefix) => `${prefix}_1`,
         memory: createItemMemories()(1),
         ...options,

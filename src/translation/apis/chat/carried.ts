@@ -15,6 +15,7 @@ export function carriedBack(
   hasCalls: boolean,
   { reasoning: rule, details, opaque }: RequestContext['dialect'],
 ): Json {
+  if (reasoning.length === 0) return rule === 'required' && hasCalls ? { reasoning_content: '' } : {};
   const texts = hasCalls ? reasoning.flatMap(plainText) : [];
   const text = texts.join('\n\n');
   const blocks = details ? valuesOf(reasoning, 'details') : [];
@@ -43,13 +44,13 @@ export function withCarried(
   reasoning: readonly ReasoningPart[],
   { dialect, model }: RequestContext,
 ): Json[] {
-  if (!dialect.extras) return [...calls];
+  const { standIn } = dialect;
+  if (!dialect.extras || (reasoning.length === 0 && !standIn)) return [...calls];
   const extras = new Map(
     valuesOf(reasoning, 'calls')
       .filter(({ extra_content }) => isObject(extra_content))
       .map(({ id, extra_content }) => [id, extra_content]),
   );
-  const { standIn } = dialect;
   const isMissing = standIn?.models.test(model) && !calls.some(({ id }) => extras.has(id));
   return calls.map((call, i) => {
     const extra_content = isMissing && i === 0 ? standIn?.extra : extras.get(call.id);

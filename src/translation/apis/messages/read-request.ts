@@ -11,7 +11,7 @@ import {
   type ToolChoice,
   textPart,
 } from '../../conversation/conversation.ts';
-import { asText, isEmpty, type Json, listAt, objectAt, textAt } from '../../json.ts';
+import { append, asText, isEmpty, type Json, listAt, objectAt, textAt } from '../../json.ts';
 import { without } from '../../left-out.ts';
 import { eachObject, eachOptional, numberIn, optionalObject, optionalText, rest } from '../fields.ts';
 
@@ -107,7 +107,9 @@ function blocksIn<P extends Part>(
   read: (block: Json, at: string) => P[],
 ): (P | TextPart)[] {
   if (typeof content === 'string') return [textPart(content)];
-  return eachObject(content, at, read).flat();
+  const parts: (P | TextPart)[] = [];
+  eachObject(content, at, (block, path) => append(parts, read(block, path)));
+  return parts;
 }
 
 const userPart = (block: Json, at: string, context: RequestContext): Part[] =>
