@@ -12,7 +12,7 @@ function fields(value: unknown): string[] {
  * providers/dialects/dialect.ts that have a plain value.
  */
 const DIALECT = {
-  reasoning: oneOf(['required', 'kept']),
+  reasoning: oneOf(['required', 'kept', 'refused']),
   details: flag,
   extras: flag,
   opaque: flag,

@@ -140,14 +140,20 @@ export function translateBody(
     : read.turns;
   const { conversation, names } = repaired({ ...read, turns }, context);
   const translated = { ...SIDES[to].writeRequest(conversation, context), ...options.dialect.adds };
-  for (const field of options.dialect.refuses ?? []) leave(translated, field);
+  for (const field of options.dialect.refuses ?? []) {
+    leave(translated, field);
+    if (!isEmpty(request[field])) leaveOut(field);
+  }
   const callIds = turns.flatMap(({ parts }) => parts.filter(isCall).map(({ id }) => id));
   return { bytes: Buffer.from(JSON.stringify(translated)), request, names, callIds, leftOut: fields() };
 }
 
 /** Whether anything that came with calls goes back. Each call of the conversation is looked up for it. */
 const takesReasoning = (to: Api, { reasoning, details, extras, opaque }: Dialect): boolean =>
-  to !== 'chat/completions' || reasoning !== undefined || Boolean(details || extras || opaque);
+  to !== 'chat/completions' ||
+  reasoning === 'required' ||
+  reasoning === 'kept' ||
+  Boolean(details || extras || opaque);
 
 /** Removes a field, also one of a field: `reasoning.summary`. */
 function leave(body: Json, path: string): void {

@@ -6,7 +6,9 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Api, BodyOptions } from '../../translation/context.ts';
 import {
   isApi,
+  type Route,
   type TranslatedBody,
+  type Translator,
   translateAnswers,
   translateBody,
   wireOf,
@@ -21,6 +23,7 @@ import { isFromCodex } from '../intake/identify-session.ts';
 import { isLarge, translateInThread } from '../intake/scan-large.ts';
 import type { ProviderManners } from '../state/provider-manners.ts';
 import type { Target } from '../state/resolver.ts';
+import { breaksLaw } from './breaks-law.ts';
 import { mendsCalls, withMendedCalls } from './mended-calls.ts';
 
 type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport' | 'manners'>;
@@ -43,10 +46,29 @@ export async function translateRequest(
   gateway: TranslationState,
   lacksResponses = false,
 ): Promise<RequestContext> {
-  const { wire, request } = context;
-  const { provider, model } = target;
+  const { wire } = context;
   const native = lacksResponses ? undefined : nativeForm(context, target, gateway);
   if (native) return native;
+  try {
+    return await written(context, target, gateway, lacksResponses);
+  } catch (error) {
+    // What the client sent in its provider's own API is the provider's to refuse.
+    const isOwn = !lacksResponses && speaksNatively(target.provider, wire, gateway);
+    if (error instanceof GwError && isOwn && !gateway.manners.needsResponses(target))
+      return withTakenCalls(context, target, gateway);
+    throw error;
+  }
+}
+
+/** The request in the words of the target's API, and the translator of its answers. */
+async function written(
+  context: RequestContext,
+  target: Target,
+  gateway: TranslationState,
+  lacksResponses: boolean,
+): Promise<RequestContext> {
+  const { wire, request } = context;
+  const { provider, model } = target;
   const from = wire.endpoint;
   if (!isApi(from)) {
     throw badRequest(
@@ -73,27 +95,20 @@ export async function translateRequest(
     : translateBody(bytes, { from, to }, options, memory);
   const upstream = wireOf(to, from);
   const translated = askingUsage(upstream.parse(body.bytes, body.scan), target, gateway.manners);
+  // An answer in the client's API stays as it is, unless it has names of gw's.
+  const isAnswerOwn = to === from && body.names.length === 0;
   return {
     ...context,
     wire: upstream,
-    request: maxOutputTokens === undefined ? translated : withLimitOf(translated, request),
+    request: {
+      ...(maxOutputTokens === undefined ? translated : withLimitOf(translated, request)),
+      ...(isAnswerOwn && { wantsUsage: request.wantsUsage }),
+    },
     leftOut: body.leftOut,
     ...(lacksResponses && { lacksResponses }),
-    translator: translateAnswers(
-      { from, to },
-      {
-        provider: provider.name,
-        dialect: options.dialect,
-        model,
-        wantsUsage: request.wantsUsage,
-        now: gateway.clock.now,
-        request: body.request,
-        names: body.names,
-        callIds: body.callIds,
-        newId,
-        memory,
-      },
-    ),
+    ...(!isAnswerOwn && {
+      translator: translatorOf(context, target, gateway, { from, to }, body),
+    }),
   };
 }
 
@@ -105,7 +120,37 @@ export function nativeForm(
 ): RequestContext | undefined {
   const { manners } = gateway;
   if (!speaksNatively(target.provider, context.wire, gateway)) return undefined;
-  if (context.wire.endpoint === 'chat/completions' && manners.needsResponses(target)) return undefined;
+  if (context.wire.endpoint === 'chat/completions') {
+    if (manners.needsResponses(target)) return undefined;
+    if (breaksLaw(context.request, target.provider.dialect ?? NO_DIALECT)) return undefined;
+  }
+  return withTakenCalls(context, target, gateway);
+}
+
+function translatorOf(
+  { request, project }: RequestContext,
+  { provider, model }: Target,
+  gateway: TranslationState,
+  route: Route,
+  { request: asked, names, callIds }: TranslatedBody,
+): Translator {
+  return translateAnswers(route, {
+    provider: provider.name,
+    dialect: provider.dialect ?? NO_DIALECT,
+    model,
+    wantsUsage: request.wantsUsage,
+    now: gateway.clock.now,
+    request: asked,
+    names,
+    callIds,
+    newId,
+    memory: gateway.memory(project.id),
+  });
+}
+
+/** The request of a client that speaks the target's API, its earlier calls as the target takes them. */
+function withTakenCalls(context: RequestContext, target: Target, gateway: TranslationState): RequestContext {
+  const { manners } = gateway;
   const { dialect = NO_DIALECT } = target.provider;
   const whole = mendsCalls(dialect, target.model)
     ? withMendedCalls(context, target, gateway.memory(context.project.id), dialect)

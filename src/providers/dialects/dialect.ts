@@ -1,10 +1,10 @@
 /** What a provider does differently from the documents of its API. Plain data: it is read in other threads too. */
 export interface Dialect {
   /**
-   * Whether `reasoning_content` may go back with the message that it came with: `required` beside tool calls, or 400.
-   * Undefined for providers that may refuse the field.
+   * Whether `reasoning_content` may go back with the message that it came with: `required` beside tool calls, or 400;
+   * `refused`, also from clients that bring it back. Undefined for providers that may refuse the field.
    */
-  reasoning?: 'required' | 'kept';
+  reasoning?: 'required' | 'kept' | 'refused';
   /** Takes back `reasoning_details` of a message. */
   details?: boolean;
   /** Takes back `extra_content` of tool calls, with signatures. Others may refuse the field. */

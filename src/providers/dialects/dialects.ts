@@ -71,9 +71,11 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
   /** https://www.alibabacloud.com/help/en/model-studio/qwen-function-calling */
   dashscope: { reasoning: 'kept', cacheMarks: true, strictTools: false },
   /** https://console.groq.com/docs/reasoning: reasoning comes in `reasoning`, and is refused on its way back. */
-  groq: { strictTools: false },
+  groq: { reasoning: 'refused', strictTools: false },
+  /** https://docs.x.ai/docs/guides/reasoning: reasoning is for reading, and no field of a request's messages. */
+  xai: { reasoning: 'refused' },
   /** https://inference-docs.cerebras.ai/resources/openai */
-  cerebras: { refuses: ['user'], lacksResponses: true },
+  cerebras: { reasoning: 'refused', refuses: ['user'], lacksResponses: true },
   /** https://docs.fireworks.ai/guides/reasoning: of several turns, reasoning is kept where it comes back. */
   fireworks: { reasoning: 'kept' },
   together: { reasoning: 'kept' },

@@ -30,7 +30,7 @@ const KNOWN = new Set([
 const MAX_DEPTH = 24;
 
 /** A schema in the words that Google knows: definitions in place of references, `enum` for `const`, one type of items. */
-function plainSchema(schema: Json): Json {
+export function plainSchema(schema: Json): Json {
   const definitions = { ...objectIn(schema.definitions), ...objectIn(schema.$defs) };
   return plain(schema, definitions, 0);
 }

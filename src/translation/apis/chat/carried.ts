@@ -21,7 +21,9 @@ export function carriedBack(
   const blocks = details ? valuesOf(reasoning, 'details') : [];
   const [sealed] = opaque ? valuesOf(reasoning, 'opaque') : [];
   return {
-    ...((rule === 'required' && hasCalls) || (rule && text !== '') ? { reasoning_content: text } : {}),
+    ...((rule === 'required' && hasCalls) || (rule === 'kept' && text !== '')
+      ? { reasoning_content: text }
+      : {}),
     ...(blocks.length > 0 ? { reasoning_details: blocks } : {}),
     ...(sealed ? { ...sealed, reasoning_text: reasoning.map((part) => part.text).join('') } : {}),
   };

@@ -66,7 +66,15 @@ const stopsOf = (stop: unknown): string[] | undefined =>
 const OF_A_MESSAGE = ['name', 'provider_specific_fields'];
 const OF_A_CALL = ['provider_specific_fields'];
 
-function turnOf(message: Json, at: string, context: RequestContext): Turn {
+/** Some clients mark a whole message for the cache. */
+function turnOf({ cache_control: mark, ...message }: Json, at: string, context: RequestContext): Turn {
+  const turn = unmarkedTurn(message, at, context);
+  const last = turn.parts.at(-1);
+  if (isEmpty(mark) || !last || last.type === 'audio' || last.type === 'reasoning') return turn;
+  return { ...turn, parts: [...turn.parts.slice(0, -1), { ...last, mark: last.mark ?? mark }] } as Turn;
+}
+
+function unmarkedTurn(message: Json, at: string, context: RequestContext): Turn {
   const { role, content, ...fields } = without(message, OF_A_MESSAGE, at, context.leaveOut);
   const { refuseRest } = context;
   switch (role) {
@@ -158,7 +166,7 @@ function callAt(value: Json, at: string, context: RequestContext): Part {
   const { leaveOut, refuseRest } = context;
   const { id, type, function: call, ...others } = without(value, OF_A_CALL, at, leaveOut);
   if (type !== 'function') throw context.cannotExpress(`${at}.type`, `there are no ${asText(type)} tools`);
-  const { index: _index, extra_content: _extra, ...more } = others;
+  const { index: _index, extra_content: _extra, cache_control: mark, ...more } = others;
   refuseRest(more, at);
   const path = `${at}.function`;
   const { name, arguments: args, ...ofCall } = without(objectAt(call, path), OF_A_CALL, path, leaveOut);
@@ -168,7 +176,14 @@ function callAt(value: Json, at: string, context: RequestContext): Part {
     const message = `"${path}.arguments" must be a string with a JSON object`;
     throw badRequest(message, `${path}.arguments`, 'invalid_value');
   }
-  return { type: 'call', id: textAt(id, `${at}.id`), name: textAt(name, `${path}.name`), args: text, at };
+  return {
+    type: 'call',
+    id: textAt(id, `${at}.id`),
+    name: textAt(name, `${path}.name`),
+    args: text,
+    at,
+    mark,
+  };
 }
 
 /** The content of a system or assistant message, which may only be text. */
