@@ -20,6 +20,7 @@ import { ResponsesAnswerWriter } from './apis/responses/write-answer.ts';
 import { writeResponsesRequest } from './apis/responses/write-request.ts';
 import { ownerOf, packSeal, unpackSeal } from './carry/envelope.ts';
 import type { ItemMemory } from './carry/item-memory.ts';
+import { createLateSeals } from './carry/late-seals.ts';
 import { withKeptReasoning } from './carry/restored.ts';
 import { TurnKeeper } from './carry/turn-keeper.ts';
 import type { Api, BodyOptions, RequestContext } from './context.ts';
@@ -217,11 +218,13 @@ export function translateAnswers(
   const clientNames = new Map(names);
   const keeper = takesReasoning(to, dialect) ? new TurnKeeper(owner, memory.remember) : undefined;
   const withFreshIds = createFreshIds(callIds, options.newId);
+  const inPlace = createLateSeals();
   let hasBegun = false;
   /** An answer begins once, and its calls have the client's names. */
   const forClient = (came: AnswerEvent[]): AnswerEvent[] => {
-    const events = withFreshIds(came);
-    if (keeper) for (const event of events) keeper.note(event);
+    const named = withFreshIds(came);
+    if (keeper) for (const event of named) keeper.note(event);
+    const events = inPlace(named);
     const isAgain = hasBegun && events.some(({ type }) => type === 'start');
     hasBegun ||= events.length > 0;
     const once = isAgain ? events.filter(({ type }) => type !== 'start') : events;

@@ -145,6 +145,30 @@ describe('what others reported', () => {
     });
   });
 
+  test.each([
+    ['an answer', [], ['text']],
+    [
+      'a turn with calls',
+      [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '{}' } }],
+      ['text', 'redacted_thinking', 'tool_use'],
+    ],
+  ])(
+    'Claude Code takes the last part for its result: what is sealed behind a text of %s',
+    (_, tool_calls, blocks) => {
+      const deltas = [
+        { content: 'OK' },
+        { reasoning_opaque: 'sealed' },
+        ...(tool_calls.length > 0 ? [{ tool_calls }] : []),
+      ];
+      const data = [...deltas.map((delta) => JSON.stringify({ choices: [{ delta }] })), '[DONE]'];
+      const out = String(
+        chatForMessages.answers().events(Buffer.from(data.map((each) => `data: ${each}\n\n`).join(''))),
+      );
+      const begun = [...out.matchAll(/"content_block":\{"type":"(\w+)"/g)].map(([, type]) => type);
+      expect(begun).toEqual(blocks);
+    },
+  );
+
   test('anthropics/claude-code#21392: an empty turn is not sent to Anthropic', () => {
     const { messages } = messagesForChat.request({
       model: 'm',
