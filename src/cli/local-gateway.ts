@@ -61,7 +61,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): Reader {
     async catalog() {
       const { catalogOf } = await import('../operations/known-prices.ts');
       const { listPrices } = await import('../store/accounts/prices.ts');
-      return catalogOf(await listPrices(db), context.paths.prices, now);
+      return catalogOf(await listPrices(db), context.paths.prices, { providers: settings.providers, now });
     },
     async standings(projectIds) {
       const { listBudgets } = await import('../store/budgets/budgets.ts');

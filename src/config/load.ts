@@ -173,6 +173,7 @@ const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknow
   keyStored: (value) => typeof value === 'boolean',
   proxy: (value) => orElse(() => ownProxyAddress(value), undefined) !== undefined,
   wire: (value) => value === 'openai' || value === 'anthropic',
+  pricesOf: isText,
   dialect: isObject,
 };
 

@@ -38,6 +38,8 @@ export interface ProviderSettings {
   wire?: 'openai' | 'anthropic';
   /** Proxy for this provider, or `none`. */
   proxy?: string;
+  /** The provider at whose prices it is billed. */
+  pricesOf?: string;
   /** What it does differently from what gw knows. */
   dialect?: DialectSettings;
 }

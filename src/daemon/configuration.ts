@@ -7,7 +7,7 @@ import type { BudgetScopes } from '../gateway/context/request-context.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import { readStoredPrices, type StoredPrices } from '../pricing/published/stored-prices.ts';
-import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
+import { billedAs, buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
 import { type ProjectCut, readProjectCuts } from '../store/accounts/projects.ts';
 import { projectsWithClientBudgets, projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
@@ -114,6 +114,7 @@ async function read(
     catalog: createCatalog({
       overrides: await listPrices(options.db),
       published: storedPrices?.prices,
+      billedAs: billedAs(settings.providers),
       now: options.now,
     }),
     storedPrices,

@@ -1,7 +1,9 @@
+import type { Settings } from '../config/settings.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { PRESETS } from '../providers/presets.ts';
+import { billedAs } from '../providers/registry.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import { modelOf } from './price-name.ts';
 
@@ -31,9 +33,14 @@ export function knownPrices(name: string, { catalog, configured }: Source): Know
 }
 
 /** The catalog of the user's own prices, and those that `pricesFile` has or the packaged ones. */
-export function catalogOf(overrides: readonly StoredPrice[], pricesFile: string, now: () => number): Catalog {
+export function catalogOf(
+  overrides: readonly StoredPrice[],
+  pricesFile: string,
+  { providers, now }: { providers: Settings['providers']; now: () => number },
+): Catalog {
   return createCatalog({
     overrides,
+    billedAs: billedAs(providers),
     published: readStoredPrices(pricesFile).stored?.prices,
     now,
   });

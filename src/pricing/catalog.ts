@@ -1,4 +1,4 @@
-import { findInLibrary, type PublishedPrices, setPrices } from './library.ts';
+import { type BilledAs, findInLibrary, type PublishedPrices, setBilledAs, setPrices } from './library.ts';
 import { pricesFromLibrary } from './library-prices.ts';
 import { indexOverrides, type PriceOverride } from './override.ts';
 import { completePrices, createPriceCard, freeCard, type PriceCard, type Prices } from './price-card.ts';
@@ -15,6 +15,8 @@ export interface CatalogOptions {
   overrides?: readonly PriceOverride[];
   /** Price data that replaces the packaged one. */
   published?: PublishedPrices | undefined;
+  /** Providers that are billed at another's prices, beside the user's own for them. */
+  billedAs?: BilledAs;
   now?: () => number;
 }
 
@@ -29,9 +31,17 @@ interface Entry {
 const MAX_NAME_LENGTH = 256;
 const MAX_ENTRIES = 10_000;
 
-export function createCatalog({ overrides = [], published, now = Date.now }: CatalogOptions = {}): Catalog {
+const NOBODY: BilledAs = new Map();
+
+export function createCatalog({
+  overrides = [],
+  published,
+  billedAs = NOBODY,
+  now = Date.now,
+}: CatalogOptions = {}): Catalog {
   const findOverride = indexOverrides(overrides);
   if (published) setPrices(published);
+  setBilledAs(billedAs);
   const providers = new Map<string, Map<string, Entry>>();
   let entries = 0;
 
@@ -51,7 +61,9 @@ export function createCatalog({ overrides = [], published, now = Date.now }: Cat
       const cached = providers.get(providerName)?.get(model);
       if (cached && atMs >= cached.fromMs && atMs < cached.untilMs) return cached.card;
       if (model.length > MAX_NAME_LENGTH) return undefined;
-      const fixed = findOverride(providerName, model) ?? builtInCard(providerName, model);
+      const seller = billedAs.get(providerName) ?? providerName;
+      const fixed =
+        findOverride(providerName, model) ?? findOverride(seller, model) ?? builtInCard(seller, model);
       if (!fixed) setPrices(published);
       const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs);
       remember(providerName, model, entry);
@@ -83,7 +95,7 @@ function libraryEntry(providerName: string, model: string, atMs: number): Entry 
 }
 
 /** Runtimes on the user's machine, which cost nothing. */
-const LOCAL_RUNTIMES: ReadonlySet<string> = new Set(['ollama', 'lmstudio', 'vllm']);
+const LOCAL_RUNTIMES: ReadonlySet<string> = new Set(['ollama', 'lmstudio', 'vllm', 'llamacpp']);
 const LOCAL_CARD = freeCard('local runtime, free');
 
 /** The sandbox's models have realistic prices, so that users can test budgets. */

@@ -32,6 +32,21 @@ export const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['xai', 'x-ai'],
 ]);
 
+/** The providers at whose prices others are billed, by those others' names. */
+export type BilledAs = ReadonlyMap<string, string>;
+
+let billedAs: BilledAs = new Map();
+
+/** Sets whose prices and limits apply to providers that the library doesn't know. */
+export function setBilledAs(names: BilledAs): void {
+  billedAs = names;
+}
+
+export const billedAsInUse = (): BilledAs => billedAs;
+
+const libraryId = (providerName: string): string | undefined =>
+  LIBRARY_PROVIDERS.get(billedAs.get(providerName) ?? providerName);
+
 /** Prefixes of model names at Google's two OpenAI-compatible endpoints. The library doesn't know them. */
 const GOOGLE_PREFIX = /^(?:models|google)\//;
 
@@ -90,7 +105,7 @@ export interface LibraryModel {
 
 /** Names of the priced models of a provider and of its makers; empty for user-defined providers. */
 export function libraryModelNames(providerName: string): string[] {
-  const providerId = LIBRARY_PROVIDERS.get(providerName);
+  const providerId = libraryId(providerName);
   const { findProvider } = library();
   const provider = providerId === undefined ? undefined : findProvider({ providerId });
   const makers = (provider?.fallback_model_providers ?? []).map((id) => findProvider({ providerId: id }));
@@ -99,7 +114,7 @@ export function libraryModelNames(providerName: string): string[] {
 
 /** The library's match for a model name, with its prices at `atMs`. */
 export function findInLibrary(providerName: string, model: string, atMs: number): LibraryModel | undefined {
-  const providerId = LIBRARY_PROVIDERS.get(providerName);
+  const providerId = libraryId(providerName);
   if (providerId === undefined) return undefined;
   const name = providerId === 'google' ? model.replace(GOOGLE_PREFIX, '') : model;
   const match = library().calcPrice({}, name, { providerId, timestamp: new Date(atMs) });

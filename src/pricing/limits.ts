@@ -1,4 +1,4 @@
-import { findInLibrary, type LibraryModel, pricesInUse } from './library.ts';
+import { billedAsInUse, findInLibrary, type LibraryModel, pricesInUse } from './library.ts';
 
 export interface ModelLimits {
   /** Input and output together. */
@@ -47,6 +47,7 @@ const cache = new Map<string, Map<string, ModelLimits | undefined>>();
 let entries = 0;
 /** The price data that the cache was filled from. */
 let source = pricesInUse();
+let sellers = billedAsInUse();
 const MAX_CACHED = 10_000;
 const MAX_NAME_LENGTH = 256;
 
@@ -55,7 +56,7 @@ const MAX_NAME_LENGTH = 256;
  * output. Undefined for models missing from the price data.
  */
 export function modelLimits(providerName: string, model: string): ModelLimits | undefined {
-  if (pricesInUse() !== source) forgetAll();
+  if (pricesInUse() !== source || billedAsInUse() !== sellers) forgetAll();
   const models = cache.get(providerName);
   const cached = models?.get(model);
   if (cached || models?.has(model)) return cached;
@@ -70,6 +71,7 @@ function forgetAll(): void {
   cache.clear();
   entries = 0;
   source = pricesInUse();
+  sellers = billedAsInUse();
 }
 
 function remember(providerName: string, model: string, limits: ModelLimits | undefined): void {

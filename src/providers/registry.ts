@@ -107,6 +107,21 @@ function build(
   };
 }
 
+/** The providers at whose prices others are billed: as the user says, or the known one at the same address. */
+export function billedAs(configured: RegistryOptions['configured']): Map<string, string> {
+  return new Map(
+    Object.entries(configured).flatMap(([name, { pricesOf, baseUrl = '' }]) => {
+      const seller = pricesOf ?? (URL.canParse(baseUrl) ? sellerAt(new URL(baseUrl)) : undefined);
+      return seller === undefined || seller === name || (!pricesOf && Object.hasOwn(PRESETS, name))
+        ? []
+        : [[name, seller]];
+    }),
+  );
+}
+
+const sellerAt = ({ origin }: URL): string | undefined =>
+  [...OWN_ORIGINS].find(([name, own]) => own === origin && !PRESETS[name]?.local)?.[0];
+
 /** A known provider's name for one of this name or at this address; undefined for any other. */
 function knownName(name: string, { hostname }: URL): string | undefined {
   if (Object.hasOwn(PRESETS, name) || Object.hasOwn(DIALECTS, name)) return name;

@@ -210,3 +210,55 @@ test('docs/providers.md tells the key of every provider, and every entry of a di
   for (const entry of DIALECT_ENTRIES)
     expect(rows.some((row) => row.startsWith(`| \`${entry}\` |`))).toBe(true);
 });
+
+describe('a provider that is billed at the prices of another', () => {
+  test('by --prices-of: under a budget, with the limits of its models', async () => {
+    const { gateway, cli } = await start(provider());
+    const added = await cli.run([
+      'providers',
+      'add',
+      'work',
+      '--base-url',
+      gateway.upstream.url,
+      '--prices-of',
+      'openai',
+    ]);
+    expect(added.code).toBe(0);
+    await gateway.setBudget({ period: 'daily', capUsd: 1 });
+    const body = { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 };
+    expect((await gateway.post({ ...body, model: 'mock/gpt-4o-mini' })).status).toBe(402);
+    expect((await gateway.post({ ...body, model: 'work/gpt-4o-mini' })).status).toBe(200);
+    expect((await gateway.settled(2)).at(-1)).toMatchObject({
+      provider: 'work',
+      costNanoUsd: 210_000,
+    });
+    expect(await cli.json(['providers', 'show', 'work'])).toMatchObject({ prices_of: 'openai' });
+    await gateway.setPrice({ provider: 'work', model: 'gpt-4o-mini', inputPicoUsd: 1e6, outputPicoUsd: 0 });
+    await gateway.post({ ...body, model: 'work/gpt-4o-mini' });
+    expect((await gateway.settled(3)).at(-1)).toMatchObject({ costNanoUsd: 1_000_000 });
+  });
+
+  test('by its address', async () => {
+    const { gateway, cli } = await start(provider());
+    gateway.configure({
+      providers: {
+        work: { baseUrl: 'https://api.deepseek.com' },
+        openai: { baseUrl: 'https://api.deepseek.com' },
+        cn: { baseUrl: 'https://api.moonshot.cn/v1' },
+      },
+    });
+    expect(await cli.json(['providers', 'show', 'work'])).toMatchObject({ prices_of: 'deepseek' });
+    expect(await cli.json(['providers', 'show', 'openai'])).toMatchObject({ prices_of: 'openai' });
+    // Another host may have other prices.
+    expect(await cli.json(['providers', 'show', 'cn'])).toMatchObject({ prices_of: null });
+  });
+
+  test('which gw has to know', async () => {
+    const { gateway, cli } = await start(provider());
+    const words = ['providers', 'add', 'work', '--base-url', gateway.upstream.url, '--prices-of', 'nobody'];
+    expect(await cli.run(words)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('gw knows no prices of "nobody"'),
+    });
+  });
+});

@@ -28,6 +28,7 @@ export const providers: SetUp = (command, context) => {
     )
     .option('--stdin', 'read the key from stdin')
     .option('--proxy <url>', 'proxy to it alone, or none to go past that of the environment')
+    .option('--prices-of <provider>', 'bill it at the prices of another provider')
     .addOption(new Option('--key <key>').hideHelp())
     .addOption(new Option('--wire <wire>', 'API that it speaks').choices(['openai', 'anthropic']))
     .action(async (name, options) => {

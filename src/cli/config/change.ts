@@ -123,10 +123,10 @@ const SAMPLE_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices:
 
 /** Cost of the sample usage at list prices; undefined when no price is known. */
 function listPrice(context: Context, name: string): number | undefined {
-  const configured = Object.keys(readSettings(context).settings.providers);
+  const { providers } = readSettings(context).settings;
   const [price] = knownPrices(name, {
-    catalog: catalogOf([], context.paths.prices, context.clock.now),
-    configured,
+    catalog: catalogOf([], context.paths.prices, { providers, now: context.clock.now }),
+    configured: Object.keys(providers),
   });
   return price && worstCase(SAMPLE_USAGE, price.card);
 }

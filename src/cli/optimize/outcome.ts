@@ -128,7 +128,10 @@ export async function worthOf(
   const { settings } = readSettings(context);
   const overrides = await withStore(context, listPrices);
   const [price] = knownPrices(settings.aliases[name] ?? name, {
-    catalog: catalogOf(overrides, context.paths.prices, context.clock.now),
+    catalog: catalogOf(overrides, context.paths.prices, {
+      providers: settings.providers,
+      now: context.clock.now,
+    }),
     configured: Object.keys(settings.providers),
   });
   if (!price) return undefined;

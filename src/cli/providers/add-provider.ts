@@ -4,6 +4,7 @@ import { openSettingsFile } from '../../config/save.ts';
 import { ownProxyAddress, type ProviderSettings } from '../../config/settings.ts';
 import { isLoopback } from '../../loopback.ts';
 import { makeHome } from '../../paths.ts';
+import { LIBRARY_PROVIDERS } from '../../pricing/library.ts';
 import { PRESETS, type Preset } from '../../providers/presets.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
@@ -19,6 +20,8 @@ interface AddOptions {
   key?: string;
   wire?: 'openai' | 'anthropic';
   proxy?: string;
+  /** A provider whose prices gw knows. */
+  pricesOf?: string;
 }
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
@@ -47,6 +50,7 @@ export async function addProvider(context: Context, name: string, options: AddOp
     ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
     ...(options.wire === undefined ? {} : { wire: options.wire }),
     ...(proxy === undefined ? {} : { proxy }),
+    ...(options.pricesOf === undefined ? {} : { pricesOf: sellerOf(options.pricesOf) }),
     ...(options.keyEnv === undefined ? {} : { keyEnv: options.keyEnv }),
     ...(source.kind === 'stored' ? { keyStored: true } : {}),
     ...(dialect === undefined ? {} : { dialect }),
@@ -54,6 +58,12 @@ export async function addProvider(context: Context, name: string, options: AddOp
   (await openSettingsFile(context.paths.config)).set(['providers', name], settings);
   await announceChange(context);
   return keyNote(context, source);
+}
+
+function sellerOf(name: string): string {
+  if (LIBRARY_PROVIDERS.has(name) || PRESETS[name]?.local) return name;
+  const known = [...LIBRARY_PROVIDERS.keys()].join(', ');
+  throw usageError(`--prices-of: gw knows no prices of "${name}". It knows those of ${known}`);
 }
 
 function checkName(name: string): void {

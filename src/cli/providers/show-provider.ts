@@ -1,8 +1,10 @@
 import { LIBRARY_PROVIDERS } from '../../pricing/library.ts';
 import { type Learnt, learntOf, mannersIn } from '../../providers/manners.ts';
-import type { Provider } from '../../providers/registry.ts';
+import { PRESETS } from '../../providers/presets.ts';
+import { billedAs, type Provider } from '../../providers/registry.ts';
 import { createRouterStateStore } from '../../store/router/router-state.ts';
 import type { Context } from '../context.ts';
+import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 /** What gw knows of a provider, as `gw providers show NAME --json` prints it. */
@@ -31,7 +33,7 @@ export async function viewProvider(context: Context, provider: Provider): Promis
     dialect: plain(provider.dialect ?? {}),
     dialect_of: provider.knownAs ?? null,
     learnt: (await readLearnt(context))(name),
-    prices_of: LIBRARY_PROVIDERS.has(name) ? name : null,
+    prices_of: pricesOf(context, name),
   };
 }
 
@@ -40,6 +42,11 @@ export async function readLearnt(context: Context): Promise<(name: string) => Le
   const saved = await withStore(context, async (db) => createRouterStateStore(db).read('manners'));
   const now = context.clock.now();
   return (name) => learntOf(name, mannersIn(saved), now);
+}
+
+function pricesOf(context: Context, name: string): string | null {
+  const seller = billedAs(readSettings(context).settings.providers).get(name) ?? name;
+  return LIBRARY_PROVIDERS.has(seller) || PRESETS[seller]?.local ? seller : null;
 }
 
 function apisOf({ wire, dialect }: Provider): string[] {
