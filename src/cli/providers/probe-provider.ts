@@ -68,7 +68,8 @@ async function tryProvider(provider: Provider, network: Network): Promise<Outcom
 /** The base URL with the version, or without one too many, if the provider lists its models there. */
 async function addressBeside(provider: Provider, network: Network): Promise<string | undefined> {
   const { origin, basePath } = provider;
-  const [upToVersion = '/v1'] = /^.*?\/v\d+\w*(?=\/)/.exec(basePath) ?? [];
+  const parts = basePath.split('/');
+  const upToVersion = parts.slice(0, parts.findIndex((part) => /^v\d/.test(part)) + 1).join('/') || '/v1';
   for (const path of new Set([`${basePath}/v1`, upToVersion, '/v1'])) {
     if (path === basePath) continue;
     const answer = await ask(new URL(`${origin}${path}/models`), provider, network).catch(() => undefined);
