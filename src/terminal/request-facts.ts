@@ -16,6 +16,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
       `${request.project_id}${request.key_hint === null ? '' : `  key ...${request.key_hint}`}  ${request.endpoint}`,
     ],
     ['from', originText(request)],
+    ...labelsFact(request.labels),
     ['route', routeText(request)],
     ['outcome', outcomeText(request)],
     ...foldFact(request, times),
@@ -42,6 +43,12 @@ const OWN_FACTS: ReadonlySet<string> = new Set([
   ...['budget', 'team', 'granted_usd', 'team_left_usd', 'error', 'budget_cap_usd'],
   ...['budget_spent_usd', 'budget_held_usd', 'max_output_tokens', 'left_out', 'optimizer', 'cache_miss'],
 ]);
+
+function labelsFact(labels: RequestView['labels']): Fact[] {
+  if (!labels) return [];
+  const texts = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  return [['labels', texts.join('  ')]];
+}
 
 function routeText(request: RequestView): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';

@@ -84,6 +84,7 @@ async function whileTheLogIsMoved(answer: (sources: Sources) => Promise<unknown>
       expiresAt: null,
       models: null,
       rpm: null,
+      labels: null,
       isTeam: false,
     },
   };

@@ -2,6 +2,7 @@ import { sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent } from '../../agents/agent.ts';
 import { requestIdAt } from '../../ids.ts';
+import type { Labels } from '../../labels.ts';
 import { formatUsd } from '../../money.ts';
 import { findProject } from '../../store/accounts/projects.ts';
 import { endRun, openRun, type RunCap, type RunUsage, readRunUsage } from '../../store/budgets/runs.ts';
@@ -25,20 +26,28 @@ export function readCaps(options: { budget?: string; alert?: string; maxRate?: s
   ];
 }
 
-/** A run with a key and budgets of its own. */
+/** A run with a key of its own, for its budgets and labels. */
 interface CappedRun {
   key: string;
   /** Ends the run and prints its usage. `bypassed`: number of requests that are known to have bypassed gw. */
   end(bypassed: number): Promise<void>;
 }
 
+interface OwnRun {
+  id: string;
+  project: string;
+  caps: readonly RunCap[];
+  labels: Labels | undefined;
+  lockPath: string;
+}
+
 export async function startCappedRun(
   context: Context,
-  { id, project, caps, lockPath }: { id: string; project: string; caps: readonly RunCap[]; lockPath: string },
+  { id, project, caps, labels, lockPath }: OwnRun,
 ): Promise<CappedRun> {
   const since = context.clock.now();
   const { key, keyId } = await withStore(context, (db) =>
-    openRun(db, { id, projectId: findProject(db, project), caps, lockPath, now: since }),
+    openRun(db, { id, projectId: findProject(db, project), caps, labels, lockPath, now: since }),
   );
   return {
     key,

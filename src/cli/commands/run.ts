@@ -23,6 +23,7 @@ import { type Context, homeOf, note } from '../context.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { CliError, Exit, usageError } from '../exit.ts';
+import { readLabel } from '../input/labels.ts';
 import { findProgram } from '../invocation.ts';
 import { remoteDestination, remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
@@ -35,6 +36,7 @@ export const run: SetUp = (command, context) =>
     .option('--budget <amount>', 'cap what this run may spend, in dollars')
     .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
     .option('--max-rate <amount/time>', 'cap it in a sliding window too: 2/hour, 0.50/10m')
+    .option('--label <name=value>', 'label its requests: customer=acme; repeatable', readLabel)
     .option('--anyway', 'run an agent that is known to go around gw')
     .option('--subscription', 'let Claude Code or Codex use its own login; no budget counts its requests')
     .addOption(new Option('--within', 'started by a run of gw, whose key it uses').hideHelp())
@@ -46,6 +48,11 @@ export const run: SetUp = (command, context) =>
     .action(async (words, options) => {
       const caps = readCaps(options);
       const remote = remoteOf(context);
+      const { label: labels } = options;
+      if (remote && labels)
+        throw usageError(
+          `a run's labels work with the gw of this machine only. At ${remote.gateway.url}, send the header x-service-labels`,
+        );
       if (remote && caps.length > 0) {
         throw usageError(
           `a run's own cap works with the gw of this machine only. At ${remote.gateway.url}, cap a project: gw budget set`,
@@ -76,8 +83,8 @@ export const run: SetUp = (command, context) =>
       try {
         const { project = DEFAULT_PROJECT, anyway = false } = options;
         const capped =
-          caps.length > 0
-            ? await startCappedRun(context, { id, project, caps, lockPath: folder.lockPath })
+          caps.length > 0 || labels
+            ? await startCappedRun(context, { id, project, caps, labels, lockPath: folder.lockPath })
             : undefined;
         const key =
           outerKey ??

@@ -4,11 +4,12 @@ import { formatUsd } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { TeamUsageView, UsageView, UsageViewRow } from '../../operations/schemas/usage.ts';
 import {
-  GROUP_BYS,
+  fieldOf,
   GROUP_CHOICES,
   GROUPINGS,
   type GroupBy,
   groupingsOf,
+  parseGroupBy,
   USAGE_SOURCES,
   type UsageSource,
 } from '../../store/reports/query.ts';
@@ -105,12 +106,10 @@ function sourceOf({ source, status }: UsageOptions): UsageSource | undefined {
   return source;
 }
 
-const isLocal = (groupBy: GroupBy | TeamGrouping): groupBy is GroupBy =>
-  GROUP_BYS.some((each) => each === groupBy);
+const isLocal = (groupBy: GroupBy | TeamGrouping): groupBy is GroupBy => parseGroupBy(groupBy) !== undefined;
 
 function readGroupBy(text: string): GroupBy | TeamGrouping {
-  const choices: readonly (GroupBy | TeamGrouping)[] = [...GROUP_BYS, ...TEAM_GROUPINGS];
-  const groupBy = choices.find((each) => each === text.replaceAll(' ', ''));
+  const groupBy = parseGroupBy(text) ?? TEAM_GROUPINGS.find((each) => each === text);
   if (groupBy) return groupBy;
   throw new InvalidArgumentError(`Allowed choices are ${GROUP_CHOICES}.`);
 }
@@ -132,7 +131,7 @@ function daysOf(
 }
 
 /** Options of the report that need records, which a team has none of. */
-const LOCAL_ONLY = ['project', 'model', 'key', 'agent', 'session', 'repo', 'status'] as const;
+const LOCAL_ONLY = ['project', 'model', 'key', 'agent', 'session', 'repo', 'label', 'status'] as const;
 
 async function runTeam(context: Context, options: UsageOptions): Promise<void> {
   const groupBy = TEAM_GROUPINGS.find((each) => each === options.groupBy);
@@ -268,7 +267,7 @@ function usageTable(
 }
 
 function columnsFor(
-  groupBy: GroupBy,
+  groupBy: UsageView['group_by'],
   { palette }: Terminal,
   { chart, hasMisses }: { chart: Column<UsageRow>; hasMisses: boolean },
 ): Column<UsageRow>[] {
@@ -363,7 +362,7 @@ interface UsageRow extends Figures {
 
 /** The fields of a row that have its keys: one or two. */
 function keysOf(groupBy: UsageView['group_by']) {
-  return groupingsOf(groupBy).map((grouping) => (grouping === 'project' ? 'project_id' : grouping));
+  return groupingsOf(groupBy).map(fieldOf);
 }
 
 function rowsOf({ data, group_by }: Pick<UsageView, 'data' | 'group_by'>): UsageRow[] {

@@ -4,6 +4,7 @@ import { parseStatus, STATUS_NAMES } from '../../operations/status-filter.ts';
 import { readOldRepo } from '../budgets/read.ts';
 import { ONLY_PROJECT, type OptionsOf } from '../command.ts';
 import { usageError } from '../exit.ts';
+import { labelQuery, readLabel } from '../input/labels.ts';
 
 /** Options that say which requests a list or a report is of. */
 type ConditionOptions = OptionsOf<typeof addConditions>;
@@ -15,6 +16,7 @@ export function addConditions(command: Command) {
     .option('-k, --key <key>', 'only this key: its label or id')
     .option('-a, --agent <name>', 'only this agent: claude, codex, ...')
     .option('--session <id>', 'only this session: gw sessions')
+    .option('--label <name=value>', 'only requests with this label: customer=acme; repeatable', readLabel)
     .option('--repo <path>', 'only requests from this git repository, such as .')
     .option(
       '-s, --status <status>',
@@ -24,9 +26,18 @@ export function addConditions(command: Command) {
 
 /** Throws for a status that is none, and for a path that is in no repository. */
 export function conditionsFrom(options: ConditionOptions): RequestConditions {
-  const { project, model, key, agent, session, repo, status } = options;
+  const { project, model, key, agent, session, repo, label, status } = options;
   const root = repo === undefined ? undefined : readOldRepo(repo);
-  return { project_id: project, model, key, agent, session, repo: root, status: checkStatus(status) };
+  return {
+    project_id: project,
+    model,
+    key,
+    agent,
+    session,
+    repo: root,
+    label: labelQuery(label),
+    status: checkStatus(status),
+  };
 }
 
 /** Returns the value of `--status`. Throws unless it is an HTTP status, an outcome or `failed`. */

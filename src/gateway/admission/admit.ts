@@ -165,6 +165,7 @@ function ledgerAdmission(
     agent: session.agent || undefined,
     agentVersion: session.agentVersion || undefined,
     session: session.sessionId || undefined,
+    labels: context.options.labels,
     keyId: context.caller.keyId,
     endpoint: context.wire.endpoint,
     provider: target.provider.name,

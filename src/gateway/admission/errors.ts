@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../../money.ts';
-import { didYouMean } from '../../nearest-names.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
+import { didYouMean } from '../../providers/nearest-names.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
 import {

@@ -101,6 +101,7 @@ async function tryReadmit(
     origin: context.origin,
     agent: context.session.agent || undefined,
     session: context.session.sessionId || undefined,
+    labels: context.options.labels,
     keyId: context.caller.keyId,
     endpoint: context.wire.endpoint,
     provider: target.provider.name,

@@ -36,6 +36,7 @@ export function recordOf(
     agent: session.agent || undefined,
     agentVersion: session.agentVersion || undefined,
     session: session.sessionId || undefined,
+    labels: context.options.labels,
     need: fields.need,
     lowered: fields.lowered,
     timings: timingsOf(exchange),

@@ -1,9 +1,10 @@
 import { GwError } from '../../errors.ts';
+import { type Labels, mergeLabels } from '../../labels.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { bareRequest, readLoosely } from '../../wire/request/lenient.ts';
 import { modelsIn } from '../../wire/request/named-models.ts';
 import type { BodyScan } from '../../wire/request/scan/body-scan.ts';
-import { withServiceHeaders } from '../../wire/request/service-options.ts';
+import { type ServiceOptions, withServiceHeaders } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
@@ -51,7 +52,7 @@ export function receive<W extends AnswerWire, Request extends WireRequest>(
 ): RequestContext<W> & { request: Request } {
   const { headers } = sender.exchange.request;
   checkKey(accounts, sender, request);
-  const options = withServiceHeaders(request.options, headers);
+  const options = withLabelsOfKey(withServiceHeaders(request.options, headers), sender.caller.labels);
   const project = selectProject(sender.caller, options.budgetId, accounts);
   const { exchange, caller, origin } = sender;
   const session = identifySession(headers, request);
@@ -69,6 +70,12 @@ export function receive<W extends AnswerWire, Request extends WireRequest>(
     recentPrompts,
     savedTokens: 0,
   };
+}
+
+/** The labels of the key join the request's own, which take precedence. */
+function withLabelsOfKey(options: ServiceOptions, labels: Labels | null): ServiceOptions {
+  if (labels === null) return options;
+  return { ...options, labels: mergeLabels('service.labels', options.labels, labels) ?? labels };
 }
 
 /** Record of a request that can't be parsed, or that names an account its key can't use. */

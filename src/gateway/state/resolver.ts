@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { notFound } from '../../errors.ts';
-import { didYouMean } from '../../nearest-names.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
+import { didYouMean } from '../../providers/nearest-names.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Candidate } from '../../routing/candidate.ts';
 

@@ -106,6 +106,7 @@ async function admitUnbilled(
     agent: session.agent || undefined,
     agentVersion: session.agentVersion || undefined,
     session: session.sessionId || undefined,
+    labels: context.options.labels,
     endpoint: context.wire.endpoint,
     provider: target.provider.name,
     model: target.model,

@@ -1,5 +1,6 @@
 import { badRequest } from '../../errors.ts';
 import { parseRequestId, type RequestId } from '../../ids.ts';
+import { parseLabels } from '../../labels.ts';
 import { listKeys } from '../../store/accounts/keys.ts';
 import type { Db } from '../../store/database/open.ts';
 import { USAGE_SOURCES, type UsageConditions, type UsageQuery } from '../../store/reports/query.ts';
@@ -10,11 +11,12 @@ import { parseStatus, STATUS_NAMES, type StatusFilter } from '../status-filter.t
 /** The conditions as the store takes them. Throws GwError 400, 403 and 404. */
 export async function conditionsOf(
   { db, scope }: Pick<Sources, 'db' | 'scope'>,
-  { project_id, model, key, agent, session, repo, status }: RequestConditions,
+  { project_id, model, key, agent, session, repo, label, status }: RequestConditions,
 ): Promise<UsageConditions> {
   const projectId = projectToRead(db, scope, project_id);
   const keyIds = key === undefined ? undefined : await keyIdsOf(db, key, projectId);
-  return { projectId, model, keyIds, agent, session, repo, ...statusOf(status) };
+  const labels = label === undefined ? undefined : parseLabels(label, 'label');
+  return { projectId, model, keyIds, agent, session, repo, labels, ...statusOf(status) };
 }
 
 /** The keys with a label, or else the one with that id; revoked ones too. */

@@ -44,7 +44,7 @@ export async function pricesInForce(
 ): Promise<described.PriceInForceView[]> {
   // Loads the bundled price table, which is large.
   const { knownPrices } = await import('../known-prices.ts');
-  const { didYouMean } = await import('../../nearest-names.ts');
+  const { didYouMean } = await import('../../providers/nearest-names.ts');
   const { libraryModelNames } = await import('../../pricing/library.ts');
   const configured = Object.keys(settings().providers);
   const found = knownPrices(model, { catalog: await catalog(), configured });

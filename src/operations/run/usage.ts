@@ -1,6 +1,6 @@
 import { createCalendar } from '../../calendar.ts';
 import { badRequest } from '../../errors.ts';
-import { GROUP_BYS, GROUP_CHOICES, type GroupBy } from '../../store/reports/query.ts';
+import { GROUP_CHOICES, type GroupBy, type Grouping, parseGroupBy } from '../../store/reports/query.ts';
 import { usageTrends as trendsOf, usageReport } from '../../store/reports/usage-report.ts';
 import { usageResponse } from '../../store/reports/usage-response.ts';
 import type { Input } from '../operation.ts';
@@ -28,9 +28,11 @@ export async function usage(
 /** Spend on each day of the span, by the report row's key. */
 export async function usageTrends(
   sources: Sources,
-  { group_by: groupBy, ...query }: Input<typeof described.usageTrends>,
+  { group_by, ...query }: Input<typeof described.usageTrends>,
 ): Promise<described.UsageTrendsView> {
   const asked = await queryOf(sources, query);
+  // The schema admits no other.
+  const groupBy = group_by as Exclude<Grouping, 'day'>;
   const trends = await trendsOf(sources.db, sources.calendar, { ...asked, groupBy });
   const data = trends && [...trends].map(([key, costs]) => ({ key, cost_nano_usd: costs }));
   return { object: 'usage_trends', data: data ?? null };
@@ -38,7 +40,7 @@ export async function usageTrends(
 
 /** Throws GwError 400. */
 function groupByOf(text: string): GroupBy {
-  const groupBy = GROUP_BYS.find((each) => each === text);
+  const groupBy = parseGroupBy(text);
   if (groupBy) return groupBy;
   throw badRequest(`"group_by" is "${text}": use ${GROUP_CHOICES}`, 'group_by');
 }

@@ -33,6 +33,7 @@ const fields = {
   agent: z.string().nullable(),
   agent_version: z.string().nullable(),
   session_id: z.string().nullable().describe("the agent's own id of its session"),
+  labels: z.record(z.string(), z.string()).nullable().describe('what the client says that it is for'),
   source: z.enum(Object.keys(SOURCES) as [Source]),
   held_at: time.nullable(),
   settled_at: time.nullable(),
@@ -69,6 +70,7 @@ export const conditions = {
   agent: z.string().optional().describe('such as claude'),
   session: z.string().optional().describe("the agent's own id of a session"),
   repo: z.string().optional().describe('path of a git repository'),
+  label: z.string().optional().describe('NAME=VALUE, or several with commas between'),
   status: z.string().optional().describe('an HTTP status, an outcome, or failed'),
 };
 export type RequestConditions = { [Name in keyof typeof conditions]?: string | undefined };

@@ -3,13 +3,11 @@ import { SESSION_COUNTS } from '../../store/archive/rollups.ts';
 import { COUNTS } from '../../store/archive/usage-sums.ts';
 import { byColumnName } from '../../store/database/columns.ts';
 import {
-  GROUP_BYS,
   GROUP_CHOICES,
   GROUP_WORDS,
   GROUPINGS,
-  type GroupBy,
-  type Grouping,
   isTime,
+  parseGroupBy,
   type Time,
   USAGE_SOURCES,
 } from '../../store/reports/query.ts';
@@ -44,6 +42,7 @@ const usageKey = {
   session: z.string().optional().describe("the agent's own id of its session"),
   agent: z.string().optional(),
   key: z.string().optional().describe('label or id of a key'),
+  label: z.string().optional().describe('value of the label'),
 };
 
 const usageScope = {
@@ -52,7 +51,7 @@ const usageScope = {
   from: z.iso.date(),
   to: z.iso.date(),
   timezone: z.string(),
-  group_by: z.enum(GROUP_BYS as [GroupBy]).describe('rows of two things have both keys'),
+  group_by: z.string().describe('rows of two things have both keys'),
 };
 
 export const Usage = z.object({
@@ -143,7 +142,11 @@ export const usage = describe({
     ...conditions,
     source,
     timezone: z.enum(['UTC']).optional().describe("days of UTC instead of gw's time zone"),
-    group_by: z.enum(GROUP_BYS as [GroupBy], { error: `use ${GROUP_CHOICES}` }).default('day'),
+    group_by: z
+      .string()
+      .refine((text) => parseGroupBy(text) !== undefined, { error: `use ${GROUP_CHOICES}` })
+      .default('day')
+      .describe(GROUP_CHOICES),
   }),
   response: UsageReport,
 });
@@ -154,7 +157,9 @@ export const usageTrends = describe({
     ...days,
     ...conditions,
     source,
-    group_by: z.enum(GROUPINGS.filter((each) => each !== 'day') as [Exclude<Grouping, 'day'>]),
+    group_by: z.string().refine((text) => text !== 'day' && parseGroupBy(text)?.includes(',') === false, {
+      error: 'use one thing other than day, such as model',
+    }),
   }),
   response: UsageTrends,
 });

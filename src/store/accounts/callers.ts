@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type Labels, labelsOf } from '../../labels.ts';
 import type { Db } from '../database/open.ts';
 import type { Plan } from './projects.ts';
 
@@ -16,17 +17,20 @@ export interface Caller {
   expiresAt: number | null;
   /** The models that it may name; null: all. */
   models: readonly string[] | null;
+  /** Labels of its requests; null: none. */
+  labels: Labels | null;
   /** Requests that it may make in a minute; null: any number. */
   rpm: number | null;
   /** The key is a copy of the team's, good for as long as the team can be asked about it. */
   isTeam: boolean;
 }
 
-interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget' | 'models' | 'isTeam'> {
+interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget' | 'models' | 'labels' | 'isTeam'> {
   admin: number;
   hasBudget: number;
   pausedAt: number | null;
   models: string | null;
+  labels: string | null;
   teamKeyId: number | null;
 }
 
@@ -42,7 +46,7 @@ export function hashKey(key: string): Buffer {
 export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefined {
   const select = db.prepare<{ hash: Buffer }, Row>(`
     SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt,
-    k.models, k.rpm, k.team_key_id AS teamKeyId, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
+    k.models, k.labels, k.rpm, k.team_key_id AS teamKeyId, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
     EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.removed_at IS NULL AND b.parent_id = 0
       AND (b.key_id = k.id OR (b.scope_kind = 'each' AND b.scope_value = 'key'))) AS hasBudget
     FROM keys k JOIN projects p ON p.id = k.project_id
@@ -50,13 +54,14 @@ export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefi
   return (keyHash) => {
     const row = select.get({ hash: keyHash });
     if (!row) return undefined;
-    const { admin, pausedAt, hasBudget, models, teamKeyId, ...caller } = row;
+    const { admin, pausedAt, hasBudget, models, labels, teamKeyId, ...caller } = row;
     return {
       ...caller,
       admin: admin === 1,
       paused: pausedAt !== null,
       hasBudget: hasBudget === 1,
       models: models === null ? null : (JSON.parse(models) as string[]),
+      labels: labels === null ? null : labelsOf(labels),
       isTeam: teamKeyId !== null,
     };
   };

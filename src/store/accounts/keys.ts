@@ -1,5 +1,6 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
+import { type Labels, labelsText } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import { columnsAs, insertRow, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
@@ -28,6 +29,8 @@ interface NewKey extends KeyLimits {
   projectId: number;
   admin?: boolean;
   label?: string | null;
+  /** Of its requests. */
+  labels?: Labels | undefined;
   now: number;
   random?: Random;
 }
@@ -60,6 +63,7 @@ export function insertKey(db: Db, options: NewKey): { id: number; key: string } 
     expiresAt,
     models,
     rpm,
+    labels: options.labels ? labelsText(options.labels) : null,
   };
   return { id: insertRow(db, 'keys', row), key };
 }

@@ -92,6 +92,7 @@ function addBatch(db: Db, calls: readonly ImportedCall[], projectId: number): Im
       repo_id,
       process_id: 0,
       session_id: sessionOf(call, agent_id, repo_id),
+      labels_id: 0,
     };
     addTo(rows, call, columns);
     return true;

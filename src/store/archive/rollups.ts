@@ -22,6 +22,7 @@ export const DIMS = [
   'repo_id',
   'process_id',
   'session_id',
+  'labels_id',
 ] as const;
 
 const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];

@@ -1,4 +1,5 @@
 import type { Random } from '../../ids.ts';
+import type { Labels } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import { insertKey } from '../accounts/keys.ts';
 import { insertRow } from '../database/columns.ts';
@@ -17,6 +18,8 @@ export interface NewRun {
   id: string;
   projectId: number;
   caps: readonly RunCap[];
+  /** Of the requests with its key. */
+  labels?: Labels | undefined;
   /** A file that is locked while the run lives. */
   lockPath: string;
   now: number;

@@ -71,6 +71,9 @@ const orderColumns = {
 /** Size of the body as gw sends it, in bytes; 0 on records of 0.2.0 and before. */
 const sizeColumns = { requestBytes: integer('request_bytes').notNull().default(0) };
 
+/** What clients say that requests are for: an id of `label_sets`; 0: nothing. */
+const labelColumns = { labelsId: integer('labels_id').notNull().default(0) };
+
 /** Refusals that share a row (ledger/refusals.ts). */
 const foldColumns = {
   /** How many more the row stands for. */
@@ -99,12 +102,21 @@ export const journal = sqliteTable('journal', {
   ...orderColumns,
   ...foldColumns,
   ...sizeColumns,
+  ...labelColumns,
 });
 
 /** Ended requests. */
 export const requests = sqliteTable(
   'requests',
-  { ...requestId, ...requestColumns, ...aheadMs, ...orderColumns, ...foldColumns, ...sizeColumns },
+  {
+    ...requestId,
+    ...requestColumns,
+    ...aheadMs,
+    ...orderColumns,
+    ...foldColumns,
+    ...sizeColumns,
+    ...labelColumns,
+  },
   (table) => [
     index('requests_of_project').on(table.projectId, table.id),
     index('requests_of_key').on(table.keyId, table.id),
@@ -115,6 +127,7 @@ export const requests = sqliteTable(
     index('requests_of_repo').on(table.repoId, table.id),
     index('requests_of_agent').on(table.agentId, table.id),
     index('requests_of_session').on(table.sessionId, table.id),
+    index('requests_of_labels').on(table.labelsId, table.id),
     // Only rows with another status than 200, and with another outcome than `ok`.
     index('requests_of_status').on(table.status, table.id),
     index('requests_of_outcome').on(table.outcome, table.id),
@@ -158,6 +171,29 @@ export const sessions = sqliteTable(
   ],
 );
 
+/** Combinations of labels that requests of a project have had. */
+export const labelSets = sqliteTable(
+  'label_sets',
+  {
+    id: integer().primaryKey(),
+    projectId: integer('project_id').notNull(),
+    /** JSON: an object of texts, its names in order. */
+    labels: text().notNull(),
+  },
+  (table) => [uniqueIndex('label_sets_unique').on(table.projectId, table.labels)],
+);
+
+/** Values of labels that are counted as they are, not as `other`. */
+export const labelValues = sqliteTable(
+  'label_values',
+  {
+    projectId: integer('project_id').notNull(),
+    name: text().notNull(),
+    value: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.projectId, table.name, table.value] })],
+);
+
 /** The figures of a rollup. */
 const usageFigures = {
   requests: integer().notNull(),
@@ -188,6 +224,7 @@ export const usageDims = sqliteTable(
     repoId: integer('repo_id').notNull(),
     processId: integer('process_id').notNull(),
     sessionId: integer('session_id').notNull().default(0),
+    labelsId: integer('labels_id').notNull().default(0),
   },
   (table) => [
     uniqueIndex('usage_dims_unique').on(
@@ -200,6 +237,7 @@ export const usageDims = sqliteTable(
       table.repoId,
       table.processId,
       table.sessionId,
+      table.labelsId,
     ),
   ],
 );

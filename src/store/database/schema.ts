@@ -50,6 +50,8 @@ export const keys = sqliteTable(
     rotatedAt: integer('rotated_at'),
     /** The team's id of it, if the key is a team's; 0 once this gateway has left. */
     teamKeyId: integer('team_key_id'),
+    /** JSON: the labels of its requests; null: none. */
+    labels: text(),
   },
   (table) => [uniqueIndex('keys_old_hash').on(table.oldHash)],
 );

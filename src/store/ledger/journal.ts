@@ -2,6 +2,7 @@ import type { RequestId } from '../../ids.ts';
 import type { Origin } from '../../origin.ts';
 import { createIdCache, type Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
+import type { LabelSets } from './label-sets.ts';
 import { FLAGS, type RecordedNeed, type RequestRecord, type Trial } from './record.ts';
 import {
   arrivalOf,
@@ -38,6 +39,7 @@ interface JournalOptions {
   db: Db;
   names: Names;
   sessions: Sessions;
+  labelSets: Pick<LabelSets, 'idOf'>;
   /** The time of the running batch. */
   now: () => number;
 }
@@ -120,7 +122,7 @@ export function createJournal(options: JournalOptions) {
 }
 
 /** The inputs of the columns of a row: those that are known with the hold, and those of the end. */
-function createInputs({ names, sessions, now }: JournalOptions) {
+function createInputs({ names, sessions, labelSets, now }: JournalOptions) {
   const order = createOrder(now);
   const idOf = (name: string | undefined) => (name === undefined ? 0 : names.idOf(name));
 
@@ -152,6 +154,7 @@ function createInputs({ names, sessions, now }: JournalOptions) {
       agentVersionId,
       repoId,
       sessionId,
+      labelsId: labelSets.idOf(head.projectId, head.labels),
       now: now(),
       arrivedAt,
       order,

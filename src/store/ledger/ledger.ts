@@ -18,6 +18,7 @@ import { createTimeline } from './clock.ts';
 import { createEvents, type InsertEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createJournal, createSessions } from './journal.ts';
+import { createLabelSets } from './label-sets.ts';
 import type { RequestRecord } from './record.ts';
 import { createBlockedEvents, createRefusalFolds, type RefusalFold } from './refusals.ts';
 import {
@@ -117,8 +118,9 @@ export function createLedger(options: LedgerOptions): Ledger {
   const emitBlocked = createBlockedEvents(db, () => clock.now(), emit);
   const balances = createBalances({ db, calendar, emit, ...balancesHooks(team) });
   const sessions = createSessions(db);
+  const labelSets = createLabelSets(db);
   let batchAt = 0;
-  const journal = createJournal({ db, names, sessions, now: () => batchAt });
+  const journal = createJournal({ db, names, sessions, labelSets, now: () => batchAt });
   const folds = createRefusalFolds(journal, () => batchAt);
   const askRows = createAskRows(db, slot);
   const asks = { rows: askRows, now: () => batchAt, emit };
@@ -161,6 +163,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       if (!committed) folds.forget();
       names.settle(committed);
       sessions.settle(committed);
+      labelSets.settle(committed);
       if (!committed || hasOtherWrites) forget();
       admissions.endBatch();
       late.end(committed);

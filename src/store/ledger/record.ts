@@ -1,4 +1,5 @@
 import type { RequestId } from '../../ids.ts';
+import type { Labels } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Origin } from '../../origin.ts';
 import type { TokenUsage } from '../../usage.ts';
@@ -144,6 +145,8 @@ export interface RequestClient {
   agentVersion?: string | undefined;
   /** The agent's own id of its session; undefined: not known. */
   session?: string | undefined;
+  /** What the client says that the request is for. */
+  labels?: Labels | undefined;
 }
 
 /** A request as it ended: a row of `journal`, and later of `requests`. */

@@ -45,11 +45,12 @@ export interface Opening {
   hold: Hold | undefined;
   need: RecordedNeed | undefined;
   names: Names;
-  /** Ids of names, and of the session. */
+  /** Ids of names, of the session and of the labels. */
   agentId: number;
   agentVersionId: number;
   repoId: number;
   sessionId: number;
+  labelsId: number;
   /** The time of the running batch. */
   now: number;
   /** When the request came in. */
@@ -179,6 +180,7 @@ const REQUEST_COLUMNS = {
   agentId: { opened: ({ agentId }) => agentId },
   agentVersionId: { opened: ({ agentVersionId }) => agentVersionId },
   sessionId: { opened: ({ sessionId }) => sessionId },
+  labelsId: { opened: ({ labelsId }) => labelsId },
   folded: {},
   foldedMs: {},
   upstreamMessageId: { settled: ({ record }) => record.upstreamMessageId ?? null, only: 'details' },

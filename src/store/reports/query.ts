@@ -1,4 +1,5 @@
 import type { Calendar } from '../../calendar.ts';
+import { labelName } from '../../labels.ts';
 import { bucketOf } from '../database/usage-bucket.ts';
 import type { Source } from '../ledger/record.ts';
 import type { RequestFilter } from '../requests/find-requests.ts';
@@ -27,26 +28,39 @@ export const GROUPINGS = [
   'key',
 ] as const;
 
-export type Grouping = (typeof GROUPINGS)[number];
+export type Grouping = (typeof GROUPINGS)[number] | LabelGrouping;
+
+/** By the values of a label. */
+export type LabelGrouping = `label:${string}`;
+
+export const isLabel = (grouping: string): grouping is LabelGrouping => labelName(grouping) !== undefined;
 
 /** Grouping of the rows: by one thing or by two, such as `agent,model`. */
 export type GroupBy = Grouping | `${Grouping},${Grouping}`;
 
-export const GROUP_BYS: readonly GroupBy[] = [
-  ...GROUPINGS,
-  ...GROUPINGS.flatMap((first) =>
-    GROUPINGS.filter((second) => second !== first).map((second) => `${first},${second}` as const),
-  ),
-];
+/** Reads one thing or two different ones; at most one of them is a label. */
+export function parseGroupBy(text: string): GroupBy | undefined {
+  const groupings = text.replaceAll(' ', '').split(',');
+  const isKnown = groupings.every((each) => isLabel(each) || GROUPINGS.some((known) => known === each));
+  const isPair = groupings.length === 2 && groupings[0] !== groupings[1] && !groupings.every(isLabel);
+  return isKnown && (groupings.length === 1 || isPair) ? (groupings.join() as GroupBy) : undefined;
+}
+
+/** The field of a row that has its key. */
+export function fieldOf(grouping: Grouping) {
+  if (isLabel(grouping)) return 'label';
+  return grouping === 'project' ? 'project_id' : grouping;
+}
 
 /** The groupings as a sentence names them. */
-export const GROUP_WORDS = 'day, hour of day, model, project, program, repository, session, agent, key';
+export const GROUP_WORDS =
+  'day, hour of day, model, project, program, repository, session, agent, key, label';
 
 /** The groupings as an option takes them. */
-export const GROUP_CHOICES = `${GROUPINGS.join(', ')}, or two of them such as agent,model`;
+export const GROUP_CHOICES = `${GROUPINGS.join(', ')}, label:NAME, or two of them such as agent,model`;
 
 /** The one or two things that rows are of. */
-export function groupingsOf(groupBy: GroupBy): Grouping[] {
+export function groupingsOf(groupBy: string): Grouping[] {
   return groupBy.split(',') as Grouping[];
 }
 
@@ -60,7 +74,7 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
  */
 export type UsageConditions = Pick<
   RequestFilter,
-  'projectId' | 'keyIds' | 'model' | 'agent' | 'session' | 'repo' | 'status' | 'outcomes'
+  'projectId' | 'keyIds' | 'model' | 'agent' | 'session' | 'repo' | 'labels' | 'status' | 'outcomes'
 >;
 
 export interface UsageQuery extends UsageConditions {

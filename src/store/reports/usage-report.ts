@@ -11,8 +11,17 @@ import {
 import { columnName } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { IS_FROM_GW } from '../ledger/record.ts';
-import { conditionsOf } from '../requests/find-requests.ts';
-import { type Grouping, groupingsOf, isTime, TIMES, type Time, type UsageQuery } from './query.ts';
+import { conditionsOf, labelValueSql } from '../requests/find-requests.ts';
+import {
+  type Grouping,
+  groupingsOf,
+  isLabel,
+  isTime,
+  type LabelGrouping,
+  TIMES,
+  type Time,
+  type UsageQuery,
+} from './query.ts';
 
 /** A row of a report. `requests` includes blocked and failed ones. */
 export interface UsageRow extends UsageFigures {
@@ -106,7 +115,18 @@ export async function usageTrends(
 }
 
 /** The columns that identify what a row is of, and the SQL that finds its name by them. */
-const GROUPS: Record<Exclude<Grouping, Time>, { columns: readonly string[]; select: string }> = {
+interface GroupSource {
+  columns: readonly string[];
+  select: string;
+}
+
+function groupSource(grouping: Exclude<Grouping, Time>): GroupSource {
+  if (!isLabel(grouping)) return GROUPS[grouping];
+  const select = `SELECT ${labelValueSql(grouping.slice('label:'.length))} FROM label_sets WHERE id = ?`;
+  return { columns: ['labels_id'], select };
+}
+
+const GROUPS: Record<Exclude<Grouping, Time | LabelGrouping>, GroupSource> = {
   model: {
     columns: ['provider_id', 'model_id'],
     select: `SELECT ${MODEL_NAME} FROM names v, names m WHERE v.id = ? AND m.id = ?`,
@@ -130,7 +150,7 @@ interface GroupedSpan {
 /** Usage by one or two things of the requests that match. Reads the rollups, or the records where a status matters. */
 function usageByGroup(db: Db, calendar: Calendar, span: GroupedSpan): UsageRow[] {
   const columns = new Set(
-    span.groups.flatMap((group) => (isTime(group) ? ['bucket'] : GROUPS[group].columns)),
+    span.groups.flatMap((group) => (isTime(group) ? ['bucket'] : groupSource(group).columns)),
   );
   const list = [...columns].map((column) => `u.${column}`).join(', ');
   const groups = db
@@ -163,7 +183,7 @@ function figuresOf(group: Group, columns: ReadonlySet<string>): UsageFigures {
 /** The name of what a group is of. */
 function namer(db: Db, calendar: Calendar, grouping: Grouping): (group: Group) => string {
   if (isTime(grouping)) return ({ bucket = 0 }) => TIMES[grouping](calendar, bucket);
-  const { columns, select } = GROUPS[grouping];
+  const { columns, select } = groupSource(grouping);
   const statement = db.prepare<number[], string>(select).pluck();
   const names = new Map<string, string>();
   return (group) => {

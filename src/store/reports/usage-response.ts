@@ -1,7 +1,7 @@
 import { usdNumber } from '../../money.ts';
 import { COUNTS, type UsageFigures } from '../archive/usage-sums.ts';
 import { byColumnName } from '../database/columns.ts';
-import { type GroupBy, type Grouping, groupingsOf, type UsageQuery } from './query.ts';
+import { fieldOf, type GroupBy, groupingsOf, type UsageQuery } from './query.ts';
 import type { UsageReport, UsageRow } from './usage-report.ts';
 
 /** The query that a usage response repeats. */
@@ -36,11 +36,6 @@ function usageResponseRow(row: UsageRow, groupBy: GroupBy): Record<string, strin
     ...(second === undefined ? {} : { [second]: row.subkey ?? '' }),
     ...figuresOf(row),
   };
-}
-
-/** The field of a row that has its key. */
-function fieldOf(grouping: Grouping): string {
-  return grouping === 'project' ? 'project_id' : grouping;
 }
 
 function figuresOf(figures: UsageFigures): Record<string, number> {

@@ -1,4 +1,5 @@
 import { type RequestId, requestIdAt } from '../../ids.ts';
+import type { Labels } from '../../labels.ts';
 import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
@@ -14,6 +15,8 @@ export interface RequestFilter {
   session?: string | undefined;
   /** The path of the git repository that it came from. */
   repo?: string | undefined;
+  /** Those that have all of these labels. */
+  labels?: Labels | undefined;
   /** UTC milliseconds: from `since` on, and before `until`. */
   since?: number | undefined;
   until?: number | undefined;
@@ -88,6 +91,7 @@ function sharedConditions(db: Db, filter: RequestFilter): string[] {
     ...named('agent_id', filter.agent),
     ...named('repo_id', filter.repo),
     ...(filter.session === undefined ? [] : [sessionCondition(db, filter.session)]),
+    ...(filter.labels === undefined ? [] : [labelsCondition(db, filter.labels)]),
     ...(since === undefined ? [] : [`id >= ${requestIdAt(since)} AND at >= ${Math.ceil(since)}`]),
     ...(until === undefined ? [] : [`id < ${idsBefore(until)} AND at < ${Math.ceil(until)}`]),
     ...compared('>', after),
@@ -128,4 +132,16 @@ function sessionCondition(db: Db, session: string): string {
     .pluck()
     .all(session);
   return `session_id IN (${ids.length === 0 ? -1 : ids.join(', ')}) AND session_id <> 0`;
+}
+
+/** SQL for the value of a label in `labels`; null if there is none. Names of labels have no quotes. */
+export const labelValueSql = (name: string) => `labels ->> '$."${name}"'`;
+
+function labelsCondition(db: Db, labels: Labels): string {
+  const where = [...labels.keys()].map((name) => `${labelValueSql(name)} = ?`).join(' AND ');
+  const ids = db
+    .prepare<string[], number>(`SELECT id FROM label_sets WHERE ${where}`)
+    .pluck()
+    .all(...labels.values());
+  return `labels_id IN (${ids.length === 0 ? -1 : ids.join(', ')}) AND labels_id <> 0`;
 }

@@ -33,16 +33,17 @@ const RAW = [
   ...NEED_COLUMNS,
 ];
 
-/** Fields that come from other tables, by their SQL. The session is the agent's own id of it. */
+/** Fields that come from other tables, by their SQL. The session is the agent's own id of it; labels are JSON. */
 const JOINED = {
   timeMs: 'r.at',
   project: 'p.name',
   keyHint: "coalesce(k.hint, '')",
   session: "coalesce(s.external_id, '')",
+  labels: "coalesce(l.labels, '')",
 };
 
 type Same = Pick<TableRow<'journal'>, 'id' | (typeof PLAIN)[number]> &
-  Record<(typeof NAMES)[number] | 'project' | 'keyHint' | 'session', string> & { timeMs: number };
+  Record<(typeof NAMES)[number] | 'project' | 'keyHint' | 'session' | 'labels', string> & { timeMs: number };
 type Row = Same & Pick<TableRow<'journal'>, (typeof RAW)[number]>;
 
 /** A request record as it is read back. */
@@ -64,7 +65,7 @@ const SAME = ['id', ...(Object.keys(JOINED) as (keyof typeof JOINED)[]), ...NAME
 const SELECT = `SELECT ${columnsAs(['id', ...PLAIN, ...RAW], 'r')},
   ${Object.entries(JOINED).map(([field, sql]) => `${sql} AS ${field}`)}, ${NAMES.map((field) => `${field}_name.name AS ${field}`)}
   FROM request_log r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
-  LEFT JOIN sessions s ON s.id = r.session_id
+  LEFT JOIN sessions s ON s.id = r.session_id LEFT JOIN label_sets l ON l.id = r.labels_id
   ${NAMES.map((field) => `JOIN names ${field}_name ON ${field}_name.id = r.${columnName(field)}_id`).join(' ')} WHERE r.id = ?`;
 
 const SOURCE_NAMES = Object.keys(SOURCES) as Source[];
@@ -145,6 +146,7 @@ export function requestResponse(request: LoggedRequest) {
     agent: request.agent || null,
     agent_version: request.agentVersion || null,
     session_id: request.session || null,
+    labels: request.labels === '' ? null : (JSON.parse(request.labels) as Record<string, string>),
     source: request.source,
     held_at: timeOf(request.heldAt),
     settled_at: timeOf(request.settledAt),

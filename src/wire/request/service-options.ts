@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
 import { badRequest } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
+import { type Labels, mergeLabels, parseLabels, readLabels } from '../../labels.ts';
 
 /** A request's options for gw, from the body's `service` object or the `x-service-*` headers. */
 export interface ServiceOptions {
@@ -10,6 +11,8 @@ export interface ServiceOptions {
   route?: boolean;
   /** Name of a budget or project. */
   budgetId?: string;
+  /** What the client says that the request is for. */
+  labels?: Labels;
   /** Send nothing upstream, and respond with gw's decisions for the request. */
   explain?: boolean;
 }
@@ -17,7 +20,7 @@ export interface ServiceOptions {
 /** Fits a project's name, a period and a repository path. */
 const MAX_BUDGET_ID = 300;
 
-const OPTION_NAMES = new Set(['optimize', 'route', 'budget_id', 'explain']);
+const OPTION_NAMES = new Set(['optimize', 'route', 'budget_id', 'labels', 'explain']);
 
 /** Reads the `service` object. Throws GwError 400 with `param` for an unknown or mistyped field. */
 export function readServiceObject(value: unknown): ServiceOptions {
@@ -36,9 +39,10 @@ export function readServiceObject(value: unknown): ServiceOptions {
     route: 'service.route',
     budget: 'service.budget_id',
   });
-  const { explain = false } = value;
+  const { explain = false, labels } = value;
   if (typeof explain !== 'boolean')
     throw badRequest('"service.explain" must be true or false', 'service.explain');
+  if (labels !== undefined && labels !== null) options.labels = readLabels(labels, 'service.labels');
   return explain ? { ...options, explain } : options;
 }
 
@@ -47,6 +51,8 @@ export function withServiceHeaders(options: ServiceOptions, headers: IncomingHtt
   const optimize = headers['x-service-optimize'];
   const route = headers['x-service-route'];
   const budget = headers['x-service-budget'];
+  const labels = headers['x-service-labels'];
+  if (labels !== undefined) return withLabels(String(labels), options, headers);
   if (optimize === undefined && route === undefined && budget === undefined) return options;
   const fromHeaders = readOptions(headerValue(optimize), headerValue(route, ['off']), budget, {
     optimize: 'x-service-optimize',
@@ -54,6 +60,14 @@ export function withServiceHeaders(options: ServiceOptions, headers: IncomingHtt
     budget: 'x-service-budget',
   });
   return { ...fromHeaders, ...options };
+}
+
+/** Labels of the header join those of the body, which take precedence, name by name. */
+function withLabels(text: string, options: ServiceOptions, headers: IncomingHttpHeaders): ServiceOptions {
+  const { 'x-service-labels': _, ...others } = headers;
+  const name = 'x-service-labels';
+  const labels = mergeLabels(name, options.labels, parseLabels(text, name));
+  return { ...withServiceHeaders(options, others), ...(labels && { labels }) };
 }
 
 function readOptions(

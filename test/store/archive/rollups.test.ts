@@ -3,11 +3,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
+import { parseLabels } from '../../../src/labels.ts';
 import type { UsageFigures } from '../../../src/store/archive/usage-sums.ts';
 import type { Db } from '../../../src/store/database/open.ts';
 import { bucketOf } from '../../../src/store/database/usage-bucket.ts';
 import { FLAGS, OUTCOMES, type Outcome, type RequestRecord } from '../../../src/store/ledger/record.ts';
-import { GROUP_BYS, GROUPINGS, type Grouping, groupingsOf } from '../../../src/store/reports/query.ts';
+import {
+  GROUPINGS,
+  type GroupBy,
+  type Grouping,
+  groupingsOf,
+  parseGroupBy,
+} from '../../../src/store/reports/query.ts';
 import { listSessions } from '../../../src/store/reports/sessions.ts';
 import { usageReport } from '../../../src/store/reports/usage-report.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
@@ -64,6 +71,20 @@ describe('bucketOf()', () => {
   });
 });
 
+const LABELS = [
+  undefined,
+  parseLabels('customer=acme', 'labels'),
+  parseLabels('customer=acme,feature=search', 'labels'),
+  parseLabels('customer=mega corp', 'labels'),
+];
+
+const THINGS = [...GROUPINGS, 'label:customer', 'label:feature'] as const;
+/** One thing, or two that go together. */
+const groupBys = fc
+  .uniqueArray(fc.constantFrom(...THINGS), { minLength: 1, maxLength: 2 })
+  .map((things) => parseGroupBy(things.join()))
+  .filter((groupBy): groupBy is GroupBy => groupBy !== undefined);
+
 const count = fc.nat({ max: 1_000_000 });
 const records = fc.array(
   fc.record({
@@ -95,6 +116,7 @@ const records = fc.array(
     keyId: fc.constantFrom(1, 2, 3),
     agent: fc.constantFrom(undefined, 'claude', 'codex'),
     session: fc.constantFrom(undefined, 's1', 's2'),
+    labels: fc.constantFrom(...LABELS),
   }),
   { minLength: 1, maxLength: 60 },
 );
@@ -146,7 +168,7 @@ function figuresOf(record: RequestRecord): UsageFigures {
 /** The names of keys 1 to 3: two have one label, and one has none. */
 const KEYS = ['ci', '2', 'ci'];
 
-function keysOf(record: RequestRecord, date: string, hour: string): Record<Grouping, string> {
+function keysOf(record: RequestRecord, date: string, hour: string): Partial<Record<Grouping, string>> {
   return {
     day: date,
     hour,
@@ -157,6 +179,8 @@ function keysOf(record: RequestRecord, date: string, hour: string): Record<Group
     session: record.session ?? 'unknown',
     agent: record.agent ?? 'unknown',
     key: KEYS[record.keyId - 1] ?? '',
+    'label:customer': record.labels?.get('customer') ?? 'unknown',
+    'label:feature': record.labels?.get('feature') ?? 'unknown',
   };
 }
 
@@ -167,6 +191,7 @@ const filters = fc.record(
     agent: fc.constantFrom('claude', 'nobody'),
     session: fc.constantFrom('s1', 's2'),
     repo: fc.constantFrom('/srv/shop'),
+    labels: fc.constantFrom(...LABELS, parseLabels('customer=acme,feature=chat', 'labels')),
     status: fc.constantFrom(200, 429),
     outcomes: fc.constantFrom<Outcome[]>(['blocked'], ['upstream_error', 'refused']),
   },
@@ -181,6 +206,7 @@ function passes(record: RequestRecord, filter: Filter): boolean {
     (!filter.model || [model, `${provider}/${model}`].includes(filter.model)) &&
     (!filter.agent || agent === filter.agent) &&
     (!filter.session || session === filter.session) &&
+    [...(filter.labels ?? [])].every(([name, value]) => record.labels?.get(name) === value) &&
     (!filter.repo || origin?.repo === filter.repo) &&
     (!filter.status || status === filter.status) &&
     (!filter.outcomes || filter.outcomes.includes(outcome))
@@ -234,7 +260,7 @@ describe('usageReport()', () => {
         fc.integer({ min: 0, max: 40 }),
         fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
         fc.array(fc.integer({ min: NOON - 41 * DAY_MS, max: NOON + HOUR_MS }), { maxLength: 9 }),
-        fc.constantFrom(...GROUP_BYS),
+        groupBys,
         filters,
         async (timezone, drawn, daysBack, length, projectId, sumUntil, pair, filter) => {
           const db = await memoryDatabase();
@@ -266,7 +292,7 @@ describe('usageReport()', () => {
             })
             .filter(({ date }) => date >= from && date <= to)
             .filter(({ record }) => projectId === undefined || record.projectId === projectId);
-          for (const groupBy of [...GROUPINGS, pair]) {
+          for (const groupBy of [...THINGS, pair]) {
             const { rows, total } = await usageReport(db, calendar, {
               from,
               to,

@@ -239,6 +239,7 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView 
     agent: '',
     agentVersion: '',
     session: '',
+    labels: '',
     source: 'gw',
     heldAt: NOW - 1_998,
     settledAt: NOW,
