@@ -1,7 +1,7 @@
 import { GwError } from '../errors.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import type { Wire } from '../wire/wire.ts';
-import { admit } from './admission/admit.ts';
+import { admit, TargetFull } from './admission/admit.ts';
 import { measureLarge } from './admission/measure-prompt.ts';
 import type { RoutedAttempt } from './attempt/attempt.ts';
 import { deliver, prepareAnswer } from './attempt/deliver.ts';
@@ -23,7 +23,7 @@ import { checkReferences } from './objects/references.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
-import { type Route, route } from './routing/route.ts';
+import { type Route, route, routeElsewhere } from './routing/route.ts';
 import { nativeForm, translateRequest } from './routing/translate.ts';
 import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
@@ -92,18 +92,35 @@ function resolveTargets(
   return offer ? chooseTier(gateway, context, offer) : gateway.resolver.resolve(model, family);
 }
 
-/** The request in the words of its first target's API, with a hold for its worst case there. */
+/**
+ * The first attempt: the request in the words of its target's API, with a hold for its worst case there. Where a budget
+ * of that target has no room, it goes to the next one.
+ */
 async function firstAttempt(
   gateway: Gateway,
   context: RequestContext,
   chosen: Route,
 ): Promise<RoutedAttempt> {
-  const { target, why } = chosen;
-  const translated =
-    nativeForm(context, target, gateway) ?? (await translateRequest(context, target, gateway));
-  if (isLarge(translated.request.bytes)) await measureLarge(translated, target);
-  const admitted = await admit(gateway, translated, target, gateway.calendar());
-  return { context: translated, target, admitted, why, route: chosen };
+  const attemptAt = async (route: Route, hasOthers: boolean): Promise<RoutedAttempt> => {
+    const { target, why } = route;
+    const translated =
+      nativeForm(context, target, gateway) ?? (await translateRequest(context, target, gateway));
+    if (isLarge(translated.request.bytes)) await measureLarge(translated, target);
+    const admitted = await admit(gateway, translated, target, gateway.calendar(), { hasOthers });
+    return { context: translated, target, admitted, why, route };
+  };
+  let route = chosen;
+  while (route.targets.length > 1) {
+    try {
+      return await attemptAt(route, true);
+    } catch (error) {
+      if (!(error instanceof TargetFull)) throw error;
+      const next = routeElsewhere(gateway, route);
+      if (!next) break;
+      route = next;
+    }
+  }
+  return attemptAt(route, false);
 }
 
 /** With `requests.keep_bodies`: keeps the client's body, that of the optimizer, and the one that is about to be sent. */

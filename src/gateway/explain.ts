@@ -128,6 +128,9 @@ async function explainBudget(
     repo: origin.repo,
     agent: session.agent,
     session: session.sessionId,
+    provider: target.provider.name,
+    model: target.model,
+    labels: context.options.labels,
   };
   const standings = (await gateway.ledger.standings(context.project.id)).filter(({ budget }) =>
     countsRequest(budget, request),

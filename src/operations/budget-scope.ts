@@ -1,13 +1,14 @@
 import { badRequest } from '../errors.ts';
+import { labelName, parseLabels } from '../labels.ts';
 import { type NanoUsd, parseUsd, usdNumber } from '../money.ts';
 import type { Scope } from '../store/budgets/budgets.ts';
-import type { BudgetPeriod, OnLimit } from '../store/ledger/terms.ts';
+import { type BudgetPeriod, EACH_CHOICES, type LabelKind, type OnLimit } from '../store/ledger/terms.ts';
 import type { Input } from './operation.ts';
 import type { BudgetView, removeBudget, setBudget } from './schemas/budgets.ts';
 
 /** A scope in JSON: `value` is null for a cap for each of a kind. */
 export interface ScopeJson {
-  kind: 'repo' | 'run' | 'key' | 'session' | 'agent';
+  kind: 'repo' | 'run' | 'key' | 'session' | 'agent' | 'model' | 'provider' | LabelKind;
   value: string | null;
 }
 
@@ -15,7 +16,7 @@ export interface ScopeJson {
 export function scopeFromJson({ kind, value }: ScopeJson): Scope | undefined {
   if (value !== null) return kind === 'repo' ? undefined : { kind, value };
   if (kind === 'repo' || kind === 'run')
-    throw badRequest(`"scope" is for each ${kind}: there is a cap for each session, agent or key`, 'scope');
+    throw badRequest(`"scope" is for each ${kind}: there is a cap for each ${EACH_CHOICES}`, 'scope');
   return { kind: 'each', value: kind };
 }
 
@@ -23,21 +24,36 @@ function scopeToJson({ kind, value }: Scope): ScopeJson {
   return kind === 'each' ? { kind: value as ScopeJson['kind'], value: null } : { kind, value };
 }
 
+/** The scope of `customer=acme`. Throws GwError 400 unless it is one label. */
+export function labelScope(text: string, param: string): Scope {
+  const [label, ...others] = parseLabels(text, param);
+  if (!label || others.length > 0)
+    throw badRequest(`"${param}" is "${text}": a budget is for one label`, param);
+  return { kind: `label:${label[0]}`, value: label[1] };
+}
+
 /** A scope as query parameters: `?key=ci`, `?per=session`. */
 export type ScopeQuery = Omit<Input<typeof removeBudget>, 'repo'>;
 
 /** Throws GwError 400 for more than one. */
-export function scopeFromQuery({ run, key, session, agent, per }: ScopeQuery): Scope | undefined {
-  const named = Object.entries({ run, key, session, agent, each: per }).filter(([, value]) => value);
+export function scopeFromQuery({ label, per, ...others }: ScopeQuery): Scope | undefined {
+  const of = label ? labelScope(label, 'label') : undefined;
+  const named = Object.entries({ ...others, each: per, ...(of && { [of.kind]: of.value }) }).filter(
+    ([, value]) => value,
+  );
   const [[kind, value] = ['', ''], ...more] = named;
   if (more.length > 0)
-    throw badRequest('a budget is for one thing: use one of run, key, session, agent and per');
+    throw badRequest(
+      'a budget is for one thing: use one of run, key, session, agent, model, provider, label and per',
+    );
   // The names are those of the object above.
   return value ? { kind: kind as Scope['kind'], value } : undefined;
 }
 
 export function scopeToQuery(scope: Scope | undefined): ScopeQuery {
   if (scope === undefined) return {};
+  const name = labelName(scope.kind);
+  if (name !== undefined) return { label: `${name}=${scope.value}` };
   return { [scope.kind === 'each' ? 'per' : scope.kind]: scope.value };
 }
 

@@ -9,7 +9,7 @@ import type { Db } from '../../src/store/database/open.ts';
 const RULES: Record<string, string> = {
   'pending is the sum of the open holds': `
     WITH charged AS (SELECT json_extract(c.value, '$[0]') AS budget_id, json_extract(c.value, '$[1]') AS start,
-      sum(h.hold_nano_usd) AS held FROM open_holds h, json_each(h.charges) c GROUP BY 1, 2)
+      sum(h.hold_nano_usd - coalesce(json_extract(c.value, '$[2]'), 0)) AS held FROM open_holds h, json_each(h.charges) c GROUP BY 1, 2)
     SELECT p.budget_id, p.start, p.pending_nano_usd, c.held FROM budget_periods p
       LEFT JOIN charged c ON c.budget_id = p.budget_id AND c.start = p.start
       WHERE p.pending_nano_usd <> coalesce(c.held, 0)

@@ -1,7 +1,14 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CAN_ATTRIBUTE } from '../../attribution/attribution.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
-import { type BudgetName, budgetBody, budgetNameOf, scopeToQuery } from '../../operations/budget-scope.ts';
+import {
+  type BudgetName,
+  budgetBody,
+  budgetNameOf,
+  labelScope,
+  scopeFromQuery,
+  scopeToQuery,
+} from '../../operations/budget-scope.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
@@ -9,7 +16,9 @@ import type { Scope } from '../../store/budgets/budgets.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
-  EACH_KINDS,
+  EACH_CHOICES,
+  type EachKind,
+  isEachKind,
   ON_LIMITS,
   teamBudgetOf,
   teamBudgetText,
@@ -131,8 +140,8 @@ function askText({ on_limit }: BudgetView): string {
 
 /** Scope of a budget in words, and how far it can be trusted. */
 function scopeText({ project_id: project, scope }: BudgetView): string {
-  switch (scope?.kind) {
-    case undefined:
+  if (scope === null) return '';
+  switch (scope.kind) {
     case 'run':
       return '';
     case 'repo':
@@ -145,6 +154,17 @@ function scopeText({ project_id: project, scope }: BudgetView): string {
     case 'agent': {
       const what = scope.value === null ? `each ${scope.kind}` : `${scope.kind} ${scope.value}`;
       return ` It caps ${what} of project ${project}, as far as the client says which that is: to be sure, cap the key too.`;
+    }
+    case 'model':
+    case 'provider':
+      return scope.value === null
+        ? ` It caps each ${scope.kind} of project ${project}.`
+        : ` It counts requests of project ${project} that ${scope.kind} ${scope.value} serves.`;
+    default: {
+      const label = scope.kind.slice('label:'.length);
+      return scope.value === null
+        ? ` It caps each value of the label ${label} in project ${project}, which clients choose.`
+        : ` It counts requests of project ${project} with the label ${label}=${scope.value}, which clients choose.`;
     }
   }
 }
@@ -328,19 +348,28 @@ function addScopeOptions(command: Command) {
     .option('--key <key>', 'only requests with this key: its label or id')
     .option('--session <id>', 'only requests of this session of an agent: gw sessions')
     .option('--agent <name>', 'only requests of this agent: claude, codex, ...')
-    .addOption(new Option('--per <what>', 'a cap for each of these').choices(EACH_KINDS));
+    .option('--model <pattern>', 'only requests that these models serve: openai/gpt-5, "openai/gpt-5*"')
+    .option('--provider <name>', 'only requests that this provider serves')
+    .option('--label <name=value>', 'only requests with this label: customer=acme')
+    .option('--per <what>', `a cap for each ${EACH_CHOICES}`, readEachKind);
 }
 
 /** The scope that the options name; undefined for a repository or a whole project. Throws for more than one. */
-function scopeFrom({ repo, key, session, agent, per }: ScopeOptions): Scope | undefined {
-  const given = Object.entries({ repo, key, session, agent, per }).filter(([, value]) => value !== undefined);
+function scopeFrom({ repo, key, session, agent, model, provider, label, per }: ScopeOptions) {
+  const scopes = { repo, key, session, agent, model, provider, label, per };
+  const given = Object.entries(scopes).filter(([, value]) => value !== undefined);
   if (given.length > 1)
     throw usageError(
       `a budget is for one thing: give one of ${given.map(([name]) => `--${name}`).join(' and ')}`,
     );
   if (given.some(([, value]) => value === '')) throw usageError(`--${given[0]?.[0]} is empty`);
-  if (key !== undefined) return { kind: 'key', value: key };
-  if (session !== undefined) return { kind: 'session', value: session };
-  if (agent !== undefined) return { kind: 'agent', value: agent };
-  return per === undefined ? undefined : { kind: 'each', value: per };
+  if (label !== undefined) return labelScope(label, '--label');
+  return per === undefined
+    ? scopeFromQuery({ key, session, agent, model, provider })
+    : scopeFromQuery({ per });
+}
+
+function readEachKind(text: string): EachKind {
+  if (isEachKind(text)) return text;
+  throw new InvalidArgumentError(`Allowed choices are ${EACH_CHOICES}.`);
 }

@@ -41,15 +41,17 @@ export type AdmitParts = QuoteParts &
 /**
  * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts
  * them exactly only if a budget has no room for the bound; the provider is asked for a count only where the request
- * would be refused. Throws GwError 402 or 429 if there is no room, and ClientGone.
+ * would be refused. Throws GwError 402 or 429 if there is no room, TargetFull if another target may have some, and
+ * ClientGone.
  */
 export async function admit(
   gateway: AdmitParts,
   context: RequestContext,
   target: Target,
   calendar: Calendar,
+  { hasOthers = false }: Pick<AdmissionRequest, 'hasOthers'> = {},
 ): Promise<Admitted> {
-  const admission = { context, target, calendar };
+  const admission = { context, target, calendar, hasOthers };
   const quoteFor = quoteRequest(gateway, context, target);
   const least = leastInput(gateway, context, target);
   const bound = quoteFor(least.tokens, least.by);
@@ -113,6 +115,9 @@ export async function admitFinally(
   return admitted;
 }
 
+/** A budget of the target has no room. Nothing is on record: the request may go to another target. */
+export class TargetFull extends Error {}
+
 /** Asks the ledger once. Undefined if a budget has no room for the quote, and may have for that of a count. */
 async function admitQuote(
   gateway: AdmitParts,
@@ -152,7 +157,7 @@ function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer)
 
 function ledgerAdmission(
   gateway: AdmitParts,
-  { context, target }: AdmissionRequest,
+  { context, target, hasOthers = false }: AdmissionRequest,
   offer: Offer,
 ): Admission {
   const { exchange, request, session } = context;
@@ -160,7 +165,7 @@ function ledgerAdmission(
   const admission: Admission = {
     id: exchange.id,
     projectId: context.project.id,
-    queueKey: queueKeyOf(context, gateway.budgetScopes()),
+    queueKey: queueKeyOf(context, gateway.budgetScopes(), target),
     origin: context.origin,
     agent: session.agent || undefined,
     agentVersion: session.agentVersion || undefined,
@@ -177,6 +182,7 @@ function ledgerAdmission(
     small,
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
+    hasOthers,
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
     leastIfCounted: (isAlerted) => offer.byCount?.least(offer.hold.quote, isAlerted),
     isWorthCounting(room) {
@@ -233,6 +239,8 @@ function outcomeOf(
     case 'needs_count':
       if (context.exchange.gone) throw new ClientGone();
       return undefined;
+    case 'elsewhere':
+      throw new TargetFull();
     case 'unpriced':
       throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
     case 'blocked':

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
+import { labelName } from '../../labels.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../../money.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
 import { didYouMean } from '../../providers/nearest-names.ts';
@@ -276,6 +277,8 @@ function raiseCommand(standing: Standing, needed: NanoUsd): string {
 /** The option that names what a budget is for. */
 function scopeOption({ repo, scopeKind, scopeValue }: Standing['budget']): string {
   if (repo !== '') return ` --repo ${shellQuoted(repo)}`;
+  const label = labelName(scopeKind);
+  if (label !== undefined) return ` --label ${label}=${shellQuoted(scopeValue)}`;
   return scopeKind === '' ? '' : ` --${scopeKind === 'each' ? 'per' : scopeKind} ${shellQuoted(scopeValue)}`;
 }
 
@@ -297,6 +300,8 @@ export interface AdmissionRequest {
   context: AnyRequestContext;
   target: Target;
   calendar: Calendar;
+  /** Other targets can serve it. */
+  hasOthers?: boolean;
 }
 
 /** Why a budget has no room for a request's next attempt; `spent` is the cost of its attempts so far. */

@@ -119,7 +119,7 @@ async function tryReadmit(
   });
   if (result.kind === 'resolved_before') return undefined;
   // A smaller hold frees room for queued requests.
-  gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
+  gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes(), target));
   if (result.kind === 'refused') return { standing: result.standing, quote };
   const { amount, remaining } = result;
   return toAdmitted(context, { amount: amount - spent, remaining }, hold);

@@ -52,7 +52,7 @@ export async function settle(
   checkBounds(gateway, attempt, result, last);
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
-  gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
+  gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes(), target));
   headers.costNanoUsd = record.flags & NO_COST ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, flags: last.flags, outcome: record.outcome };

@@ -1,5 +1,6 @@
 import type { OptimizerWork, Saving } from '../../compression/compress-request.ts';
 import type { RecentTexts } from '../../json/recent-texts.ts';
+import { labelsText } from '../../labels.ts';
 import type { Origin } from '../../origin.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Trial } from '../../store/ledger/record.ts';
@@ -58,16 +59,19 @@ interface Optimized {
 }
 
 /**
- * The admission queue of a request: its project's, or that of its key, repository, agent and session if these have
+ * The admission queue of a request: its project's, or that of its key, repository, agent, session, target and labels if these have
  * budgets of their own, so that a full one holds up no other.
  */
 export function queueKeyOf(
-  { caller, project, origin, session }: AnyRequestContext,
+  { caller, project, origin, session, options }: AnyRequestContext,
   { repos, clients }: BudgetScopes,
+  target: Pick<RoutedTarget, 'model'> & { provider: { name: string } },
 ): number | string {
   const key = caller.hasBudget ? caller.keyId : '';
   const repo = repos.has(project.id) ? origin.repo : '';
-  const client = clients.has(project.id) ? `${session.agent} ${session.sessionId}` : '';
+  const client = clients.has(project.id)
+    ? `${session.agent} ${session.sessionId} ${target.provider.name} ${target.model} ${options.labels ? labelsText(options.labels) : ''}`
+    : '';
   return key === '' && repo === '' && client === '' ? project.id : `${project.id} ${key} ${client} ${repo}`;
 }
 
@@ -119,7 +123,7 @@ export type FindProject = (name: string) => ProjectRef | undefined;
 /** Whether a project has a budget of a period; `repo` is empty for the project's own budgets. */
 export type HasBudget = (projectId: number, period: string, repo: string) => boolean;
 
-/** The projects with budgets of repositories, and with budgets of sessions or agents. */
+/** The projects with budgets of repositories, and with budgets of sessions, agents, labels, models or providers. */
 export interface BudgetScopes {
   repos: ReadonlySet<number>;
   clients: ReadonlySet<number>;

@@ -61,7 +61,7 @@ export function rememberPrompt(
     if (isStored && head.id !== undefined)
       rememberStored(gateway, { scope, prompt, target, base, usage }, head.id, source);
     if (prompt.previous === undefined) gateway.promptBases.remember(scope, base, source);
-    gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
+    gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes(), target));
   } catch (error) {
     gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
   }

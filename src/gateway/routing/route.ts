@@ -67,6 +67,18 @@ function routeTo(
   return { context, target, first: target, targets, hasOthers: false, lastResort: false, why };
 }
 
+/** The route to another target, as no budget has room at this one; undefined if none is left that can be asked now. */
+export function routeElsewhere(gateway: RouteParts, route: Route): Route | undefined {
+  const { context } = route;
+  const targets = route.targets.filter((target) => target !== route.target);
+  if (targets.length === 0) return undefined;
+  const next = nextOf(gateway, context, { targets, tried: [] });
+  if (next.kind !== 'attempt') return undefined;
+  pin(gateway, context, next.target);
+  const target = targetAt(targets, next.target);
+  return { ...route, target, first: target, targets, lastResort: next.lastResort };
+}
+
 function chooseAmong(
   gateway: RouteParts,
   context: RequestContext,

@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { badRequest } from '../../errors.ts';
-import { EACH_KINDS, ON_LIMITS, PERIODS } from '../../store/ledger/terms.ts';
+import { EACH_CHOICES, isEachKind, ON_LIMITS, PERIODS } from '../../store/ledger/terms.ts';
 import { describe } from '../operation.ts';
 import { count, deletedOf, listOf, nanoUsd, only_project, time, usd } from './fields.ts';
+
+const scopeKind = z.union([
+  z.enum(['repo', 'run', 'key', 'session', 'agent', 'model', 'provider']),
+  z.templateLiteral(['label:', z.string().regex(/^[A-Za-z][\w.-]{0,63}$/)]),
+]);
 
 export const Budget = z.object({
   object: z.literal('budget'),
@@ -12,7 +17,7 @@ export const Budget = z.object({
   repo: z.string().nullable(),
   scope: z
     .object({
-      kind: z.enum(['repo', 'run', 'key', 'session', 'agent']),
+      kind: scopeKind,
       value: z.string().nullable().describe('null: a cap for each'),
     })
     .nullable()
@@ -70,7 +75,7 @@ const BudgetBody = z.strictObject({
   repo: z.string().startsWith('/').max(200).optional(),
   scope: z
     .strictObject({
-      kind: z.enum(['repo', 'run', 'key', 'session', 'agent']),
+      kind: scopeKind,
       value: z.string().min(1).max(200).nullable().describe('null: a cap for each'),
     })
     .nullable()
@@ -137,7 +142,14 @@ export const removeBudget = describe({
     key: z.string().optional().describe('the budget of the key with this label or id'),
     session: z.string().optional().describe('the budget of this session'),
     agent: z.string().optional().describe('the budget of this agent'),
-    per: z.enum(EACH_KINDS).optional().describe('the cap for each of these'),
+    model: z.string().optional().describe('the budget of this pattern of models'),
+    provider: z.string().optional().describe('the budget of this provider'),
+    label: z.string().optional().describe('the budget of this label, NAME=VALUE'),
+    per: z
+      .string()
+      .refine(isEachKind, { error: `use ${EACH_CHOICES}` })
+      .optional()
+      .describe('the cap for each of these'),
   }),
   response: deletedOf('budget'),
 });

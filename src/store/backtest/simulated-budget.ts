@@ -49,6 +49,7 @@ export function createSimulatedBudget(
       standingsFor: () => [account.standing()],
       reserve: (_request, amount) => [account.reserve(amount)],
       post: unused,
+      leave: unused,
       exceed: () => account.emitExceeded(),
     },
     journal: { open: (_slot, { id }, hold) => holds.set(id, hold), reopen: unused, holdOf: unused },

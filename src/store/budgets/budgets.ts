@@ -23,6 +23,7 @@ import {
   type CountedRequests,
   changeMembers,
   chargeOpenHolds,
+  countedBy,
   makeMember,
   removeMembers,
   spentSince,
@@ -55,7 +56,7 @@ export interface BudgetContext {
 
 /**
  * Sets a project's budget for a period. A project has at most one budget a period, and one a period and repository, key,
- * session or agent. A new budget counts what was spent in the running period; changing the cap keeps the spend. Throws
+ * session, agent, label, model or provider. A new budget counts what was spent in the running period; changing the cap keeps the spend. Throws
  * GwError 400 for a bad cap, percentage, window or key.
  */
 export async function setBudget(
@@ -93,9 +94,7 @@ function add(setting: Setting, context: BudgetContext): number {
   const counted: CountedRequests = {
     projectId: project.id,
     repo: settings.repo,
-    keyId: scope.keyId,
-    agent: scope.scopeKind === 'agent' ? scope.scopeValue : undefined,
-    session: scope.scopeKind === 'session' ? scope.scopeValue : undefined,
+    ...countedBy(scope.scopeKind, scope.scopeValue, scope.keyId),
     since: countsFrom(settings, context),
   };
   const { period } = settings;
@@ -140,10 +139,11 @@ export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
   return new Set(db.prepare<[], number>(select).pluck().all());
 }
 
-/** The projects with caps for single sessions or agents, or for each of them. */
+/** The projects with caps for single sessions, agents, labels, models or providers, or for each of them. */
 export function projectsWithClientBudgets(db: Db): ReadonlySet<number> {
   const select = `SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0
-    AND (scope_kind IN ('session', 'agent') OR (scope_kind = 'each' AND scope_value <> 'key'))`;
+    AND (scope_kind IN ('session', 'agent', 'model', 'provider') OR scope_kind LIKE 'label:%'
+    OR (scope_kind = 'each' AND scope_value <> 'key'))`;
   return new Set(db.prepare<[], number>(select).pluck().all());
 }
 

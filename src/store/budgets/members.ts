@@ -1,13 +1,22 @@
 import { requestIdAt } from '../../ids.ts';
+import { labelName } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import { oldestRecordAt } from '../database/daemons.ts';
 import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
 import type { Charge } from '../ledger/account.ts';
 import { prepareCopyRaises, prepareInsertMember, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Balances } from '../ledger/balances.ts';
 import { IS_BILLED, SOURCES } from '../ledger/record.ts';
-import type { BudgetPeriod, BudgetTerms, EachKind } from '../ledger/terms.ts';
+import {
+  type BudgetPeriod,
+  type BudgetTerms,
+  type EachKind,
+  isEachKind,
+  type LabelKind,
+  matchesModel,
+} from '../ledger/terms.ts';
 
 /** A new cap for each session, agent or key. */
 interface NewEach {
@@ -42,7 +51,7 @@ export function addMembers(
   for (const value of new Set([...spent.keys(), ...running])) {
     if (value === '' || value === '0' || hasOwn.has(value)) continue;
     const member = insertMember(each, value, now);
-    const ofMember = { ...counted, ...(kind === 'key' ? { keyId: Number(value) } : { [kind]: value }) };
+    const ofMember = { ...counted, ...countedBy(kind, value, Number(value)) };
     balances.seed(projectId, member, spent.get(value) ?? 0, (charge) =>
       running.has(value) ? chargeOpenHolds(db, ofMember, charge) : 0,
     );
@@ -109,20 +118,56 @@ export interface CountedRequests {
   keyId?: number | undefined;
   agent?: string | undefined;
   session?: string | undefined;
+  provider?: string | undefined;
+  /** A pattern. */
+  model?: string | undefined;
+  label?: { name: string; value: string } | undefined;
   /** UTC milliseconds. */
   since: number;
 }
 
+/** What a budget for one thing counts; `keyId` is that of a key. */
+export function countedBy(kind: string, value: string, keyId: number): Partial<CountedRequests> {
+  const name = labelName(kind);
+  if (name !== undefined) return { label: { name, value } };
+  if (kind === 'key') return { keyId };
+  return isEachKind(kind) ? { [kind]: value } : {};
+}
+
 /** SQL for what requests are of. */
-const VALUES: Record<EachKind, string> = {
+const VALUES: Record<Exclude<EachKind, LabelKind>, string> = {
   key: 'CAST(key_id AS TEXT)',
+  provider: '(SELECT name FROM names WHERE id = provider_id)',
+  model: `(SELECT ${MODEL_NAME} FROM names v, names m WHERE v.id = provider_id AND m.id = model_id)`,
   agent: '(SELECT name FROM names WHERE id = agent_id)',
   session: "coalesce((SELECT external_id FROM sessions WHERE id = session_id), '')",
 };
 
+function valueSql(kind: EachKind): string {
+  const name = labelName(kind);
+  if (name === undefined) return VALUES[kind as keyof typeof VALUES];
+  return `coalesce((SELECT ${labelValueSql(name)} FROM label_sets WHERE id = labels_id), '')`;
+}
+
+/** SQL for requests that were served by a model of a pattern. */
+function servedBy(db: Db, pattern: string): string {
+  const pairs = db
+    .prepare<[], { providerId: number; modelId: number; provider: string; model: string }>(`
+      SELECT u.provider_id AS providerId, u.model_id AS modelId, v.name AS provider, m.name AS model
+      FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
+      JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id`)
+    .all()
+    .filter((served) => matchesModel(pattern, served));
+  const ids = pairs.map(({ providerId, modelId }) => `(${providerId}, ${modelId})`);
+  return ids.length === 0 ? 'FALSE' : `(provider_id, model_id) IN (VALUES ${ids.join(', ')})`;
+}
+
 type Parameters = Record<string, string | number>;
 
-function conditionsOf({ projectId, repo = '', keyId = 0, agent = '', session = '' }: CountedRequests) {
+function conditionsOf(
+  db: Db,
+  { projectId, repo = '', keyId = 0, agent = '', session = '', provider = '', model, label }: CountedRequests,
+) {
   const where = [
     'project_id = @projectId',
     ...(repo === '' ? [] : ['repo_id = (SELECT id FROM names WHERE name = @repo)']),
@@ -131,8 +176,21 @@ function conditionsOf({ projectId, repo = '', keyId = 0, agent = '', session = '
     ...(session === ''
       ? []
       : ['session_id IN (SELECT id FROM sessions WHERE external_id = @session AND project_id = @projectId)']),
+    ...(provider === '' ? [] : ['provider_id = (SELECT id FROM names WHERE name = @provider)']),
+    ...(model === undefined ? [] : [servedBy(db, model)]),
+    ...(label === undefined
+      ? []
+      : [`labels_id IN (SELECT id FROM label_sets WHERE ${labelValueSql(label.name)} = @label)`]),
   ].join(' AND ');
-  const parameters: Parameters = { projectId, repo, keyId, agent, session };
+  const parameters: Parameters = {
+    projectId,
+    repo,
+    keyId,
+    agent,
+    session,
+    provider,
+    label: label?.value ?? '',
+  };
   return { where, parameters };
 }
 
@@ -143,12 +201,12 @@ export function spentSince(
   period: BudgetPeriod,
   each?: EachKind,
 ): Map<string, NanoUsd> {
-  const { where, parameters } = conditionsOf(counted);
+  const { where, parameters } = conditionsOf(db, counted);
   const spent = new Map<string, NanoUsd>();
   const sum = (source: string, column: string, from: number, until = Number.MAX_SAFE_INTEGER) => {
     const rows = db
       .prepare<[Parameters], { value: string; cost: NanoUsd }>(`
-        SELECT ${each ? VALUES[each] : "''"} AS value, sum(cost_nano_usd) AS cost FROM ${source}
+        SELECT ${each ? valueSql(each) : "''"} AS value, sum(cost_nano_usd) AS cost FROM ${source}
         WHERE source = ${SOURCES.gw} AND ${column} >= @from AND ${column} < @until AND ${where} GROUP BY 1`)
       .all({ ...parameters, from, until });
     for (const { value, cost } of rows) spent.set(value, (spent.get(value) ?? 0) + cost);
@@ -168,9 +226,9 @@ export function spentSince(
 
 /** The sessions, agents or keys of running requests. */
 function runningValues(db: Db, counted: CountedRequests, each: EachKind): string[] {
-  const { where, parameters } = conditionsOf(counted);
+  const { where, parameters } = conditionsOf(db, counted);
   return db
-    .prepare<[Parameters], string>(`SELECT DISTINCT ${VALUES[each]} FROM journal WHERE state = 0
+    .prepare<[Parameters], string>(`SELECT DISTINCT ${valueSql(each)} FROM journal WHERE state = 0
       AND ${IS_BILLED} AND at >= @from AND ${where}`)
     .pluck()
     .all({ ...parameters, from: counted.since });
@@ -178,7 +236,7 @@ function runningValues(db: Db, counted: CountedRequests, each: EachKind): string
 
 /** Charges open holds to a new budget too, so that they settle in it. Returns what they hold. */
 export function chargeOpenHolds(db: Db, counted: CountedRequests, [budgetId, start]: Charge): NanoUsd {
-  const { where, parameters } = conditionsOf(counted);
+  const { where, parameters } = conditionsOf(db, counted);
   const amounts = db
     .prepare<[Parameters], number>(`
       UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))

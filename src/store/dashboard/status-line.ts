@@ -52,6 +52,9 @@ export function readStatusFigures(db: Db, { sessionId, calendar, now }: StatusQu
     repo: last?.repo ?? '',
     agent: last?.agent ?? '',
     session: sessionId,
+    // Caps of models and labels are for some of a session's requests.
+    provider: '',
+    model: '',
   };
   const standings = readStandingsFor(db, { projectId: last?.projectId ?? 1, request, calendar, now });
   const left = standings.map((standing) => ({ name: budgetLabel(standing.budget), left: leftOf(standing) }));

@@ -12,8 +12,11 @@ import {
   runningPeriod,
   thresholdOf,
 } from './terms.ts';
-/** The balance that an amount is reserved in: a budget id and the start of a period, or of a minute. */
-export type Charge = [budgetId: number, start: number];
+/**
+ * The balance that an amount is reserved in: a budget id and the start of a period, or of a minute. `before`: the part of the amount that
+ * the budget doesn't count, as earlier attempts had other targets; default: 0.
+ */
+export type Charge = [budgetId: number, start: number, before?: NanoUsd];
 
 /** State that the accounts of one connection share. */
 export interface AccountContext {

@@ -3,7 +3,7 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import { type AskResult, type AskRows, type AskTerms, createAsking, roomWith } from './asks.ts';
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
-import type { Journal, RequestHead } from './journal.ts';
+import type { Hold, Journal, RequestHead } from './journal.ts';
 import type { RecordedNeed, RequestRecord } from './record.ts';
 import type { EmitBlocked, RefusalFold } from './refusals.ts';
 import {
@@ -23,7 +23,7 @@ import {
   unspentOf,
 } from './standing.ts';
 import type { TeamHooks } from './team-terms.ts';
-import { budgetName } from './terms.ts';
+import { budgetName, isOfTarget } from './terms.ts';
 
 /** A request that asks for room in the budgets that count it. */
 export interface Admission extends RequestHead {
@@ -55,6 +55,8 @@ export interface Admission extends RequestHead {
    * period and this has. Worked out when a refusal asks for it; `isAlerted`: the budget's first alert is out.
    */
   leastIfCounted?: (isAlerted: boolean) => NanoUsd | undefined;
+  /** Other targets can serve it: where a budget of this one has no room, nothing is decided. */
+  hasOthers?: boolean;
   /** The record to write if the request is blocked. */
   blockedRecord: () => RequestRecord;
   /**
@@ -83,6 +85,8 @@ export type AdmissionResult =
   | Held
   /** No room for the loose bound, and there may be for a count. Nothing is written. */
   | { kind: 'needs_count' }
+  /** A budget of the target has no room, and there are other targets. Nothing is written. */
+  | { kind: 'elsewhere'; standing: Standing }
   /** The cost can't be bounded and there is a budget. Nothing is written. */
   | { kind: 'unpriced'; standing: Standing }
   /** There may be room once running requests settle. Nothing is written. */
@@ -116,7 +120,7 @@ export type ReadmissionResult =
 export interface AdmissionsOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
-  balances: Pick<Balances, 'standingsFor' | 'reserve' | 'post' | 'exceed'>;
+  balances: Pick<Balances, 'standingsFor' | 'reserve' | 'post' | 'leave' | 'exceed'>;
   journal: Pick<Journal, 'open' | 'reopen' | 'holdOf'>;
   /** Returns the row that stands for this refusal and others; undefined if it has a row of its own. */
   writeRecord: (record: RequestRecord) => RefusalFold | undefined;
@@ -166,10 +170,13 @@ export function createAdmissions(options: AdmissionsOptions) {
     const full = exhausted(standings, admission.least);
     if (full && mayFitCounted(admission, standings, full)) return { kind: 'needs_count' };
     if (full && !isAlerted(full) && admission.cutShorter?.()) return admit(admission);
+    const narrowest = full ?? short ?? tightest(standings);
+    if (admission.hasOthers && isOfTarget(narrowest.budget))
+      return { kind: 'elsewhere', standing: narrowest };
     if (full) return asking?.ask(admission, standings, full) ?? block(admission, full);
     if (short?.team?.isCutOff) return { kind: 'unreachable', standing: short };
     waiting.add(queueKey);
-    return { kind: 'wait', standing: short ?? tightest(standings) };
+    return { kind: 'wait', standing: narrowest };
   }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[], allowed?: NanoUsd): Held {
@@ -177,7 +184,7 @@ export function createAdmissions(options: AdmissionsOptions) {
     journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
     if (team)
       for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
-    const remaining = standings.length > 0 ? remainingIn(standings) - amount : null;
+    const remaining = remainingAfter(standings, amount);
     return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings), allowed };
   }
 
@@ -201,22 +208,20 @@ export function createAdmissions(options: AdmissionsOptions) {
   function readmit(next: Readmission): ReadmissionResult {
     const hold = journal.holdOf(next.id);
     if (!hold) return { kind: 'resolved_before' };
-    if (hold.charges.length > 0) balances.post(next.projectId, hold.charges, hold.amount, 0);
-    const standings = balances.standingsFor(next);
-    const amount = affordable(next, standings);
+    const { standings, before } = moveOn(balances, next, hold);
+    const amount = affordable(next, standings, before);
     const total = next.spent + (amount ?? 0);
-    const charges = balances.reserve(next, total);
+    const charges = balances.reserve(next, total, before);
     const need = amount === undefined ? undefined : next.needOf?.(amount);
     journal.reopen(slot, next, { amount: total, charges }, need);
     if (amount === undefined) return refuse(next, standings);
-    const remaining = standings.length > 0 ? remainingIn(standings) - total : null;
-    return { kind: 'held', amount: total, remaining };
+    return { kind: 'held', amount: total, remaining: remainingAfter(standings, total) };
   }
 
   function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
-    const { spent, least } = next;
-    const full = least === undefined || next.unpriced ? undefined : exhausted(standings, spent + least);
-    if (full && least !== undefined) announce(next, { needed: spent + least, small: next.small }, full);
+    const needed = next.least === undefined || next.unpriced ? undefined : next.spent + next.least;
+    const full = needed === undefined ? undefined : exhausted(standings, needed);
+    if (full && needed !== undefined) announce(next, { needed, small: next.small }, full);
     return { kind: 'refused', standing: full ?? tightest(standings) };
   }
 
@@ -244,16 +249,60 @@ function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[], ful
   return least !== undefined && !exhausted(standings, least);
 }
 
+/** Room of the tightest budget once an amount is held in all of them; null without budgets. */
+const remainingAfter = (standings: Standing[], held: NanoUsd): NanoUsd | null =>
+  standings.length > 0 ? remainingIn(standings) - held : null;
+
+/** Releases the hold of a request, and books what it cost so far in the budgets of a target that it leaves. */
+function moveOn(
+  balances: Pick<Balances, 'standingsFor' | 'post' | 'leave'>,
+  next: Readmission,
+  hold: Hold,
+): { standings: Standing[]; before: PartBefore | undefined } {
+  if (hold.charges.length > 0) balances.post(next.projectId, hold.charges, hold.amount, 0);
+  const standings = balances.standingsFor(next);
+  const left = hold.charges.filter(([id]) => standings.every(({ budget }) => budget.id !== id));
+  if (left.length > 0) balances.leave(next.projectId, left, next.spent);
+  return { standings, before: partsBefore(next, hold, standings) };
+}
+
+/**
+ * The part of a request's cost that each budget doesn't count: what it cost before at targets that the budget is not
+ * for. Undefined if all budgets count all of it.
+ */
+function partsBefore(
+  { spent }: Readmission,
+  { charges }: Hold,
+  standings: Standing[],
+): PartBefore | undefined {
+  const ofTargets = standings.filter(({ budget }) => isOfTarget(budget));
+  if (spent === 0 || ofTargets.length === 0) return undefined;
+  const parts = new Map(ofTargets.map(({ budget }) => [budget.id, spent]));
+  for (const [id, , before = 0] of charges) if (parts.has(id)) parts.set(id, before);
+  return (budgetId) => parts.get(budgetId) ?? 0;
+}
+
+type PartBefore = (budgetId: number) => NanoUsd;
+
 /** Amount to hold for the next attempt; undefined if a budget has no room for it. */
-function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefined {
+function affordable(
+  next: Readmission,
+  standings: Standing[],
+  before: PartBefore | undefined,
+): NanoUsd | undefined {
   if (standings.length === 0) return next.amount;
   if (next.unpriced) return undefined;
   const { allowed } = next;
-  const room = (allowed === undefined ? roomIn(standings) : roomWith(standings, allowed)) - next.spent;
+  const counting = before ? standings.map((each) => withRoom(each, before(each.budget.id))) : standings;
+  const room = (allowed === undefined ? roomIn(counting) : roomWith(counting, allowed)) - next.spent;
   if (next.amount === 0 || next.amount <= room) return next.amount;
   const fitted = next.fitInto?.(room);
   return fitted !== undefined && fitted <= room ? fitted : undefined;
 }
+
+/** A standing with more room, for a request of which the budget doesn't count a part. */
+const withRoom = (standing: Standing, part: NanoUsd): Standing =>
+  part === 0 ? standing : { ...standing, pending: standing.pending - part };
 
 /** Which budget had no room, and how it stood. */
 function blockedDetail(full: Standing): Record<string, unknown> {

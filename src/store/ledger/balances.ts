@@ -1,13 +1,15 @@
 import type { Calendar } from '../../calendar.ts';
+import { labelName } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { Account, type AccountContext, type Charge, type EarlierCap } from './account.ts';
 import { createBalanceRows, createWindowRows } from './balance-rows.ts';
 import type { EmitEvent } from './events.ts';
 import { type RequestHead, repoOf } from './journal.ts';
+import type { LabelSets } from './label-sets.ts';
 import type { Standing } from './standing.ts';
 import { createTeamTerms } from './team-terms.ts';
-import { type BudgetTerms, type CountedRequest, countsRequest, memberValue } from './terms.ts';
+import { type BudgetTerms, type CountedRequest, countsRequest, isOfTarget, memberValue } from './terms.ts';
 /**
  * The money of all budgets: reserve, post, release. Commands change it in memory, in order, and `write` stores it once
  * a batch, in the transaction that began with `begin`.
@@ -15,41 +17,32 @@ import { type BudgetTerms, type CountedRequest, countsRequest, memberValue } fro
 export type Balances = ReturnType<typeof createBalances>;
 
 /** Fields that decide which budgets count a request. */
-type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin' | 'agent' | 'session'>;
+type Counted = Pick<
+  RequestHead,
+  'projectId' | 'keyId' | 'origin' | 'agent' | 'session' | 'provider' | 'model' | 'labels'
+>;
 
 interface BalancesOptions extends AccountCacheOptions {
+  /** The values that labels are counted under; default: their own. */
+  labelSets?: Pick<LabelSets, 'valueOf'> | undefined;
   /** A request has cost this much of a team budget. */
   onTeamSpend?: ((budgetId: number, cost: NanoUsd) => void) | undefined;
 }
 
 export function createBalances(options: BalancesOptions) {
-  const { onTeamSpend = () => {} } = options;
+  const { onTeamSpend = () => {}, labelSets } = options;
   const { ofProject, cachedOf, member, cachedMember, standingOfEach, find, ...cache } =
     createAccountCache(options);
 
-  const accountsFor = (request: Counted) => counting(ofProject(request.projectId), request, member);
+  const accountsFor = (request: Counted) =>
+    counting(ofProject(request.projectId), request, (each, value) =>
+      member(each, countedAs(each, request, value)),
+    );
 
-  /** The accounts that count a request; `memberOf` finds the members of caps for each. */
-  function counting<Found extends Account | undefined>(
-    accounts: Account[],
-    request: Counted,
-    memberOf: (each: Account, value: string) => Found,
-  ): (Account | Found)[] {
-    const { keyId, agent, session } = request;
-    const counted: CountedRequest = { keyId, repo: repoOf(request), agent, session };
-    if (accounts.every(({ budget }) => countsRequest(budget, counted))) return accounts;
-    const found: (Account | Found)[] = accounts.filter(({ budget }) => countsRequest(budget, counted));
-    const own = found.length;
-    for (const each of accounts) {
-      const { scopeKind, scopeValue: kind, period } = each.budget;
-      const value = scopeKind === 'each' ? memberValue(kind, counted) : '';
-      // A cap of its own takes the place of the cap for each.
-      const hasOwn = found.slice(0, own).some((account) => {
-        return account?.budget.scopeKind === kind && account.budget.period === period;
-      });
-      if (value !== '' && !hasOwn) found.push(memberOf(each, value));
-    }
-    return found;
+  /** Values of a label beyond so many share a member. */
+  function countedAs({ budget }: Account, { projectId, labels }: Counted, value: string): string {
+    const name = labelName(budget.scopeValue);
+    return name === undefined || !labelSets ? value : labelSets.valueOf(projectId, labels, name);
   }
 
   return {
@@ -74,20 +67,37 @@ export function createBalances(options: BalancesOptions) {
       }
       return accounts && standings;
     },
-    /** Reserves an amount in each budget that counts the request; returns the charges to `post` later. */
-    reserve: (request: Counted, amount: NanoUsd): Charge[] =>
-      accountsFor(request).map((account) => account.reserve(amount)),
+    /**
+     * Reserves an amount in each budget that counts the request; returns the charges to `post` later. `before` is the
+     * part of the amount that a budget doesn't count.
+     */
+    reserve: (request: Counted, amount: NanoUsd, before?: (budgetId: number) => NanoUsd): Charge[] =>
+      accountsFor(request).map((account) => {
+        const part = before?.(account.budget.id) ?? 0;
+        const [id, start] = account.reserve(amount - part);
+        return part === 0 ? [id, start] : [id, start, part];
+      }),
     /**
      * Turns a reservation into spend; an actual cost of 0 releases it. The spend counts in the period of the reservation.
      * Events are emitted for the running period of budgets that are not removed.
      */
     post(projectId: number, charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void {
-      for (const [budgetId, start] of charges) {
+      for (const [budgetId, start, before = 0] of charges) {
         const account = find(projectId, budgetId);
         if (!account) continue;
-        account.post(start, reserved, actual);
-        if (actual > 0 && account.budget.teamBudgetId !== null) onTeamSpend(budgetId, actual);
-        if (actual > 0 && account.isRunning(start) && account.budget.removed === 0) account.emitReached();
+        const cost = Math.max(0, actual - before);
+        account.post(start, reserved - before, cost);
+        if (cost > 0 && account.budget.teamBudgetId !== null) onTeamSpend(budgetId, cost);
+        if (cost > 0 && account.isRunning(start) && account.budget.removed === 0) account.emitReached();
+      }
+    },
+    /** Books what a request cost at a target, in the budgets of that target, where it goes on at another. */
+    leave(projectId: number, charges: Charge[], spent: NanoUsd): void {
+      for (const [budgetId, start, before = 0] of charges) {
+        const account = find(projectId, budgetId);
+        if (!account || !isOfTarget(account.budget) || spent <= before) continue;
+        account.post(start, 0, spent - before);
+        if (account.isRunning(start) && account.budget.removed === 0) account.emitReached();
       }
     },
     /** Emits that a budget is exceeded: a request was blocked for lack of room in it. */
@@ -105,6 +115,29 @@ export function createBalances(options: BalancesOptions) {
       account?.emitReached();
     },
   };
+}
+
+/** The accounts that count a request; `memberOf` finds the members of caps for each. */
+function counting<Found extends Account | undefined>(
+  accounts: Account[],
+  request: Counted,
+  memberOf: (each: Account, value: string) => Found,
+): (Account | Found)[] {
+  const { keyId, agent, session, provider, model, labels } = request;
+  const counted: CountedRequest = { keyId, repo: repoOf(request), agent, session, provider, model, labels };
+  if (accounts.every(({ budget }) => countsRequest(budget, counted))) return accounts;
+  const found: (Account | Found)[] = accounts.filter(({ budget }) => countsRequest(budget, counted));
+  const own = found.length;
+  for (const each of accounts) {
+    const { scopeKind, scopeValue: kind, period } = each.budget;
+    const value = scopeKind === 'each' ? memberValue(kind, counted) : '';
+    // A cap of its own takes the place of the cap for each.
+    const hasOwn = found.slice(0, own).some((account) => {
+      return account?.budget.scopeKind === kind && account.budget.period === period;
+    });
+    if (value !== '' && !hasOwn) found.push(memberOf(each, value));
+  }
+  return found;
 }
 
 interface AccountCacheOptions {

@@ -59,7 +59,9 @@ function bringBudgetsBack(db: Db, calendar: Calendar, now: number): void {
   const holds = openHolds(db);
   for (const budget of budgets) {
     const charges = holds.flatMap(({ amount, charges }) =>
-      charges.filter(([id, start]) => id === budget.id && start > now).map((charge) => ({ amount, charge })),
+      charges
+        .filter(([id, start]) => id === budget.id && start > now)
+        .map((charge) => ({ amount: amount - (charge[2] ?? 0), charge })),
     );
     if (budget.period === 'rolling') closeMinutes(db, budget, charges, now);
     else closePeriods(db, budget, { charges, calendar, now });
@@ -192,7 +194,7 @@ function moveHolds(db: Db, [id, start]: Charge, { to, atLeast }: { to: number; a
     const charge = charges.find(([budget, from]) => budget === id && from === start);
     if (!charge || moved >= atLeast) continue;
     charge[1] = to;
-    moved += amount;
+    moved += amount - (charge[2] ?? 0);
   }
   writeCharges(db, holds);
   return moved;

@@ -116,9 +116,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     return insertEvent(...event);
   };
   const emitBlocked = createBlockedEvents(db, () => clock.now(), emit);
-  const balances = createBalances({ db, calendar, emit, ...balancesHooks(team) });
-  const sessions = createSessions(db);
   const labelSets = createLabelSets(db);
+  const balances = createBalances({ db, calendar, emit, labelSets, ...balancesHooks(team) });
+  const sessions = createSessions(db);
   let batchAt = 0;
   const journal = createJournal({ db, names, sessions, labelSets, now: () => batchAt });
   const folds = createRefusalFolds(journal, () => batchAt);

@@ -256,7 +256,7 @@ export function arrivalOf(id: RequestId, now: number): number {
 
 /** As JSON. */
 const chargesText = (charges: Charge[]): string =>
-  `[${charges.map(([budgetId, start]) => `[${budgetId},${start}]`).join()}]`;
+  `[${charges.map((charge) => `[${charge.join()}]`).join()}]`;
 
 const micros = (ms: number | undefined): number | null => (ms === undefined ? null : Math.round(ms * 1_000));
 

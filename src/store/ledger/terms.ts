@@ -1,4 +1,5 @@
 import type { Calendar, Span } from '../../calendar.ts';
+import { type Labels, labelName } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Row } from '../database/columns.ts';
 
@@ -33,11 +34,29 @@ export type OnLimit = (typeof ON_LIMITS)[number];
  * What a budget can be for, besides a repository. A budget for `each` of a kind counts nothing itself: each of these
  * has a budget of its own, a member, which is added with its first request.
  */
-export type ScopeKind = 'run' | 'key' | 'session' | 'agent' | 'each' | 'team';
+export type ScopeKind =
+  | 'run'
+  | 'key'
+  | 'session'
+  | 'agent'
+  | 'model'
+  | 'provider'
+  | LabelKind
+  | 'each'
+  | 'team';
+
+/** Of a label: `label:customer`; the value is `acme`. */
+export type LabelKind = `label:${string}`;
 
 /** Kinds of members that a per-member cap can have. */
-export const EACH_KINDS = ['session', 'agent', 'key'] as const;
-export type EachKind = (typeof EACH_KINDS)[number];
+export const EACH_KINDS = ['session', 'agent', 'key', 'model', 'provider'] as const;
+export type EachKind = (typeof EACH_KINDS)[number] | LabelKind;
+
+export const isEachKind = (kind: string): kind is EachKind =>
+  labelName(kind) !== undefined || EACH_KINDS.some((each) => each === kind);
+
+/** The kinds of members as an option takes them. */
+export const EACH_CHOICES = `${EACH_KINDS.join(', ')} or label:NAME`;
 
 /** Fields that decide which budgets of a project count a request; undefined or '' if unknown. */
 export interface CountedRequest {
@@ -45,6 +64,10 @@ export interface CountedRequest {
   repo: string;
   agent?: string | undefined;
   session?: string | undefined;
+  /** The target of the attempt. */
+  provider: string;
+  model: string;
+  labels?: Labels | undefined;
 }
 
 /** Whether a budget counts a request of its project. */
@@ -61,15 +84,65 @@ export function countsRequest(budget: BudgetTerms, request: CountedRequest): boo
       return budget.scopeValue === request.session;
     case 'agent':
       return budget.scopeValue === request.agent;
+    case 'provider':
+      return budget.scopeValue === request.provider;
+    case 'model':
+      return matchesModel(budget.scopeValue, request);
     case 'each':
       return false;
+    default:
+      return request.labels?.get(labelName(budget.scopeKind) ?? '') === budget.scopeValue;
   }
 }
 
+/** Whether a budget is for what serves a request: another target may have room where it has none. */
+export const isOfTarget = ({ scopeKind }: Pick<BudgetTerms, 'scopeKind'>): boolean =>
+  scopeKind === 'model' || scopeKind === 'provider';
+
+type ServedBy = Pick<CountedRequest, 'provider' | 'model'>;
+
+/** A model with its provider in front, once. */
+const targetName = ({ provider, model }: ServedBy): string =>
+  provider === '' || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+
+/** Whether a pattern with `*` for any text matches a model, with or without its provider in front. */
+export function matchesModel(pattern: string, served: ServedBy): boolean {
+  const name = targetName(served);
+  if (!pattern.includes('*')) return pattern === name || pattern === served.model;
+  const parts = pattern.split('*');
+  return matchesParts(parts, name) || matchesParts(parts, served.model);
+}
+
+/** Whether a text begins and ends with the first and last part, with the others in between, in order. */
+function matchesParts(parts: readonly string[], text: string): boolean {
+  const [first = '', last = ''] = [parts[0], parts.at(-1)];
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return at + last.length <= text.length;
+}
+
 /** The member of a per-member cap that counts a request; '': none. */
-export function memberValue(kind: string, { keyId, agent = '', session = '' }: CountedRequest): string {
-  if (kind === 'key') return String(keyId);
-  return kind === 'session' ? session : agent;
+export function memberValue(kind: string, request: CountedRequest): string {
+  const { keyId, agent = '', session = '', provider, labels } = request;
+  switch (kind) {
+    case 'key':
+      return String(keyId);
+    case 'session':
+      return session;
+    case 'agent':
+      return agent;
+    case 'provider':
+      return provider;
+    case 'model':
+      return targetName(request);
+    default:
+      return labels?.get(labelName(kind) ?? '') ?? '';
+  }
 }
 
 /** The day, week or month that contains a time. */
@@ -158,7 +231,9 @@ export function budgetName({
 }: BudgetKey): string {
   if (scopeKind === 'team') return `${scopeValue}@team/${period}`;
   if (scopeKind === 'run' && period === 'lifetime') return `${projectName}/run@${scopeValue}`;
-  const scope = scopeKind === '' || scopeKind === 'run' ? scopeValue : `${scopeKind}:${scopeValue}`;
+  const separator = labelName(scopeKind) === undefined ? ':' : '=';
+  const scope =
+    scopeKind === '' || scopeKind === 'run' ? scopeValue : `${scopeKind}${separator}${scopeValue}`;
   const of = repo || scope;
   return `${projectName}/${period}${of === '' ? '' : `@${of}`}`;
 }

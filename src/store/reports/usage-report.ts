@@ -10,8 +10,9 @@ import {
 } from '../archive/usage-sums.ts';
 import { columnName } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
+import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
 import { IS_FROM_GW } from '../ledger/record.ts';
-import { conditionsOf, labelValueSql } from '../requests/find-requests.ts';
+import { conditionsOf } from '../requests/find-requests.ts';
 import {
   type Grouping,
   groupingsOf,
@@ -54,10 +55,6 @@ function byCost(a: UsageRow, b: UsageRow): number {
     ((a.subkey ?? '') < (b.subkey ?? '') ? -1 : 1)
   );
 }
-
-/** SQL for `provider/model`, from names `v` (provider) and `m` (model). */
-const MODEL_NAME =
-  "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END";
 
 /** Key of usage whose program, repository, session, agent or key is unknown. */
 const UNKNOWN = 'unknown';

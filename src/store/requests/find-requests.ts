@@ -2,6 +2,7 @@ import { type RequestId, requestIdAt } from '../../ids.ts';
 import type { Labels } from '../../labels.ts';
 import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { labelValueSql } from '../database/recorded-names.ts';
 import { OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
 
 /** Which requests to list; undefined fields match all. */
@@ -133,9 +134,6 @@ function sessionCondition(db: Db, session: string): string {
     .all(session);
   return `session_id IN (${ids.length === 0 ? -1 : ids.join(', ')}) AND session_id <> 0`;
 }
-
-/** SQL for the value of a label in `labels`; null if there is none. Names of labels have no quotes. */
-export const labelValueSql = (name: string) => `labels ->> '$."${name}"'`;
 
 function labelsCondition(db: Db, labels: Labels): string {
   const where = [...labels.keys()].map((name) => `${labelValueSql(name)} = ?`).join(' AND ');
