@@ -20,7 +20,7 @@ export function scopeFromJson({ kind, value }: ScopeJson): Scope | undefined {
   return { kind: 'each', value: kind };
 }
 
-function scopeToJson({ kind, value }: Scope): ScopeJson {
+export function scopeToJson({ kind, value }: Scope): ScopeJson {
   return kind === 'each' ? { kind: value as ScopeJson['kind'], value: null } : { kind, value };
 }
 

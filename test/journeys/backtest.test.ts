@@ -6,6 +6,7 @@ import { pastRequests } from '../../src/store/backtest/past-requests.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
+import { request } from '../support/client.ts';
 import { PLAIN, startAlone } from '../support/gateway.ts';
 import { seededRandom } from '../support/random.ts';
 
@@ -86,3 +87,28 @@ test.each(
     }
   },
 );
+
+test('a backtest of a cap for a label, a provider or a key counts what they did, and a label refuses what it refused', async () => {
+  const gateway = await startAlone({ price: { input: 0, output: 100_000 } });
+  const headers = { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' };
+  const body = { cap_usd: 0.3, scope: { kind: 'label:customer', value: 'acme' } };
+  await request(`${gateway.url}/budgets`, { method: 'PUT', headers, body: JSON.stringify(body) });
+  gateway.upstream.script(completion({ usage: usageOf(5, 1) }));
+  const customers = ['acme', 'mega', 'acme', 'acme', 'acme', 'mega', 'acme'];
+  for (const customer of customers)
+    await gateway.post({ ...PLAIN, max_tokens: 1, service: { labels: { customer } } });
+  await gateway.settled(customers.length);
+  const totalOf = async (query: string) => {
+    const report = await gateway.get(`/v1/gw/budgets/backtest?${query}`);
+    const { total, scope } = report.json() as { total: Record<string, number>; scope: unknown };
+    return { scope, counted: [total.requests, total.blocked_requests, total.spent_usd] };
+  };
+  expect(await totalOf('cap_usd=0.3&label=customer%3Dacme')).toEqual({
+    scope: { kind: 'label:customer', value: 'acme' },
+    counted: [5, 2, 0.3],
+  });
+  expect(await totalOf('cap_usd=0.1&label=customer%3Dmega')).toMatchObject({ counted: [2, 1, 0.1] });
+  expect(await totalOf('cap_usd=0.4&model=*')).toMatchObject({ counted: [7, 3, 0.4] });
+  expect(await totalOf('cap_usd=0.4&provider=nobody')).toMatchObject({ counted: [0, 0, 0] });
+  expect((await gateway.get('/v1/gw/budgets/backtest?cap_usd=1&model=*&agent=codex')).status).toBe(400);
+});

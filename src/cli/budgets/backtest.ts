@@ -54,8 +54,14 @@ const backtest: SetUp = (command, context) =>
     )
     .option('--from <day>', 'first day: YYYY-MM-DD, today, yesterday, 7d (default: 29 days before --to)')
     .option('--to <day>', 'last day (default: today)')
+    .option('--key <key>', 'a cap for one key: its label or id')
+    .option('--session <id>', 'for one session of an agent')
+    .option('--agent <name>', 'for one agent')
+    .option('--model <pattern>', 'for what these models serve: "openai/gpt-5*"')
+    .option('--provider <name>', 'for what one provider serves')
+    .option('--label <name=value>', 'for one label: customer=acme')
     .option(...AS_JSON)
-    .action(async (amount, { project, period, json, ...days }) => {
+    .action(async (amount, { project, period, json, from, to, ...scope }) => {
       const capNanoUsd = readAmount(amount);
       const report = await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
@@ -64,7 +70,8 @@ const backtest: SetUp = (command, context) =>
           project_id: project,
           cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
           period,
-          ...readDays(days, calendar, now),
+          ...scope,
+          ...readDays({ from, to }, calendar, now),
         });
       });
       if (json) sayJson(context, report);
@@ -93,13 +100,17 @@ function backtestText(report: BacktestView, terminal: Terminal, now: number): st
     : '\nNot exact: some records lack what they needed, or were refused and would not have been.';
   return [
     palette.bold(
-      `A ${report.period} cap of ${formatUsd(report.cap_nano_usd)}, ${report.from} to ${report.to} (${report.timezone})`,
+      `A ${report.period} cap of ${formatUsd(report.cap_nano_usd)}${scopeText(report)}, ${report.from} to ${report.to} (${report.timezone})`,
     ),
     '',
     ...table(report.periods, columns, { terminal }),
     '',
     `It would have refused ${count(total.blocked_requests)} of ${count(total.requests)} requests and saved ${formatUsd(total.saved_nano_usd)}.${exact}`,
   ].join('\n');
+}
+
+function scopeText({ scope }: BacktestView): string {
+  return scope === null ? '' : ` for ${scope.kind.replace('label:', 'label ')} ${scope.value}`;
 }
 
 function whoText({ stopped }: BacktestView['periods'][number]): string {

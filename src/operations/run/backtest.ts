@@ -1,5 +1,6 @@
 import { addDays } from '../../calendar.ts';
 import { formatUsd, type NanoUsd, parseUsd, usdNumber } from '../../money.ts';
+import { getProject } from '../../store/accounts/projects.ts';
 import {
   type BacktestPeriod,
   createClientNames,
@@ -7,8 +8,10 @@ import {
 } from '../../store/backtest/backtest.ts';
 import { pastRequests } from '../../store/backtest/past-requests.ts';
 import { DEFAULT_ALERT_PERCENT } from '../../store/backtest/simulated-budget.ts';
+import { countedInScope, type Scope } from '../../store/budgets/budgets.ts';
 import { isoTime } from '../../store/ledger/standing.ts';
 import { spanOf } from '../../store/ledger/terms.ts';
+import { scopeFromQuery, scopeToJson } from '../budget-scope.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/backtest.ts';
 import type { BacktestView, BudgetSuggestionView } from '../schemas/backtest.ts';
@@ -20,6 +23,7 @@ type Source = Pick<Sources, 'db' | 'scope' | 'calendar'> & { project: string };
 interface Cap {
   capNanoUsd: NanoUsd;
   period: BacktestView['period'];
+  scope?: Scope | undefined;
   /** Inclusive days. */
   from: string;
   to: string;
@@ -32,11 +36,14 @@ export async function backtest(
     project_id: project = sources.scope.project,
     cap_usd,
     period = 'daily',
-    ...days
+    from,
+    to,
+    ...of
   }: Input<typeof described.backtest>,
 ): Promise<BacktestView> {
-  const span = usageSpan(days, sources.calendar.dateOf(sources.now()));
-  return readBacktest({ ...sources, project }, { capNanoUsd: parseUsd(cap_usd) ?? 0, period, ...span });
+  const span = usageSpan({ from, to }, sources.calendar.dateOf(sources.now()));
+  const cap = { capNanoUsd: parseUsd(cap_usd) ?? 0, period, scope: scopeFromQuery(of) };
+  return readBacktest({ ...sources, project }, { ...cap, ...span });
 }
 
 const MOST_CLIENTS = 20;
@@ -52,6 +59,7 @@ async function readBacktest(source: Source, query: Cap): Promise<BacktestView> {
   return {
     object: 'backtest',
     project_id: source.project,
+    scope: query.scope ? scopeToJson(query.scope) : null,
     cap_usd: usdNumber(capNanoUsd),
     cap_nano_usd: capNanoUsd,
     period,
@@ -128,12 +136,16 @@ export async function suggestBudget(
   return { ...terms, cap_usd: usdNumber(cap), cap_nano_usd: cap, reason };
 }
 
-function replay({ db, scope, calendar, project }: Source, { period, from, to, capNanoUsd }: Cap) {
+async function replay(
+  { db, scope, calendar, project }: Source,
+  { period, from, to, capNanoUsd, scope: of }: Cap,
+) {
   const projectId = projectToRead(db, scope, project) ?? scope.projectId;
   const first = calendar.startOfDate(from);
   const since = period === 'lifetime' ? first : spanOf(period, first, calendar).start;
   const until = calendar.startOfDate(addDays(to, 1));
-  const pages = pastRequests(db, { projectId, since, until });
+  const counted = of ? countedInScope(db, await getProject(db, project), of) : {};
+  const pages = pastRequests(db, { ...counted, projectId, since, until });
   return simulate(pages, { projectId, capNanoUsd, period, since }, { calendar });
 }
 

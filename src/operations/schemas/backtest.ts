@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseUsd } from '../../money.ts';
 import { describe } from '../operation.ts';
+import { budgetScope, scopeQuery } from './budgets.ts';
 import { count, nanoUsd, time, usd } from './fields.ts';
 
 const stopped = z
@@ -28,6 +29,7 @@ const sums = {
 const BacktestReport = z.object({
   object: z.literal('backtest'),
   project_id: z.string(),
+  scope: budgetScope.nullable().describe('what the cap is for; null: all requests of the project'),
   cap_usd: usd,
   cap_nano_usd: nanoUsd,
   period: z.enum(['daily', 'weekly', 'monthly', 'lifetime']),
@@ -78,6 +80,7 @@ export const backtest = describe({
     period: z.enum(['daily', 'weekly', 'monthly', 'lifetime']).default('daily'),
     from: z.string().optional().describe('first day, YYYY-MM-DD or 7d'),
     to: z.string().optional().describe('last day'),
+    ...scopeQuery,
   }),
   response: BacktestReport,
 });

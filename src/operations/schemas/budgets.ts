@@ -9,19 +9,28 @@ const scopeKind = z.union([
   z.templateLiteral(['label:', z.string().regex(/^[A-Za-z][\w.-]{0,63}$/)]),
 ]);
 
+export const budgetScope = z.object({
+  kind: scopeKind,
+  value: z.string().nullable().describe('null: a cap for each'),
+});
+
+/** What a budget is for, as query parameters. */
+export const scopeQuery = {
+  key: z.string().optional().describe('the budget of the key with this label or id'),
+  session: z.string().optional().describe('the budget of this session'),
+  agent: z.string().optional().describe('the budget of this agent'),
+  model: z.string().optional().describe('the budget of this pattern of models'),
+  provider: z.string().optional().describe('the budget of this provider'),
+  label: z.string().optional().describe('the budget of this label, NAME=VALUE'),
+};
+
 export const Budget = z.object({
   object: z.literal('budget'),
   id: z.string().describe('such as web/daily'),
   project_id: z.string(),
   period: z.enum(['daily', 'weekly', 'monthly', 'rolling', 'lifetime']),
   repo: z.string().nullable(),
-  scope: z
-    .object({
-      kind: scopeKind,
-      value: z.string().nullable().describe('null: a cap for each'),
-    })
-    .nullable()
-    .describe('what it counts; null: all requests of the project'),
+  scope: budgetScope.nullable().describe('what it counts; null: all requests of the project'),
   fullest: z
     .string()
     .nullable()
@@ -139,12 +148,7 @@ export const removeBudget = describe({
   query: z.strictObject({
     repo: z.string().optional().describe('the budget of this repository'),
     run: z.string().optional().describe('the budget of this run'),
-    key: z.string().optional().describe('the budget of the key with this label or id'),
-    session: z.string().optional().describe('the budget of this session'),
-    agent: z.string().optional().describe('the budget of this agent'),
-    model: z.string().optional().describe('the budget of this pattern of models'),
-    provider: z.string().optional().describe('the budget of this provider'),
-    label: z.string().optional().describe('the budget of this label, NAME=VALUE'),
+    ...scopeQuery,
     per: z
       .string()
       .refine(isEachKind, { error: `use ${EACH_CHOICES}` })

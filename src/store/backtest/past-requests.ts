@@ -3,6 +3,7 @@ import { type RequestId, requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { type CountedRequests, countedConditions } from '../ledger/counted-requests.ts';
 import { IS_BILLED, OUTCOMES, SOURCES } from '../ledger/record.ts';
 
 /** An ended request, as a budget would have seen it. */
@@ -51,23 +52,25 @@ const COLUMNS = `id, at, key_id, agent_id, session_id, outcome,
   coalesce(admitted_us, (held_us + 500) / 1000 * 1000, 0), coalesce(settled_us, 1000 * coalesce(settled_ms, duration_ms)), folded`;
 
 /**
- * A project's requests that came in from `since` on and before `until`, in that order, a page at a time: in between,
+ * A project's requests, those that a budget counts, that came in from `since` on and before `until`, in that order, a page at a time: in between,
  * the daemon serves requests. Imported requests and those that a subscription covers count in no budget.
  */
 export async function* pastRequests(
   db: Db,
-  { projectId, since, until }: { projectId: number; since: number; until: number },
+  { until, ...counted }: CountedRequests & { until: number },
 ): AsyncGenerator<PastRequest[]> {
-  const where = `project_id = @projectId AND id > @after AND id < ${idsBefore(until)} AND at >= @since AND at < @until AND source = ${SOURCES.gw} AND ${IS_BILLED}
+  const { since } = counted;
+  const { where: isCounted, parameters } = countedConditions(db, counted);
+  const where = `${isCounted} AND id > @after AND id < ${idsBefore(until)} AND at >= @since AND at < @until AND source = ${SOURCES.gw} AND ${IS_BILLED}
     AND (outcome = ${OUTCOMES.blocked} OR held_us IS NOT NULL OR hold_nano_usd > 0 OR cost_nano_usd > 0)`;
   // SQLite would sort each page in a table of its own.
   const select = db
-    .prepare<[Record<string, number>], Row>(`
+    .prepare<[Record<string, number | string>], Row>(`
       SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
       UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})`)
     .raw();
   for (let after = requestIdAt(since) - 1; ; ) {
-    const rows = select.all({ projectId, after, since: Math.ceil(since), until: Math.ceil(until) });
+    const rows = select.all({ ...parameters, after, since: Math.ceil(since), until: Math.ceil(until) });
     const page = rows
       .map(pastRequest)
       .sort((a, b) => a.id - b.id)

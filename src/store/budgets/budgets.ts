@@ -8,6 +8,7 @@ import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { type Balances, createBalances } from '../ledger/balances.ts';
 import { createTimeline } from '../ledger/clock.ts';
+import { type CountedRequests, countedBy } from '../ledger/counted-requests.ts';
 import { createEvents } from '../ledger/events.ts';
 import { distinct, type Standing } from '../ledger/standing.ts';
 import {
@@ -20,10 +21,8 @@ import {
 } from '../ledger/terms.ts';
 import {
   addMembers,
-  type CountedRequests,
   changeMembers,
   chargeOpenHolds,
-  countedBy,
   makeMember,
   removeMembers,
   spentSince,
@@ -322,6 +321,12 @@ function findBudget(
 /** The cap for each of a kind that a budget would be a member of. */
 function findEach(db: Db, project: Project, period: BudgetPeriod, kind: string): StoredBudget | undefined {
   return findBudget(db, project, { period }, { scopeKind: 'each', scopeValue: kind, keyId: 0 });
+}
+
+/** What a budget of a scope counts. Throws GwError 400 for a key that the project doesn't have. */
+export function countedInScope(db: Db, project: Project, scope: Scope | undefined): Partial<CountedRequests> {
+  const { scopeKind, scopeValue, keyId } = scopeColumns(db, project, scope);
+  return countedBy(scopeKind, scopeValue, keyId);
 }
 
 /** The columns of a scope. Throws GwError 400 for a key that the project doesn't have. */

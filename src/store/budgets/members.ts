@@ -8,15 +8,9 @@ import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
 import type { Charge } from '../ledger/account.ts';
 import { prepareCopyRaises, prepareInsertMember, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Balances } from '../ledger/balances.ts';
+import { type CountedRequests, countedBy, countedConditions } from '../ledger/counted-requests.ts';
 import { IS_BILLED, SOURCES } from '../ledger/record.ts';
-import {
-  type BudgetPeriod,
-  type BudgetTerms,
-  type EachKind,
-  isEachKind,
-  type LabelKind,
-  matchesModel,
-} from '../ledger/terms.ts';
+import type { BudgetPeriod, BudgetTerms, EachKind, LabelKind } from '../ledger/terms.ts';
 
 /** A new cap for each session, agent or key. */
 interface NewEach {
@@ -111,28 +105,7 @@ export function removeMembers(db: Db, id: number, now: number, value: string | n
 
 const HOUR_MS = 3_600_000;
 
-/** The requests that a new budget counts; undefined fields match all. */
-export interface CountedRequests {
-  projectId: number;
-  repo?: string | undefined;
-  keyId?: number | undefined;
-  agent?: string | undefined;
-  session?: string | undefined;
-  provider?: string | undefined;
-  /** A pattern. */
-  model?: string | undefined;
-  label?: { name: string; value: string } | undefined;
-  /** UTC milliseconds. */
-  since: number;
-}
-
-/** What a budget for one thing counts; `keyId` is that of a key. */
-export function countedBy(kind: string, value: string, keyId: number): Partial<CountedRequests> {
-  const name = labelName(kind);
-  if (name !== undefined) return { label: { name, value } };
-  if (kind === 'key') return { keyId };
-  return isEachKind(kind) ? { [kind]: value } : {};
-}
+type Parameters = Record<string, string | number>;
 
 /** SQL for what requests are of. */
 const VALUES: Record<Exclude<EachKind, LabelKind>, string> = {
@@ -149,51 +122,6 @@ function valueSql(kind: EachKind): string {
   return `coalesce((SELECT ${labelValueSql(name)} FROM label_sets WHERE id = labels_id), '')`;
 }
 
-/** SQL for requests that were served by a model of a pattern. */
-function servedBy(db: Db, pattern: string): string {
-  const pairs = db
-    .prepare<[], { providerId: number; modelId: number; provider: string; model: string }>(`
-      SELECT u.provider_id AS providerId, u.model_id AS modelId, v.name AS provider, m.name AS model
-      FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
-      JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id`)
-    .all()
-    .filter((served) => matchesModel(pattern, served));
-  const ids = pairs.map(({ providerId, modelId }) => `(${providerId}, ${modelId})`);
-  return ids.length === 0 ? 'FALSE' : `(provider_id, model_id) IN (VALUES ${ids.join(', ')})`;
-}
-
-type Parameters = Record<string, string | number>;
-
-function conditionsOf(
-  db: Db,
-  { projectId, repo = '', keyId = 0, agent = '', session = '', provider = '', model, label }: CountedRequests,
-) {
-  const where = [
-    'project_id = @projectId',
-    ...(repo === '' ? [] : ['repo_id = (SELECT id FROM names WHERE name = @repo)']),
-    ...(keyId === 0 ? [] : ['key_id = @keyId']),
-    ...(agent === '' ? [] : ['agent_id = (SELECT id FROM names WHERE name = @agent)']),
-    ...(session === ''
-      ? []
-      : ['session_id IN (SELECT id FROM sessions WHERE external_id = @session AND project_id = @projectId)']),
-    ...(provider === '' ? [] : ['provider_id = (SELECT id FROM names WHERE name = @provider)']),
-    ...(model === undefined ? [] : [servedBy(db, model)]),
-    ...(label === undefined
-      ? []
-      : [`labels_id IN (SELECT id FROM label_sets WHERE ${labelValueSql(label.name)} = @label)`]),
-  ].join(' AND ');
-  const parameters: Parameters = {
-    projectId,
-    repo,
-    keyId,
-    agent,
-    session,
-    provider,
-    label: label?.value ?? '',
-  };
-  return { where, parameters };
-}
-
 /** Spend before a budget was set: by session, agent or key for a per-member cap, else under ''. */
 export function spentSince(
   db: Db,
@@ -201,7 +129,7 @@ export function spentSince(
   period: BudgetPeriod,
   each?: EachKind,
 ): Map<string, NanoUsd> {
-  const { where, parameters } = conditionsOf(db, counted);
+  const { where, parameters } = countedConditions(db, counted);
   const spent = new Map<string, NanoUsd>();
   const sum = (source: string, column: string, from: number, until = Number.MAX_SAFE_INTEGER) => {
     const rows = db
@@ -226,7 +154,7 @@ export function spentSince(
 
 /** The sessions, agents or keys of running requests. */
 function runningValues(db: Db, counted: CountedRequests, each: EachKind): string[] {
-  const { where, parameters } = conditionsOf(db, counted);
+  const { where, parameters } = countedConditions(db, counted);
   return db
     .prepare<[Parameters], string>(`SELECT DISTINCT ${valueSql(each)} FROM journal WHERE state = 0
       AND ${IS_BILLED} AND at >= @from AND ${where}`)
@@ -236,7 +164,7 @@ function runningValues(db: Db, counted: CountedRequests, each: EachKind): string
 
 /** Charges open holds to a new budget too, so that they settle in it. Returns what they hold. */
 export function chargeOpenHolds(db: Db, counted: CountedRequests, [budgetId, start]: Charge): NanoUsd {
-  const { where, parameters } = conditionsOf(db, counted);
+  const { where, parameters } = countedConditions(db, counted);
   const amounts = db
     .prepare<[Parameters], number>(`
       UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))

@@ -1,0 +1,73 @@
+import { labelName } from '../../labels.ts';
+import type { Db } from '../database/open.ts';
+import { labelValueSql } from '../database/recorded-names.ts';
+import { isEachKind, matchesModel } from './terms.ts';
+
+/** The requests that a budget counts; undefined fields match all. */
+export interface CountedRequests {
+  projectId: number;
+  repo?: string | undefined;
+  keyId?: number | undefined;
+  agent?: string | undefined;
+  session?: string | undefined;
+  provider?: string | undefined;
+  /** A pattern. */
+  model?: string | undefined;
+  label?: { name: string; value: string } | undefined;
+  /** UTC milliseconds. */
+  since: number;
+}
+
+/** What a budget for one thing counts; `keyId` is that of a key. */
+export function countedBy(kind: string, value: string, keyId: number): Partial<CountedRequests> {
+  const name = labelName(kind);
+  if (name !== undefined) return { label: { name, value } };
+  if (kind === 'key') return { keyId };
+  return isEachKind(kind) ? { [kind]: value } : {};
+}
+
+/** SQL for requests that were served by a model of a pattern. */
+function servedBy(db: Db, pattern: string): string {
+  const pairs = db
+    .prepare<[], { providerId: number; modelId: number; provider: string; model: string }>(`
+      SELECT u.provider_id AS providerId, u.model_id AS modelId, v.name AS provider, m.name AS model
+      FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
+      JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id`)
+    .all()
+    .filter((served) => matchesModel(pattern, served));
+  const ids = pairs.map(({ providerId, modelId }) => `(${providerId}, ${modelId})`);
+  return ids.length === 0 ? 'FALSE' : `(provider_id, model_id) IN (VALUES ${ids.join(', ')})`;
+}
+
+type Parameters = Record<string, string | number>;
+
+/** SQL for the requests that a budget counts, and its named parameters. */
+export function countedConditions(
+  db: Db,
+  { projectId, repo = '', keyId = 0, agent = '', session = '', provider = '', model, label }: CountedRequests,
+) {
+  const where = [
+    'project_id = @projectId',
+    ...(repo === '' ? [] : ['repo_id = (SELECT id FROM names WHERE name = @repo)']),
+    ...(keyId === 0 ? [] : ['key_id = @keyId']),
+    ...(agent === '' ? [] : ['agent_id = (SELECT id FROM names WHERE name = @agent)']),
+    ...(session === ''
+      ? []
+      : ['session_id IN (SELECT id FROM sessions WHERE external_id = @session AND project_id = @projectId)']),
+    ...(provider === '' ? [] : ['provider_id = (SELECT id FROM names WHERE name = @provider)']),
+    ...(model === undefined ? [] : [servedBy(db, model)]),
+    ...(label === undefined
+      ? []
+      : [`labels_id IN (SELECT id FROM label_sets WHERE ${labelValueSql(label.name)} = @label)`]),
+  ].join(' AND ');
+  const parameters: Parameters = {
+    projectId,
+    repo,
+    keyId,
+    agent,
+    session,
+    provider,
+    label: label?.value ?? '',
+  };
+  return { where, parameters };
+}
