@@ -307,6 +307,26 @@ describe('gw run --budget', () => {
     expect(await runKeys(cli)).toEqual([]);
   }, 60_000);
 
+  test('labels the requests of the run and its subprocesses, without a cap', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const labels = ['--label', 'customer=acme', '--label', 'feature=import'];
+    const run = await cli.exec(['run', ...labels, '--', process.execPath, asker(cli), '1']);
+    expect(run.stdout).toBe('200 \n200 \n');
+    expect(run.stderr).toMatch(/^default\/run@run_\w+: \$[\d.]+ spent, 2 requests, /m);
+    const found = await cli.json<{ labels: unknown }[]>(['requests', '--label', 'customer=acme', '--json']);
+    expect(found.map(({ labels }) => labels)).toEqual(
+      Array.from({ length: 2 }, () => ({ customer: 'acme', feature: 'import' })),
+    );
+    cli.clock.setWallTime(Date.now());
+    const usage = await cli.run(['usage', '-g', 'label:customer']);
+    expect(usage.stdout).toMatch(/^Usage by label:customer,/);
+    expect(usage.stdout).toMatch(/\nacme +2 /);
+    expect(await cli.run(['run', '--label', 'customer', '--', 'true'])).toMatchObject({ code: 2 });
+    expect(await cli.run(['usage', '-g', 'label:a,label:b'])).toMatchObject({ code: 2 });
+  }, 60_000);
+
   test('its budget is listed while it runs, and an interrupted run is summed up', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
