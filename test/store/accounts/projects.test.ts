@@ -166,6 +166,7 @@ describe('keys', () => {
       admin: true,
       paused: false,
       hasBudget: false,
+      labels: null,
       isTeam: false,
       ...NO_LIMITS,
     });

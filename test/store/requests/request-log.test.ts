@@ -56,6 +56,7 @@ describe('getRequest()', () => {
         durationMs: 123.6,
         firstByteMs: 45.4,
         requestBytes: 4_321,
+        labels: new Map([['customer', 'acme']]),
       }),
     );
     expect(await getRequest(db, id)).toEqual({
@@ -87,6 +88,7 @@ describe('getRequest()', () => {
       agent: '',
       agentVersion: '',
       session: '',
+      labels: '{"customer":"acme"}',
       source: 'gw',
       heldAt: null,
       settledAt: NOON + 3_600_000,
