@@ -4,6 +4,7 @@
  * the rest of gw's start. Dev dependencies are bundled too, with their licenses: gw uses a tenth of their code.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -54,7 +55,8 @@ const { output } = await bundle.write({
 });
 await bundle.close();
 const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-writeFileSync(new URL('LICENSES.txt', BUNDLE), licensesOf(modules));
+const pageModules = await buildPage();
+writeFileSync(new URL('LICENSES.txt', BUNDLE), licensesOf([...modules, ...pageModules]));
 
 for (const encoding of ENCODINGS) {
   const table = createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
@@ -74,6 +76,42 @@ writeFileSync(
   new URL('build.json', BUNDLE),
   `${JSON.stringify({ commit: commit(), schema: entries.length })}\n`,
 );
+
+/**
+ * Bundles the page in a browser: a script and a style sheet, named by their content so that browsers keep them for good.
+ * Returns the paths of the script's modules.
+ */
+async function buildPage(): Promise<string[]> {
+  const source = new URL('../src/page/', DIST);
+  const page = new URL('page/', BUNDLE);
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL('main.tsx', source)),
+    platform: 'browser',
+    transform: { define: { 'process.env.NODE_ENV': '"production"' }, jsx: 'react-jsx' },
+  });
+  const { output } = await bundle.write({
+    dir: fileURLToPath(new URL('assets/', page)),
+    entryFileNames: 'page-[hash].js',
+    minify: true,
+    comments: false,
+  });
+  await bundle.close();
+  const [script] = output;
+  const sheets = [
+    createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'),
+    new URL('page.css', source),
+  ];
+  const css = sheets.map((sheet) => readFileSync(sheet, 'utf8')).join('\n');
+  const sheet = `page-${createHash('sha256').update(css).digest('base64url').slice(0, 8)}.css`;
+  writeFileSync(new URL(`assets/${sheet}`, page), css);
+  cpSync(new URL('icon.svg', source), new URL('assets/icon.svg', page));
+  const html = readFileSync(new URL('index.html', source), 'utf8');
+  writeFileSync(
+    new URL('index.html', page),
+    html.replace('page.js', script.fileName).replace('page.css', sheet),
+  );
+  return output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+}
 
 /** The package folder of a module's path; undefined for gw's own modules. */
 function packageFolder(path: string): string | undefined {

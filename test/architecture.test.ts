@@ -36,6 +36,7 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
     remote: ['config', 'network', 'operations', 'store', 'webhooks'],
     service: ['config'],
     team: ['config', 'store'],
+    page: ['operations', 'terminal'],
     tui: ['operations', 'store', 'terminal'],
     wire: ['compression', 'config', 'pricing', 'providers', 'sse'],
     translation: ['providers', 'wire'],
@@ -306,6 +307,21 @@ describe('imports', () => {
     expect(reach.map(({ file }) => file)).toEqual(['cli/commands/serve.ts']);
     const heavy = reach[0]?.imports.filter(({ target, isType }) => target.startsWith('daemon/') && !isType);
     expect(heavy?.every(({ isLazy }) => isLazy)).toBe(true);
+  });
+
+  test('of the operations are types alone in the page, which reads them over HTTP', () => {
+    const values = sources
+      .filter(({ folder }) => folder === 'page')
+      .flatMap(({ file, imports }) =>
+        imports
+          .filter(({ target, isPackage, isType }) =>
+            isPackage
+              ? !/^(react|react-dom|uplot)\b/.test(target)
+              : folderOf(target) === 'operations' && !isType,
+          )
+          .map(({ target }) => `${file} -> ${target}`),
+      );
+    expect(values).toEqual([]);
   });
 
   test('have no default exports to name', () => {

@@ -260,6 +260,11 @@ const SCALARS = {
     parse: channelNames,
     about: 'headers and query parameters that reach providers beside those that gw knows: comma-separated',
   },
+  'page.enabled': {
+    default: () => 'on' as const,
+    parse: onOrOff,
+    about: 'whether gw shows its page in a browser (gw open): on or off',
+  },
   'prices.url': {
     default: () => '',
     parse: (value) => (value === '' ? '' : webAddress(value)),

@@ -26,6 +26,8 @@ import { gwRoutes, withoutIntegers } from './gw-api/gw-routes.ts';
 import type { SourceOptions } from './gw-api/sources-of.ts';
 import { createJsonHandlers, type JsonEndpoint, readJson } from './json-handlers.ts';
 import { modelRoutes } from './models-endpoint.ts';
+import { pageRoutes } from './page/page-routes.ts';
+import { createPageSessions } from './page/sessions.ts';
 import { errorBody, respondError, respondJson, respondUnreadable } from './respond.ts';
 import { createRouter, type Handler, type RouteTable } from './routes.ts';
 import { deliveryRoutes } from './webhooks-endpoint.ts';
@@ -111,7 +113,12 @@ export function createApi(options: ApiOptions): Api {
 export function routesOf(options: ApiOptions): RouteTable {
   const { gateway, db, lists, webhooks, health } = options;
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
-  const json = createJsonHandlers(gateway);
+  const sessions = createPageSessions({
+    now: () => gateway.clock.now(),
+    random: options.random,
+    isEnabled: () => gateway.settings()['page.enabled'] === 'on',
+  });
+  const json = createJsonHandlers(gateway, sessions);
   return {
     'POST /v1/complete': completion(chatWire),
     'POST /v1/chat/completions': completion(chatWire),
@@ -135,6 +142,7 @@ export function routesOf(options: ApiOptions): RouteTable {
     ),
     'POST /v1/requests/{id}/feedback': json(feedbackEndpoint(options)),
     'GET /metrics': metricsEndpoint(options),
+    ...pageRoutes({ gateway, sessions }),
     // Clients ask without a key whether somebody is there.
     'HEAD /': hello,
     'GET /api/hello': hello,

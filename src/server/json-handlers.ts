@@ -4,6 +4,7 @@ import type { Exchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { readBody } from '../gateway/intake/read-body.ts';
 import type { Caller } from '../store/accounts/callers.ts';
+import { headOf, type PageSessions } from './page/sessions.ts';
 import { respondJson } from './respond.ts';
 import type { Handler, PathParameters } from './routes.ts';
 
@@ -17,12 +18,15 @@ export type JsonEndpoint = (
 /** Turns an endpoint into a handler that authenticates the caller and responds with JSON. */
 export type ToHandler = (endpoint: JsonEndpoint, status?: number) => Handler;
 
-export function createJsonHandlers(gateway: Pick<Gateway, 'authenticator' | 'ledger'>): ToHandler {
+export function createJsonHandlers(
+  gateway: Pick<Gateway, 'authenticator' | 'ledger'>,
+  sessions: PageSessions,
+): ToHandler {
   const { authenticator, ledger } = gateway;
   return (endpoint, status = 200) =>
     async (exchange, parameters) => {
       const { request, response, id } = exchange;
-      const caller = authenticator.authenticate(request.headers);
+      const caller = authenticator.authenticate(sessions.headersOf(headOf(request)));
       // Settlements may be committed after the answer's end, and whoever has read it finds them here.
       await ledger.settled();
       respondJson(response, status, await endpoint(caller, exchange, parameters), { id });

@@ -48,7 +48,7 @@ export function createRouter(table: RouteTable, fallback?: Handler): Router {
       // Node omits the body of a response to HEAD.
       const method = asked === 'HEAD' ? 'GET' : asked;
       const handlers = fixed.get(path);
-      const handler = handlers?.[method] ?? handlers?.[asked];
+      const handler = handlers?.[asked] ?? handlers?.[method];
       if (handler) return { handler, parameters: NO_PARAMETERS };
       for (const pattern of patterns) {
         const parameters = pattern.method === method ? matchPath(pattern.segments, path) : undefined;

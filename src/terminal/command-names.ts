@@ -4,7 +4,7 @@ export const COMMAND_NAMES: readonly string[] = [
   ...['doctor'],
   ...['env', 'run', 'connect', 'disconnect', 'coverage', 'models', 'optimize', 'route'],
   ...['usage', 'import', 'cache', 'reconcile', 'sessions', 'statusline', 'requests', 'tail'],
-  ...['dashboard', 'top', 'budget', 'budgets', 'asks', 'approve', 'deny', 'prices'],
+  ...['dashboard', 'top', 'open', 'budget', 'budgets', 'asks', 'approve', 'deny', 'prices'],
   ...['providers', 'projects', 'plan', 'keys', 'team', 'webhooks', 'config', 'backup'],
   ...['restore', 'login', 'logout', 'completion', 'complete'],
   ...['help'],
