@@ -89,6 +89,12 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     '': ['answer', 'request'],
     apis: ['', 'answer', 'request'],
   },
+  page: {
+    state: [],
+    parts: ['state'],
+    views: ['parts', 'state'],
+    '': ['parts', 'state', 'views'],
+  },
   gateway: {
     state: [],
     context: ['state'],

@@ -1,3 +1,7 @@
 import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { takeSession } from './state/session.ts';
 
-createRoot(document.getElementById('page') ?? document.body).render(<h1>gw</h1>);
+takeSession();
+const root = document.getElementById('page');
+if (root) createRoot(root).render(<App />);

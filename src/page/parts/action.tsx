@@ -1,0 +1,119 @@
+import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { readAgain } from '../state/readings.ts';
+
+interface ActionProps {
+  /** On the button, and above the question: `Raise`. */
+  name: string;
+  /** What it is done to, for the heading: `web/daily`. */
+  of: string;
+  /** What will happen, and the fields that it needs. */
+  children: ReactNode;
+  isDangerous?: boolean;
+  /** What is done; resolves to what the user has to see, if anything. Throws Error with gw's words. */
+  run(fields: Readonly<Record<string, string>>): Promise<ReactNode | undefined>;
+}
+
+/** A button that asks before it changes anything. */
+export function Action({ name, of, children, isDangerous = false, run }: ActionProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const [problem, setProblem] = useState<string>();
+  const [shown, setShown] = useState<ReactNode>();
+  const [isRunning, setRunning] = useState(false);
+
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    const fields = Object.fromEntries(
+      [...new FormData(event.currentTarget)].map(([field, value]) => [field, String(value).trim()]),
+    );
+    setRunning(true);
+    try {
+      const result = await run(fields);
+      await readAgain();
+      setProblem(undefined);
+      setShown(result);
+      if (result === undefined) dialog.current?.close();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    setRunning(false);
+  }
+
+  function close(): void {
+    dialog.current?.close();
+    setProblem(undefined);
+    setShown(undefined);
+  }
+
+  return (
+    <>
+      <button type="button" aria-label={`${name} ${of}`} onClick={() => dialog.current?.showModal()}>
+        {name}
+      </button>
+      <dialog ref={dialog} aria-labelledby={title} onClose={close}>
+        <h2 id={title}>
+          {name} {of}
+        </h2>
+        {shown === undefined ? (
+          <form onSubmit={(event) => void submit(event)}>
+            {children}
+            {problem === undefined ? null : (
+              <p className="problem" role="alert">
+                {problem}
+              </p>
+            )}
+            <p className="buttons">
+              <button type="button" onClick={close}>
+                Cancel
+              </button>
+              <button type="submit" className={isDangerous ? 'dangerous' : 'main'} disabled={isRunning}>
+                {name}
+              </button>
+            </p>
+          </form>
+        ) : (
+          <>
+            {shown}
+            <p className="buttons">
+              <button type="button" className="main" onClick={close}>
+                Done
+              </button>
+            </p>
+          </>
+        )}
+      </dialog>
+    </>
+  );
+}
+
+interface FieldProps {
+  name: string;
+  label: string;
+  value?: string | undefined;
+  hint?: string | undefined;
+  type?: 'text' | 'date';
+  isNeeded?: boolean;
+  choices?: readonly (readonly [value: string, label: string])[];
+}
+
+/** A field of a question. */
+export function Field({ name, label, value, hint, type = 'text', isNeeded = false, choices }: FieldProps) {
+  const id = useId();
+  return (
+    <p className="field">
+      <label htmlFor={id}>{label}</label>
+      {choices ? (
+        <select id={id} name={name} defaultValue={value}>
+          {choices.map(([choice, text]) => (
+            <option key={choice} value={choice}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input id={id} name={name} type={type} defaultValue={value} required={isNeeded} autoComplete="off" />
+      )}
+      {hint === undefined ? null : <small>{hint}</small>}
+    </p>
+  );
+}

@@ -1,0 +1,38 @@
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
+import { percent } from '../../terminal/numbers.ts';
+import { useGateway } from '../state/gateway.ts';
+
+const TONES: Record<string, string> = { X: 'bad', '!': 'warn' };
+
+/** `bad` for a full budget, `warn` for one past its alert. */
+export const toneOf = (budget: BudgetView): string => TONES[mark(budget)] ?? '';
+
+/** What a budget has spent, and what running requests hold of it, with a tick at its alert. */
+export function Gauge({ budget }: { budget: BudgetView }) {
+  const { cap_nano_usd: cap, held_nano_usd: held, alert_percent: alert } = budget;
+  const spent = Math.min(1, shareOf(budget));
+  const holds = cap === 0 ? 0 : Math.min(1 - spent, held / cap);
+  const text = `${percent(shareOf(budget))} spent${held > 0 ? `, ${percent(holds)} held` : ''}`;
+  return (
+    <svg
+      className={`gauge ${toneOf(budget)}`}
+      role="img"
+      aria-label={text}
+      preserveAspectRatio="none"
+      viewBox="0 0 100 8"
+    >
+      <title>{text}</title>
+      <rect className="rest" width="100" height="8" />
+      <rect className="held" x={spent * 100} width={holds * 100} height="8" />
+      <rect className="spent" width={spent * 100} height="8" />
+      {alert > 0 && alert < 100 ? <rect className="alert" x={alert} width="0.4" height="8" /> : null}
+    </svg>
+  );
+}
+
+/** The forecast in two words, such as `out ~15:40`. */
+export function Forecast({ budget }: { budget: BudgetView }) {
+  const { times, now } = useGateway();
+  return <span className={toneOf(budget)}>{forecastWords(budget, times, now)}</span>;
+}

@@ -1,0 +1,49 @@
+import { useSyncExternalStore } from 'react';
+
+/** Where the page is: `#/requests/req_1?status=failed`. The fragment is the page's only state, and stays in the browser. */
+export interface Address {
+  /** Empty for the first view. */
+  view: string;
+  id: string | undefined;
+  parameters: Readonly<Record<string, string>>;
+}
+
+type Parameters = Readonly<Record<string, string | undefined>>;
+
+function parseAddress(hash: string): Address {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  const [view = '', ...rest] = path.split('/');
+  const id = rest.length === 0 ? undefined : decode(rest.join('/'));
+  return { view, id, parameters: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** The address of a view; parameters that are undefined or empty are left out. */
+export function hrefOf(view: string, parameters: Parameters = {}, id?: string): string {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => Boolean(entry[1]));
+  const query = new URLSearchParams(given);
+  const path = id === undefined ? view : `${view}/${encodeURIComponent(id)}`;
+  return `#/${path}${query.size === 0 ? '' : `?${query}`}`;
+}
+
+export function useAddress(): Address {
+  return parseAddress(useSyncExternalStore(subscribe, () => location.hash));
+}
+
+/** Changes parameters of the present address. */
+export function change(parameters: Parameters): void {
+  const { view, id, parameters: present } = parseAddress(location.hash);
+  location.hash = hrefOf(view, { ...present, ...parameters }, id);
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener('hashchange', listener);
+  return () => removeEventListener('hashchange', listener);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,60 @@
+import { formatUsd } from '../../money.ts';
+import type { AskView } from '../../operations/schemas/asks.ts';
+import { secondsLeft } from '../../terminal/time.ts';
+import { Action, Field } from '../parts/action.tsx';
+import { Section } from '../parts/layout.tsx';
+import { ask } from '../state/ask.ts';
+import { useGateway } from '../state/gateway.ts';
+
+/** The requests that wait for an answer; nothing without one. */
+export function Asks({ asks }: { asks: readonly AskView[] }) {
+  const { now, isAdmin } = useGateway();
+  if (asks.length === 0) return null;
+  return (
+    <Section title="Waiting for your answer">
+      <ul className="asks">
+        {asks.map((each) => (
+          <li key={each.id}>
+            <span>
+              <b>{each.budget_id}</b> has no room for {each.agent ?? 'a request'} with {each.model}, at most{' '}
+              {formatUsd(each.needed_nano_usd)}. Refused in {secondsLeft(each.expires_at, now)}.
+            </span>
+            {isAdmin ? <Answers waiting={each} /> : null}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Answers({ waiting: { id, budget_id } }: { waiting: AskView }) {
+  return (
+    <span className="buttons">
+      <Action
+        name="Approve"
+        of={id}
+        run={async ({ raise = '' }) => {
+          await ask('POST /v1/gw/asks/{id}/approve', {
+            id,
+            ...(raise === '' ? {} : { raise_usd: Number(raise) }),
+          });
+          return undefined;
+        }}
+      >
+        <p>The request goes on once. With an amount, the cap of {budget_id} is raised by it too.</p>
+        <Field name="raise" label="Raise the cap by ($)" hint="Empty: this request alone." />
+      </Action>
+      <Action
+        name="Deny"
+        of={id}
+        isDangerous
+        run={async () => {
+          await ask('POST /v1/gw/asks/{id}/deny', { id });
+          return undefined;
+        }}
+      >
+        <p>The request is refused with 402.</p>
+      </Action>
+    </span>
+  );
+}

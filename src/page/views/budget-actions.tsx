@@ -1,0 +1,131 @@
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import type { ProjectView } from '../../operations/schemas/projects.ts';
+import { capText } from '../../terminal/budget-words.ts';
+import { parseDuration } from '../../terminal/time.ts';
+import { Action, Field } from '../parts/action.tsx';
+import { ask } from '../state/ask.ts';
+import { scopeToQuery } from '../state/scope.ts';
+
+const PERIODS = ['daily', 'weekly', 'monthly', 'lifetime'] as const;
+const WHEN_FULL = [
+  ['block', 'refuse the request'],
+  ['ask', 'ask me first'],
+] as const;
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Throws Error for what is no percent. */
+function alertsIn({ alerts = '' }: Fields): number[] {
+  const percents = alerts
+    .split(/[\s,%]+/)
+    .filter(Boolean)
+    .map(Number);
+  if (percents.some((percent) => !Number.isInteger(percent)))
+    throw new Error(`"${alerts}": use percents such as 50, 80`);
+  return percents;
+}
+
+const onLimitIn = ({ onLimit }: Fields) => (onLimit === 'ask' ? 'ask' : 'block');
+
+export function NewBudget({ projects }: { projects: readonly ProjectView[] }) {
+  return (
+    <Action
+      name="Add"
+      of="a budget"
+      run={async (fields) => {
+        await ask('PUT /v1/gw/budgets', {
+          project_id: fields.project,
+          period: PERIODS.find((period) => period === fields.period) ?? 'daily',
+          cap_usd: fields.cap ?? '',
+          alert_percents: alertsIn(fields),
+          on_limit: onLimitIn(fields),
+        });
+        return undefined;
+      }}
+    >
+      <Field
+        name="project"
+        label="Project"
+        choices={projects.map(({ project_id: id }) => [id, id] as const)}
+      />
+      <Field name="period" label="Period" choices={PERIODS.map((period) => [period, period] as const)} />
+      <Field name="cap" label="Cap ($)" isNeeded />
+      <Field name="alerts" label="Alerts at (%)" value="80" />
+      <Field name="onLimit" label="When it is full" choices={WHEN_FULL} />
+    </Action>
+  );
+}
+
+export function SetBudget({ budget }: { budget: BudgetView }) {
+  return (
+    <Action
+      name="Change"
+      of={budget.id}
+      run={async (fields) => {
+        await ask('PUT /v1/gw/budgets', {
+          project_id: budget.project_id,
+          period: budget.period,
+          ...(budget.window_seconds === null ? {} : { window_seconds: budget.window_seconds }),
+          ...(budget.repo === null ? { scope: budget.scope } : { repo: budget.repo }),
+          cap_usd: fields.cap ?? '',
+          alert_percents: alertsIn(fields),
+          on_limit: onLimitIn(fields),
+        });
+        return undefined;
+      }}
+    >
+      <Field name="cap" label="Cap ($)" value={String(budget.cap_usd)} isNeeded />
+      <Field name="alerts" label="Alerts at (%)" value={budget.alert_percents.join(', ')} />
+      <Field name="onLimit" label="When it is full" value={budget.on_limit} choices={WHEN_FULL} />
+    </Action>
+  );
+}
+
+export function RaiseBudget({ budget }: { budget: BudgetView }) {
+  return (
+    <Action
+      name="Raise"
+      of={budget.id}
+      run={async ({ amount = '', time = '' }) => {
+        const ms = time === '' ? undefined : parseDuration(time);
+        if (time !== '' && ms === undefined)
+          throw new Error(`"${time}" is no duration: use one such as 1h or 30m`);
+        await ask('POST /v1/gw/budgets/raise', {
+          budget_id: budget.id,
+          amount_usd: Number(amount),
+          ...(ms === undefined ? {} : { for_seconds: ms / 1_000 }),
+        });
+        return undefined;
+      }}
+    >
+      <p>The cap is {capText(budget)} now.</p>
+      <Field name="amount" label="Raise by ($)" isNeeded />
+      <Field
+        name="time"
+        label="For"
+        value="1h"
+        hint="Such as 1h or 30m, after which the cap falls back. Empty: for good."
+      />
+    </Action>
+  );
+}
+
+export function RemoveBudget({ budget }: { budget: BudgetView }) {
+  return (
+    <Action
+      name="Remove"
+      of={budget.id}
+      isDangerous
+      run={async () => {
+        await ask('DELETE /v1/gw/budgets/{project}/{period}', {
+          project: budget.project_id,
+          period: budget.period,
+          ...scopeToQuery(budget),
+        });
+        return undefined;
+      }}
+    >
+      <p>Nothing caps what it counts any more. What was spent stays on record.</p>
+    </Action>
+  );
+}

@@ -1,0 +1,194 @@
+import { formatUsd } from '../../money.ts';
+import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import type { DashboardView } from '../../operations/schemas/dashboard.ts';
+import { capText, mark, shareOf } from '../../terminal/budget-words.ts';
+import { count, plural, usdText } from '../../terminal/numbers.ts';
+import { healthText, isTroubled, originText } from '../../terminal/request-words.ts';
+import { tookText } from '../../terminal/time.ts';
+import { Chart } from '../parts/chart.tsx';
+import { Choice } from '../parts/choice.tsx';
+import { Forecast, Gauge } from '../parts/gauge.tsx';
+import { Empty, type Figure, Figures, Loaded, Section } from '../parts/layout.tsx';
+import { layersOf } from '../parts/stack.ts';
+import { type Address, hrefOf } from '../state/address.ts';
+import { useGateway } from '../state/gateway.ts';
+import { useReading } from '../state/readings.ts';
+import { Asks } from './asks.tsx';
+import { RequestTable } from './request-table.tsx';
+
+const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);
+const WINDOW = { window: 'day' } as const;
+const LATEST = 10;
+const MOST_URGENT = 6;
+
+export function Today({ address }: { address: Address }) {
+  const known = useReading('GET /v1/gw/dashboard', WINDOW, { isLive: true });
+  return (
+    <Loaded known={known}>
+      {({ data }) => (data === null ? null : <Day data={data} by={byOf(address)} />)}
+    </Loaded>
+  );
+}
+
+type By = 'model' | 'agent' | 'project';
+const BYS = ['model', 'agent', 'project'] as const;
+const byOf = ({ parameters }: Address): By => BYS.find((by) => by === parameters.by) ?? 'model';
+
+function Day({ data, by }: { data: DashboardView; by: By }) {
+  const { providers } = data;
+  const budgets = data.budgets.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_URGENT);
+  const requests = data.requests.slice(0, LATEST).map((row) => ({
+    ...{ id: row.id, timeMs: row.time_ms, project: row.project, model: row.model || row.asked_model },
+    ...{ status: row.status, outcome: row.outcome, flags: row.flags, error: row.error },
+    ...{ inputTokens: row.input_tokens, outputTokens: row.output_tokens },
+    ...{ costNanoUsd: row.cost_nano_usd, durationMs: row.duration_ms },
+  }));
+  return (
+    <>
+      <Figures figures={figuresOf(data)} />
+      <Asks asks={data.asks} />
+      <Hours by={by} />
+      <div className="columns">
+        <Section title="Budgets" aside={<a href={hrefOf('budgets')}>All budgets</a>}>
+          {budgets.length === 0 ? (
+            <Empty command="gw budget set 20 --period daily">No budget yet: nothing stops spending.</Empty>
+          ) : (
+            <ul className="budgets">
+              {budgets.map((budget) => (
+                <li key={budget.id}>
+                  <a href={hrefOf('budgets', {}, budget.id)}>{budget.id}</a>
+                  <Forecast budget={budget} />
+                  <Gauge budget={budget} />
+                  <small>
+                    {usdText(budget.spent_usd)} of {capText(budget)}
+                    {budget.held_usd > 0 ? `, ${usdText(budget.held_usd)} held by running requests` : ''}
+                  </small>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Section>
+        <Section title="Spenders">
+          {data.callers.length === 0 ? (
+            <Empty>No program has spent anything today.</Empty>
+          ) : (
+            <ul className="ranks">
+              {data.callers.slice(0, 6).map((caller) => (
+                <li key={`${caller.process} ${caller.repo}`}>
+                  <span>{originText(caller)}</span>
+                  <b>{formatUsd(caller.cost_nano_usd)}</b>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Section>
+        <Providers providers={providers} />
+      </div>
+      <Section title="Latest requests" aside={<a href={hrefOf('requests')}>All requests</a>}>
+        {requests.length === 0 ? (
+          <Empty command={'eval "$(gw env)"'}>
+            No requests today. To send a program's through gw, in its shell:
+          </Empty>
+        ) : (
+          <RequestTable caption="Latest requests" rows={requests} />
+        )}
+      </Section>
+    </>
+  );
+}
+
+/** Full budgets first, then those past their alert. */
+const urgency = (budget: BudgetView) => ' !X'.indexOf(mark(budget)) + Math.min(shareOf(budget), 0.99);
+
+function figuresOf({ totals, p95_ms: p95, budgets }: DashboardView): Figure[] {
+  const held = budgets.reduce((sum, { held_nano_usd }) => Math.max(sum, held_nano_usd), 0);
+  return [
+    {
+      label: 'spent today',
+      value: formatUsd(totals.cost_nano_usd),
+      note:
+        totals.unpriced_requests > 0 ? `${plural(totals.unpriced_requests, 'request')} unpriced` : undefined,
+    },
+    { label: 'saved', value: formatUsd(totals.saved_nano_usd) },
+    { label: 'held', value: formatUsd(held), note: 'by running requests' },
+    {
+      label: 'requests',
+      value: count(totals.requests),
+      note: p95 === null ? undefined : `95% within ${tookText(p95)}`,
+    },
+    {
+      label: 'failed',
+      value: count(totals.failed_requests),
+      mark: totals.failed_requests > 0 ? 'warn' : undefined,
+    },
+    {
+      label: 'blocked',
+      value: count(totals.blocked_requests),
+      mark: totals.blocked_requests > 0 ? 'bad' : undefined,
+    },
+  ];
+}
+
+function Hours({ by }: { by: By }) {
+  const { today } = useGateway();
+  const input = { from: today, to: today, group_by: `hour,${by}` as const };
+  const known = useReading('GET /v1/gw/usage', input, { isLive: true });
+  const name = by === 'project' ? 'project_id' : by;
+  return (
+    <Section title="Spend by hour" aside={<Choice name="by" choices={BYS} value={by} />}>
+      <Loaded known={known}>
+        {({ data }) => {
+          const cells = data.map((row) => ({
+            at: row.hour ?? '',
+            name: row[name] || 'unknown',
+            value: row.cost_nano_usd,
+          }));
+          const layers = layersOf(cells, HOURS);
+          return layers.length === 0 ? (
+            <Empty>Nothing spent today.</Empty>
+          ) : (
+            <Chart
+              label={`Spend by hour and ${by}`}
+              places={HOURS}
+              layers={layers}
+              kind="bars"
+              text={formatUsd}
+            />
+          );
+        }}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Providers({ providers }: Pick<DashboardView, 'providers'>) {
+  const { times, now } = useGateway();
+  const healths = providers.map((provider) => ({
+    provider: provider.provider,
+    attempts: provider.attempts,
+    failedAttempts: provider.failed_attempts,
+    lastSuccessAt: provider.last_success_at,
+    lastFailureAt: provider.last_failure_at,
+    lastFailureStatus: provider.last_failure_status,
+    lastFailure: provider.last_failure,
+    firstByteMs: provider.first_byte_ms,
+    failovers: provider.failovers,
+    blocks: provider.blocks,
+  }));
+  return (
+    <Section title="Providers">
+      {healths.length === 0 ? (
+        <Empty command="gw providers">No calls in the last hour.</Empty>
+      ) : (
+        <ul className="providers">
+          {healths.map((health) => (
+            <li key={health.provider}>
+              <b className={isTroubled(health) ? 'warn' : undefined}>{health.provider}</b>
+              <small>{healthText(health, times, now)}</small>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
