@@ -3,8 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // Real agents and client libraries: npm run test:agents, test:javascript and test:python.
-    exclude: [...configDefaults.exclude, 'test/{agents,javascript,python}-real/**'],
+    // Real agents and client libraries: npm run test:agents, test:javascript and test:python. Pictures: npm run pictures.
+    exclude: [...configDefaults.exclude, 'test/{agents,javascript,python}-real/**', 'test/pictures/**'],
     // Modules are silent on import and keep no state, so that files can share a process and what it has loaded.
     isolate: false,
     // One more than there are cores: daemons, terminals and clients under test mostly wait.

@@ -112,6 +112,24 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(window.problems).toEqual([]);
   });
 
+  test('lists ten thousand sessions in pages', async () => {
+    const cli = cliHome({ timezone: 'UTC' });
+    const gateway = await startGateway({ alone: true, clock: cli.clock, home: cli.paths.home });
+    const now = Date.UTC(2026, 0, 1, 11);
+    const sessions = Array.from({ length: 10_000 }, (_, i) => ({
+      ...{ timeMs: now + i * 10, agent: 'claude', session: `run-${i}`, costNanoUsd: 1_000_000 },
+    }));
+    await cli.record(...sessions);
+    const window = await opened({}, gateway.adminKey, gateway.origin);
+    const { page } = window;
+    await show(window, '#/sessions');
+    await page.getByRole('link', { name: 'run-9999', exact: true }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(101);
+    await page.getByRole('button', { name: 'Show 1,000' }).click();
+    await page.getByRole('link', { name: 'run-9000', exact: true }).waitFor();
+    expect(window.problems).toEqual([]);
+  });
+
   test('keeps a view in its address: reloaded, and back', async () => {
     const window = await opened();
     const { page } = window;

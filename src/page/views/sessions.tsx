@@ -109,6 +109,7 @@ function Detail({ id }: { id: string }) {
 /** The prompt of each request, and what of it came from the cache. */
 function Timeline({ requests }: { requests: readonly RequestView[] }) {
   const { times } = useGateway();
+  if (requests.length === 0) return <Empty>None of its requests is on record any more.</Empty>;
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const cached = requests.map(({ cached_input_tokens }) => cached_input_tokens);
   const fresh = requests.map(({ input_tokens, cached_input_tokens }) => input_tokens - cached_input_tokens);
