@@ -160,7 +160,8 @@ function newSecret(random: Random): string {
 }
 
 function isEqual(given: string, secret: string): boolean {
-  return given.length === secret.length && timingSafeEqual(Buffer.from(given), Buffer.from(secret));
+  const [bytes, own] = [Buffer.from(given), Buffer.from(secret)];
+  return bytes.length === own.length && timingSafeEqual(bytes, own);
 }
 
 function dropOldest(map: Map<string, unknown>, most: number): void {

@@ -140,6 +140,8 @@ describe('a session', () => {
       { cookie: session.cookie },
       { 'x-gw-page': session['x-gw-page'] },
       { cookie: session.cookie, 'x-gw-page': '' },
+      // As long in characters as the secret, and longer in bytes.
+      { cookie: session.cookie, 'x-gw-page': '\u00e9'.repeat(session['x-gw-page'].length) },
       { cookie: session.cookie, 'x-gw-page': other['x-gw-page'] },
     ])
       expect((await whoami(gateway, half as Record<string, string>)).status).toBe(401);
