@@ -82,7 +82,7 @@ function Detail({ id }: { id: string }) {
           found.map((session) => (
             <Section
               key={`${session.project_id} ${session.agent}`}
-              title={`${session.agent ?? 'unknown'} in ${session.project_id}`}
+              title={`${session.agent ?? 'unknown'} ${id} in ${session.project_id}`}
             >
               <Figures
                 figures={[

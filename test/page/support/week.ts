@@ -86,8 +86,8 @@ export async function startWeek(): Promise<{ gateway: TestGateway; clock: Virtua
   await cli.record(...requestsOfWeek());
   // The archive takes ended requests over.
   await clock.advance(5_000);
-  await gateway.setBudget({ period: 'daily', capUsd: 25 });
   await gateway.setBudget({ period: 'monthly', capUsd: 140, alertPercent: 50 });
   await gateway.setBudget({ period: 'daily', capUsd: 1, scope: { kind: 'agent', value: 'codex' } });
+  await gateway.setBudget({ period: 'daily', capUsd: 25 });
   return { gateway, clock };
 }
