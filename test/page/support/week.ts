@@ -77,12 +77,7 @@ export function requestsOfWeek(now = WEEK_END) {
 export async function startWeek(): Promise<{ gateway: TestGateway; clock: VirtualClock }> {
   const clock = createVirtualClock(WEEK_END);
   const cli = cliHome({ timezone: 'UTC' });
-  const gateway = await startGateway({
-    clock,
-    alone: true,
-    home: cli.paths.home,
-    budget: { period: 'daily', capUsd: 25 },
-  });
+  const gateway = await startGateway({ clock, alone: true, home: cli.paths.home });
   await cli.record(...requestsOfWeek());
   // The archive takes ended requests over.
   await clock.advance(5_000);
