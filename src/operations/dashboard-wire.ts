@@ -5,10 +5,11 @@ import type { DashboardView } from './schemas/dashboard.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
 export function encodeDashboard(reading: DashboardReading): DashboardView {
-  const { budgets, asks, requests, series, ...rest } = reading;
+  const { budgets, asks, running, requests, series, ...rest } = reading;
   const encoded = {
     ...rest,
     series: series.map((cost) => cost ?? null),
+    running: running.map((row) => ({ ...row, id: formatRequestId(row.id) })),
     requests: requests.map((row) => ({ ...row, id: formatRequestId(row.id), budget: row.budget ?? null })),
   };
   // Renaming keeps the types of the values; the schema's test validates the fields.
@@ -17,11 +18,13 @@ export function encodeDashboard(reading: DashboardReading): DashboardView {
 
 /** The reading of an answer. */
 export function decodeDashboard(view: DashboardView): DashboardReading {
-  const { budgets, asks = [], misses = [], ...others } = view;
-  const { requests, series, ...rest } = renameFields({ ...others, misses }, camelCase) as Decoded;
+  const { budgets, asks = [], misses = [], running: runs = [], ...others } = view;
+  const decoded = renameFields({ ...others, misses, running: runs }, camelCase) as Decoded;
+  const { running, requests, series, ...rest } = decoded;
   return {
     ...rest,
     series: series.map((cost) => cost ?? undefined),
+    running: running.map(({ id, ...row }) => ({ ...row, id: parseRequestId(id) ?? 0 })),
     requests: requests.map(({ budget, id, ...row }) => ({
       ...row,
       id: parseRequestId(id) ?? 0,
@@ -34,7 +37,8 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
 
 type Row = DashboardReading['requests'][number];
 
-interface Decoded extends Omit<DashboardReading, 'budgets' | 'asks' | 'requests' | 'series'> {
+interface Decoded extends Omit<DashboardReading, 'budgets' | 'asks' | 'running' | 'requests' | 'series'> {
+  running: (Omit<DashboardReading['running'][number], 'id'> & { id: string })[];
   series: (number | null)[];
   requests: (Omit<Row, 'id' | 'budget'> & { id: string; budget: string | null })[];
 }

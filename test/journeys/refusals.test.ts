@@ -54,7 +54,6 @@ describe('authentication', () => {
 
 describe('paths and methods', () => {
   test.each([
-    ['GET', '/', 404],
     ['GET', '/v1', 404],
     ['POST', '/usage', 404],
     ['GET', '/favicon.ico', 404],
@@ -77,7 +76,7 @@ describe('paths and methods', () => {
 });
 
 test.each([
-  ['/', 'the base URL ends in /v1'],
+  ['/elsewhere', 'the base URL ends in /v1'],
   ['/v1', 'this is the base URL'],
   ['/v1/', 'this is the base URL'],
   ['/v1/usage/of', 'no endpoint at /v1/usage/of'],

@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cliHome } from '../cli/cli-home.ts';
 import { goldenFile } from '../frozen/golden.ts';
+import { answer } from '../support/chat-scripts.ts';
 import { startGateway } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import {
@@ -221,6 +222,31 @@ describe.skipIf(!hasBrowser)('a session of the page', () => {
     await clock.advance(12 * 3_600_000);
     await page.goto(gateway.origin);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+
+  test('shows what runs, and what it holds, until it ends', async () => {
+    const { gateway, window, page } = await started();
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    gateway.upstream.script(async (exchange) => {
+      await released;
+      await answer('Hello')(exchange);
+    });
+    await gateway.setPrice({ provider: 'mock', model: 'test-model', inputPicoUsd: 1e9, outputPicoUsd: 1e9 });
+    const answered = gateway.post({
+      model: 'test-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 50,
+    });
+    await enter(window, gateway.origin, gateway.adminKey);
+    const row = page.getByRole('table', { name: 'Running requests' }).getByRole('row').nth(1);
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/mock\/test-model.*\$\d/s);
+    release();
+    await answered;
+    await row.waitFor({ state: 'detached' });
   });
 
   test('is not had from a link that was used, and says so', async () => {

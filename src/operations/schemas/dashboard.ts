@@ -46,6 +46,21 @@ const Dashboard = z.object({
     .describe('spend in each minute, hour or day of the window; null in the future'),
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
+  running: z
+    .array(
+      z.object({
+        id: z.string(),
+        time_ms: timeMs,
+        project: z.string(),
+        provider: z.string(),
+        model: z.string(),
+        agent: z.string(),
+        process: z.string(),
+        repo: z.string(),
+        held_nano_usd: nanoUsd,
+      }),
+    )
+    .describe('the requests that run, the longest first, at most 50'),
   requests: z.array(
     z.object({
       id: z.string(),

@@ -15,6 +15,7 @@ import { useGateway } from '../state/gateway.ts';
 import { useReading } from '../state/readings.ts';
 import { Asks } from './asks.tsx';
 import { RequestTable } from './request-table.tsx';
+import { Running } from './running.tsx';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);
 const WINDOW = { window: 'day' } as const;
@@ -47,6 +48,7 @@ function Day({ data, by }: { data: DashboardView; by: By }) {
     <>
       <Figures figures={figuresOf(data)} />
       <Asks asks={data.asks} />
+      <Running rows={data.running} />
       <Hours by={by} />
       <div className="columns">
         <Section title="Budgets" aside={<a href={hrefOf('budgets')}>All budgets</a>}>

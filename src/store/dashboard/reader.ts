@@ -9,6 +9,7 @@ import type { Standing } from '../ledger/standing.ts';
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
 import { createProviderHealthReader, type ProviderHealth } from './provider-health.ts';
+import { createRunningReader, type RunningRequest } from './running.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
 
@@ -57,6 +58,8 @@ export interface DashboardData {
   /** Spend in each minute, hour or day of the window; undefined in the future. */
   series: (NanoUsd | undefined)[];
   budgets: Standing[];
+  /** The longest first. */
+  running: RunningRequest[];
   /** Newest first; blocked ones with their budget, if it is known. */
   requests: (FeedRow & { budget?: string })[];
   models: ModelSpend[];
@@ -77,6 +80,7 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
   const readStandings = createStandingsReader(db);
   const readUsage = createWindowUsageReader(db);
   const readMinutes = createMinuteReader(db);
+  const readRunning = createRunningReader(db);
   const readFeed = createFeedReader(db);
   const readLatency = createLatencyReader(db);
   const readBlocks = createBlocksReader(db);
@@ -99,6 +103,7 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
       series:
         window === 'hour' ? untilNow(readMinutes(span, now), span, now) : spread(buckets, window, span, now),
       budgets: readStandings({ calendar, now }),
+      running: readRunning(),
       requests: readFeed(filter).map((row) => {
         const budget = row.outcome === 'blocked' ? blocks.budgetOf(formatRequestId(row.id)) : undefined;
         return budget === undefined ? row : { ...row, budget };

@@ -52,6 +52,19 @@ async function watched(options: { timezone?: string; startMs?: number } = {}) {
   };
 }
 
+test('shows what runs, the longest first, until it ends', async () => {
+  const { ledger, nextId, read, project, clock } = await watched();
+  const web = await project('web');
+  const [first, second] = [nextId(), nextId()];
+  for (const id of [first, second]) await ledger.admit(admissionOf(id, 70, { projectId: web.id }));
+  expect(read().running).toMatchObject([
+    { id: first, timeMs: clock.now(), project: 'web', provider: 'openai', heldNanoUsd: 70 },
+    { id: second, project: 'web' },
+  ]);
+  await ledger.settle(recordOf(first, { projectId: web.id, costNanoUsd: 5 }));
+  expect(read().running.map(({ id }) => id)).toEqual([second]);
+});
+
 describe('budgets on a read-only connection', () => {
   test('stand as listBudgets tells, through holds, new periods and sliding windows', async () => {
     const { db, read, spend, project, ledger, nextId, clock, calendar } = await watched({
