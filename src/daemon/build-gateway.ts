@@ -150,6 +150,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     promptBases,
     recentPrompts: createRecentTexts(),
     recentBodies: createRecentTexts(),
+    recentTranslations: createRecentTexts(),
     cachedPrompts: createCachedPrompts(),
     continuedResponses: createContinuedResponses(clock),
     tokens: createTokenCounter(),

@@ -19,10 +19,10 @@ import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 import { tierDetail } from './routing/describe-tier.ts';
 import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts';
-import { tryTranslate } from './routing/translate.ts';
+import { type TranslationState, tryTranslate } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 
-type ExplainParts = AdmitParts & Pick<Gateway, 'router' | 'responsesSupport' | 'memory' | 'manners'>;
+type ExplainParts = AdmitParts & TranslationState & Pick<Gateway, 'router'>;
 
 /** A target's current state for the request. */
 interface ExplainedTarget {

@@ -10,7 +10,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { MeterParts } from '../metering/meter.ts';
 import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
-import { recordResponsesSupport, tryTranslate } from '../routing/translate.ts';
+import { recordResponsesSupport, type TranslationState, tryTranslate } from '../routing/translate.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
 import { refusalOf } from './deliver.ts';
 import { remainingMs } from './guarded-call.ts';
@@ -69,9 +69,7 @@ async function attemptElsewhere(
   }
 }
 
-type FailOverParts = ReadmitParts &
-  MeterParts &
-  Pick<Gateway, 'router' | 'responsesSupport' | 'memory' | 'manners'>;
+type FailOverParts = ReadmitParts & MeterParts & TranslationState & Pick<Gateway, 'router'>;
 
 /**
  * Finds another target for a request whose attempt failed before anything of its answer went out. Replaces the hold by

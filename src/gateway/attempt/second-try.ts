@@ -1,14 +1,11 @@
 import type { Dialect } from '../../providers/dialects/dialect.ts';
 import { isTooLong, readError } from '../../translation/errors.ts';
-import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { withMendedCalls } from '../routing/mended-calls.ts';
-import { addsField, translateRequest } from '../routing/translate.ts';
+import { addsField, type TranslationState, translateRequest } from '../routing/translate.ts';
 import type { Target } from '../state/resolver.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 import type { RoutedAttempt } from './attempt.ts';
-
-type TryParts = Pick<Gateway, 'clock' | 'manners' | 'memory' | 'responsesSupport'>;
 
 interface Refusal {
   status: number;
@@ -23,7 +20,7 @@ interface Refusal {
 export async function secondForm(
   answer: Refusal,
   { context, target, route }: RoutedAttempt,
-  gateway: TryParts,
+  gateway: TranslationState,
 ): Promise<RequestContext | undefined> {
   if (answer.status < 400 || answer.status >= 500 || context.retriedWithout) return undefined;
   const original = route.context;
@@ -45,7 +42,11 @@ export async function secondForm(
   return { ...(await translateRequest(original, target, gateway)), retriedWithout: [field] };
 }
 
-function lacksResponses(answer: Refusal, { provider }: Target, { responsesSupport }: TryParts): boolean {
+function lacksResponses(
+  answer: Refusal,
+  { provider }: Target,
+  { responsesSupport }: TranslationState,
+): boolean {
   return !responsesSupport.isSupported(provider) && meansNoEndpoint(answer.status, answer.body());
 }
 

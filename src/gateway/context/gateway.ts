@@ -68,6 +68,8 @@ export interface Gateway {
   recentPrompts: RecentTexts<PromptBlocks>;
   /** The last bodies that clients sent. */
   recentBodies: RecentTexts<ScannedBody>;
+  /** The last bodies that gw wrote in another API. */
+  recentTranslations: RecentTexts<ScannedBody>;
   cachedPrompts: CachedPrompts;
   continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;

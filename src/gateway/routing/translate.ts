@@ -20,13 +20,17 @@ import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/identify-session.ts';
+import { readRequest } from '../intake/receive.ts';
 import { isLarge, translateInThread } from '../intake/scan-large.ts';
 import type { ProviderManners } from '../state/provider-manners.ts';
 import type { Target } from '../state/resolver.ts';
 import { breaksLaw } from './breaks-law.ts';
 import { mendsCalls, withMendedCalls } from './mended-calls.ts';
 
-type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport' | 'manners'>;
+export type TranslationState = Pick<
+  Gateway,
+  'clock' | 'memory' | 'responsesSupport' | 'manners' | 'recentTranslations'
+>;
 
 /** Anthropic requires an output limit; this one is for models whose maximum is unknown. */
 const DEFAULT_MAX_TOKENS = 8_192;
@@ -94,7 +98,10 @@ async function written(
     ? await translateInThread(bytes, { from, to }, options, memory)
     : translateBody(bytes, { from, to }, options, memory);
   const upstream = wireOf(to, from);
-  const translated = askingUsage(upstream.parse(body.bytes, body.scan), target, gateway.manners);
+  const read = body.scan
+    ? upstream.parse(body.bytes, body.scan)
+    : await readRequest({ recentBodies: gateway.recentTranslations }, upstream, body.bytes);
+  const translated = askingUsage(read, target, gateway.manners);
   // An answer in the client's API stays as it is, unless it has names of gw's.
   const isAnswerOwn = to === from && body.names.length === 0;
   return {
