@@ -24,7 +24,7 @@ import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { type Route, route, routeElsewhere } from './routing/route.ts';
-import { nativeForm, translateRequest } from './routing/translate.ts';
+import { translateRequest } from './routing/translate.ts';
 import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
@@ -103,8 +103,8 @@ async function firstAttempt(
 ): Promise<RoutedAttempt> {
   const attemptAt = async (route: Route, hasOthers: boolean): Promise<RoutedAttempt> => {
     const { target, why } = route;
-    const translated =
-      nativeForm(context, target, gateway) ?? (await translateRequest(context, target, gateway));
+    const form = translateRequest(context, target, gateway);
+    const translated = form instanceof Promise ? await form : form;
     if (isLarge(translated.request.bytes)) await measureLarge(translated, target);
     const admitted = await admit(gateway, translated, target, gateway.calendar(), { hasOthers });
     return { context: translated, target, admitted, why, route };

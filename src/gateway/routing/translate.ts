@@ -44,24 +44,23 @@ export function canTranslateTo(wire: Wire, { provider }: Target): boolean {
  * Translates a request to the target's API; returns the same context if the target speaks the client's API. Throws
  * GwError 400 for what the target's API can't express. A large body is translated in another thread.
  */
-export async function translateRequest(
+export function translateRequest(
   context: RequestContext,
   target: Target,
   gateway: TranslationState,
   lacksResponses = false,
-): Promise<RequestContext> {
-  const { wire } = context;
-  const native = lacksResponses ? undefined : nativeForm(context, target, gateway);
-  if (native) return native;
-  try {
-    return await written(context, target, gateway, lacksResponses);
-  } catch (error) {
-    // What the client sent in its provider's own API is the provider's to refuse.
-    const isOwn = !lacksResponses && speaksNatively(target.provider, wire, gateway);
-    if (error instanceof GwError && isOwn && !gateway.manners.needsResponses(target))
-      return withTakenCalls(context, target, gateway);
-    throw error;
-  }
+): RequestContext | Promise<RequestContext> {
+  if (lacksResponses) return written(context, target, gateway, lacksResponses);
+  return (
+    nativeForm(context, target, gateway) ??
+    written(context, target, gateway, lacksResponses).catch((error) => {
+      // What the client sent in its provider's own API is the provider's to refuse.
+      const isOwn = speaksNatively(target.provider, context.wire, gateway);
+      if (error instanceof GwError && isOwn && !gateway.manners.needsResponses(target))
+        return withTakenCalls(context, target, gateway);
+      throw error;
+    })
+  );
 }
 
 /** The request in the words of the target's API, and the translator of its answers. */
@@ -120,7 +119,7 @@ async function written(
 }
 
 /** The request as a target that speaks the client's API takes it; undefined for one that doesn't. */
-export function nativeForm(
+function nativeForm(
   context: RequestContext,
   target: Target,
   gateway: TranslationState,
