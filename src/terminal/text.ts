@@ -1,12 +1,7 @@
 import { createRequire } from 'node:module';
+import { clean } from './clean.ts';
 
-/** Control characters, and invisible characters that reorder or hide text. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** Makes untrusted text safe to print: a single line without control characters. */
-export function clean(text: string): string {
-  return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
-}
+export { clean };
 
 /** Characters that a terminal may interpret and JSON.stringify leaves unescaped: C1 controls and \p{Cf}. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -15,11 +15,11 @@ import {
 } from '../../store/reports/query.ts';
 import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage.ts';
 import { bar, fitPoints, peakOf, sparkline } from '../../terminal/bars.ts';
+import { csvField } from '../../terminal/csv.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
 import { stackedBar } from '../../terminal/stacked-bar.ts';
 import { type Column, right, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { clean } from '../../terminal/text.ts';
 import type { OptionsOf, SetUp } from '../command.ts';
 import { type Context, note, say, sayJson, screenOf, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
@@ -179,27 +179,9 @@ export function usageCsv({ data, total, group_by }: UsageView): string {
   const keys = keysOf(group_by);
   const figures = Object.keys(total) as (keyof UsageView['total'])[];
   const lines = data.map((row) =>
-    [...keys.map((key) => row[key] ?? ''), ...figures.map((name) => row[name])].map(field).join(','),
+    [...keys.map((key) => row[key] ?? ''), ...figures.map((name) => row[name])].map(csvField).join(','),
   );
   return [[...keys, ...figures].join(','), ...lines].join('\n');
-}
-
-function field(value: string | number): string {
-  const text = typeof value === 'number' ? decimal(value) : cell(value);
-  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** Spreadsheets evaluate such text as a formula. https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/;
-
-function cell(value: string): string {
-  const text = clean(value);
-  return FORMULA.test(value) || FORMULA.test(text) ? `'${text}` : text;
-}
-
-/** Plain decimals: spreadsheets read `1e-9` as text. */
-function decimal(value: number): string {
-  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0{1,9}$/, '');
 }
 
 const BAR_CELLS = 24;

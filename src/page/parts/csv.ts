@@ -1,17 +1,12 @@
-/** Texts that a spreadsheet would run as a formula: https://owasp.org/www-community/attacks/CSV_Injection */
-const FORMULA = /^[=+\-@\t\r]/;
+import { csvField } from '../../terminal/csv.ts';
 
 /** Rows as CSV (RFC 4180), with a head. */
 export function csvOf(rows: readonly object[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const lines = rows.map((row) => names.map((name) => cellOf((row as Record<string, unknown>)[name])));
+  const lines = rows.map((row) =>
+    names.map((name) => csvField((row as Record<string, string | number | null | undefined>)[name] ?? '')),
+  );
   return [names, ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');
-}
-
-function cellOf(value: unknown): string {
-  const text = String(value ?? '');
-  const safe = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** Has the browser save a file. */

@@ -1,0 +1,7 @@
+/** Control characters, and invisible characters that reorder or hide text. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Makes untrusted text safe to print: a single line without control characters. */
+export function clean(text: string): string {
+  return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
+}
