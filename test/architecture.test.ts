@@ -73,7 +73,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     reports: ['archive', 'database', 'ledger', 'requests'],
     requests: ['database', 'ledger'],
     router: ['database', 'ledger'],
-    dashboard: ['database', 'ledger', 'requests'],
+    dashboard: ['database', 'ledger', 'requests', 'router'],
     team: ['accounts', 'archive', 'database', 'ledger'],
   },
   agents: {

@@ -77,6 +77,16 @@ function buildManners({ db, ledger, clock }: BuildGatewayOptions) {
   return manners;
 }
 
+function buildQueue({ db, ledger, clock }: BuildGatewayOptions) {
+  const { save } = createRouterStateStore(db);
+  // As above.
+  return createAdmissionQueue(
+    ledger,
+    clock,
+    (waiting) => void ledger.write(() => save('waiting', waiting, clock.now())).catch(() => {}),
+  );
+}
+
 function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
   return createBoundTrust({
     read: () => readDistrustedBounds(db, clock.now()),
@@ -140,7 +150,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     catalog: () => current().catalog,
     ledger,
     settleRetry: createSettleRetry(ledger, clock, warn),
-    queue: createAdmissionQueue(ledger, clock),
+    queue: buildQueue(options),
     approvals: createApprovals(clock),
     accountSurcharges: createAccountSurcharges(clock.now),
     containers: createContainerSessions(clock.now),

@@ -5,12 +5,14 @@ import type { DashboardView } from './schemas/dashboard.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
 export function encodeDashboard(reading: DashboardReading): DashboardView {
-  const { budgets, asks, running, requests, series, ...rest } = reading;
+  const { budgets, asks, running, waiting, requests, series, ...rest } = reading;
+  const withId = <T extends { id: number }>(row: T) => ({ ...row, id: formatRequestId(row.id) });
   const encoded = {
     ...rest,
     series: series.map((cost) => cost ?? null),
-    running: running.map((row) => ({ ...row, id: formatRequestId(row.id) })),
-    requests: requests.map((row) => ({ ...row, id: formatRequestId(row.id), budget: row.budget ?? null })),
+    running: running.map(withId),
+    waiting: waiting.map(withId),
+    requests: requests.map((row) => ({ ...withId(row), budget: row.budget ?? null })),
   };
   // Renaming keeps the types of the values; the schema's test validates the fields.
   return { ...(renameFields(encoded, snakeCase) as Omit<DashboardView, 'budgets' | 'asks'>), budgets, asks };
@@ -18,16 +20,17 @@ export function encodeDashboard(reading: DashboardReading): DashboardView {
 
 /** The reading of an answer. */
 export function decodeDashboard(view: DashboardView): DashboardReading {
-  const { budgets, asks = [], misses = [], running: runs = [], ...others } = view;
-  const decoded = renameFields({ ...others, misses, running: runs }, camelCase) as Decoded;
-  const { running, requests, series, ...rest } = decoded;
+  const { budgets, asks = [], misses = [], running: runs = [], waiting: waits = [], ...others } = view;
+  const decoded = renameFields({ ...others, misses, running: runs, waiting: waits }, camelCase) as Decoded;
+  const { running, waiting, requests, series, ...rest } = decoded;
+  const withId = <T extends { id: string }>(row: T) => ({ ...row, id: parseRequestId(row.id) ?? 0 });
   return {
     ...rest,
     series: series.map((cost) => cost ?? undefined),
-    running: running.map(({ id, ...row }) => ({ ...row, id: parseRequestId(id) ?? 0 })),
-    requests: requests.map(({ budget, id, ...row }) => ({
-      ...row,
-      id: parseRequestId(id) ?? 0,
+    running: running.map(withId),
+    waiting: waiting.map(withId),
+    requests: requests.map(({ budget, ...row }) => ({
+      ...withId(row),
       ...(budget === null ? {} : { budget }),
     })),
     budgets,
@@ -37,10 +40,14 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
 
 type Row = DashboardReading['requests'][number];
 
-interface Decoded extends Omit<DashboardReading, 'budgets' | 'asks' | 'running' | 'requests' | 'series'> {
-  running: (Omit<DashboardReading['running'][number], 'id'> & { id: string })[];
+type Encoded<T> = Omit<T, 'id'> & { id: string };
+
+interface Decoded
+  extends Omit<DashboardReading, 'budgets' | 'asks' | 'running' | 'waiting' | 'requests' | 'series'> {
+  running: Encoded<DashboardReading['running'][number]>[];
+  waiting: Encoded<DashboardReading['waiting'][number]>[];
   series: (number | null)[];
-  requests: (Omit<Row, 'id' | 'budget'> & { id: string; budget: string | null })[];
+  requests: (Encoded<Omit<Row, 'budget'>> & { budget: string | null })[];
 }
 
 /** Renames the fields of all objects in a value. */

@@ -224,8 +224,8 @@ describe.skipIf(!hasBrowser)('a session of the page', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
-  test('shows what runs, and what it holds, until it ends', async () => {
-    const { gateway, window, page } = await started();
+  test('shows what runs and what waits, until it ends', async () => {
+    const { clock, gateway, window, page } = await started();
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -235,18 +235,29 @@ describe.skipIf(!hasBrowser)('a session of the page', () => {
       await answer('Hello')(exchange);
     });
     await gateway.setPrice({ provider: 'mock', model: 'test-model', inputPicoUsd: 1e9, outputPicoUsd: 1e9 });
-    const answered = gateway.post({
-      model: 'test-model',
-      messages: [{ role: 'user', content: 'Hi' }],
-      max_tokens: 50,
-    });
+    const ask = () =>
+      gateway.post({
+        model: 'test-model',
+        messages: [{ role: 'user', content: 'Hi' }],
+        max_tokens: 4_900,
+      });
+    const first = ask();
     await enter(window, gateway.origin, gateway.adminKey);
-    const row = page.getByRole('table', { name: 'Running requests' }).getByRole('row').nth(1);
-    await row.waitFor();
-    expect(await row.innerText()).toMatch(/mock\/test-model.*\$\d/s);
+    const rowOf = (name: string) => page.getByRole('table', { name }).getByRole('row').nth(1);
+    const [running, waiting] = [rowOf('Running requests'), rowOf('Waiting requests')];
+    await running.waitFor();
+    expect(await running.innerText()).toMatch(/mock\/test-model.*\$\d/s);
+    const second = ask();
+    // It waits ten seconds of the virtual clock.
+    await expect
+      .poll(() => clock.advance(100).then(() => waiting.count()), { interval: 200, timeout: 15_000 })
+      .toBe(1);
+    expect(await waiting.innerText()).toMatch(/mock\/test-model.*\$0\.\d/s);
     release();
-    await answered;
-    await row.waitFor({ state: 'detached' });
+    expect(await Promise.all([first, second])).toMatchObject([{ status: 200 }, { status: 200 }]);
+    await clock.advance(500);
+    await running.waitFor({ state: 'detached' });
+    await waiting.waitFor({ state: 'detached' });
   });
 
   test('is not had from a link that was used, and says so', async () => {

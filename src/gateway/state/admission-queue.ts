@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import type { NotedWait } from '../../store/dashboard/running.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 
@@ -14,6 +15,8 @@ type QueueKey = NonNullable<Admission['queueKey']>;
 
 interface Waiter {
   admission: Admission;
+  /** UTC milliseconds. */
+  since: number;
   options: WaitOptions;
   resolve: (result: AdmissionResult) => void;
   reject: (error: unknown) => void;
@@ -36,16 +39,37 @@ const BATCH_SIZE = 64;
 const MAX_REQUOTED = 8;
 /** How soon room is noticed that another daemon on the same database has freed. */
 const POLL_MS = 100;
+/** How often those that wait are noted for the dashboard. */
+const NOTE_MS = 500;
+/** More than a screen has room for. */
+const MOST_NOTED = 50;
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over one map of queues
-export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock) {
+export function createAdmissionQueue(
+  ledger: Pick<Ledger, 'admit'>,
+  clock: Clock,
+  note: (waiting: NotedWait[]) => void = () => {},
+) {
   const queues = new Map<QueueKey, Queue>();
   const keyOf = ({ queueKey, projectId }: Admission): QueueKey => queueKey ?? projectId;
+  let isNoting = false;
+
+  /** Notes who waits, until nobody does. Short waits are not worth a write. */
+  function noteSoon(): void {
+    if (isNoting) return;
+    isNoting = true;
+    clock.after(NOTE_MS, () => {
+      isNoting = false;
+      note(firstOf(queues.values()));
+      if (queues.size > 0) noteSoon();
+    });
+  }
 
   function join(admission: Admission, options: WaitOptions, last: AdmissionResult): Promise<AdmissionResult> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         admission,
+        since: clock.now(),
         options,
         resolve,
         reject,
@@ -60,6 +84,7 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       const { waiters } = queueOf(keyOf(admission));
       // Behind others it has no room before they have.
       if (waiters.push(waiter) === 1) wake(keyOf(admission));
+      noteSoon();
     });
   }
 
@@ -166,4 +191,27 @@ function requotedHeads(waiters: readonly Waiter[]): Waiter[] {
     return false;
   });
   return waiters.slice(0, end === -1 ? waiters.length : end);
+}
+
+function firstOf(queues: Iterable<Queue>): NotedWait[] {
+  const rows: NotedWait[] = [];
+  for (const { waiters } of queues) {
+    for (const { admission, since } of waiters) {
+      if (rows.length === MOST_NOTED) return rows;
+      const { id, projectId, provider, model, agent = '', origin, least } = admission;
+      const { process = '', repo = '' } = origin ?? {};
+      rows.push({
+        id,
+        timeMs: since,
+        projectId,
+        provider,
+        model,
+        agent,
+        process,
+        repo,
+        neededNanoUsd: least,
+      });
+    }
+  }
+  return rows;
 }

@@ -27,6 +27,17 @@ const Whoami = z.object({
 const timeMs = z.number().int().describe('UTC milliseconds');
 
 /** The dashboard's data for a window. */
+const unfinished = z.object({
+  id: z.string(),
+  time_ms: timeMs,
+  project: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  agent: z.string(),
+  process: z.string(),
+  repo: z.string(),
+});
+
 const Dashboard = z.object({
   now: timeMs,
   window: z.enum(['hour', 'day', 'month']),
@@ -47,20 +58,11 @@ const Dashboard = z.object({
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
   running: z
-    .array(
-      z.object({
-        id: z.string(),
-        time_ms: timeMs,
-        project: z.string(),
-        provider: z.string(),
-        model: z.string(),
-        agent: z.string(),
-        process: z.string(),
-        repo: z.string(),
-        held_nano_usd: nanoUsd,
-      }),
-    )
+    .array(unfinished.extend({ held_nano_usd: nanoUsd }))
     .describe('the requests that run, the longest first, at most 50'),
+  waiting: z
+    .array(unfinished.extend({ needed_nano_usd: nanoUsd }))
+    .describe('the requests that wait for room in a budget, the longest first, at most 50'),
   requests: z.array(
     z.object({
       id: z.string(),

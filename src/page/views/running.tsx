@@ -6,22 +6,41 @@ import { Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useGateway } from '../state/gateway.ts';
 
-type Row = DashboardView['running'][number];
+type Row = Omit<DashboardView['running'][number], 'held_nano_usd'>;
 
-/** The requests that run; nothing without one. */
-export function Running({ rows }: { rows: readonly Row[] }) {
+/** The requests that run, and those that wait for room in a budget; nothing without one. */
+export function Running({ running, waiting }: Pick<DashboardView, 'running' | 'waiting'>) {
+  return (
+    <>
+      <Unfinished title="Running" rows={running} amount={['holds', ({ held_nano_usd }) => held_nano_usd]} />
+      <Unfinished
+        title="Waiting"
+        rows={waiting}
+        amount={['needs', ({ needed_nano_usd }) => needed_nano_usd]}
+      />
+    </>
+  );
+}
+
+interface UnfinishedProps<T> {
+  title: string;
+  rows: readonly T[];
+  amount: [string, (row: T) => number];
+}
+
+function Unfinished<T extends Row>({ title, rows, amount: [head, nanoUsd] }: UnfinishedProps<T>) {
   const { now } = useGateway();
   if (rows.length === 0) return null;
-  const columns: Column<Row>[] = [
+  const columns: Column<T>[] = [
     { head: 'for', cell: ({ time_ms }) => tookText(Math.max(0, now - time_ms)), isNumber: true },
     { head: 'project', cell: ({ project }) => project, isExtra: true },
     { head: 'model', cell: servedBy },
     { head: 'from', cell: (row) => row.agent || originText(row), isExtra: true },
-    { head: 'holds', cell: ({ held_nano_usd }) => formatUsd(held_nano_usd), isNumber: true },
+    { head, cell: (row) => formatUsd(nanoUsd(row)), isNumber: true },
   ];
   return (
-    <Section title="Running">
-      <Table caption="Running requests" columns={columns} rows={rows} keyOf={({ id }) => id} />
+    <Section title={title}>
+      <Table caption={`${title} requests`} columns={columns} rows={rows} keyOf={({ id }) => id} />
     </Section>
   );
 }

@@ -48,7 +48,7 @@ function Day({ data, by }: { data: DashboardView; by: By }) {
     <>
       <Figures figures={figuresOf(data)} />
       <Asks asks={data.asks} />
-      <Running rows={data.running} />
+      <Running running={data.running} waiting={data.waiting} />
       <Hours by={by} />
       <div className="columns">
         <Section title="Budgets" aside={<a href={hrefOf('budgets')}>All budgets</a>}>

@@ -9,7 +9,12 @@ import type { Standing } from '../ledger/standing.ts';
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
 import { createProviderHealthReader, type ProviderHealth } from './provider-health.ts';
-import { createRunningReader, type RunningRequest } from './running.ts';
+import {
+  createRunningReader,
+  createWaitingReader,
+  type RunningRequest,
+  type WaitingRequest,
+} from './running.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
 
@@ -60,6 +65,8 @@ export interface DashboardData {
   budgets: Standing[];
   /** The longest first. */
   running: RunningRequest[];
+  /** The longest first. */
+  waiting: WaitingRequest[];
   /** Newest first; blocked ones with their budget, if it is known. */
   requests: (FeedRow & { budget?: string })[];
   models: ModelSpend[];
@@ -81,6 +88,7 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
   const readUsage = createWindowUsageReader(db);
   const readMinutes = createMinuteReader(db);
   const readRunning = createRunningReader(db);
+  const readWaiting = createWaitingReader(db);
   const readFeed = createFeedReader(db);
   const readLatency = createLatencyReader(db);
   const readBlocks = createBlocksReader(db);
@@ -104,6 +112,7 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
         window === 'hour' ? untilNow(readMinutes(span, now), span, now) : spread(buckets, window, span, now),
       budgets: readStandings({ calendar, now }),
       running: readRunning(),
+      waiting: readWaiting(now),
       requests: readFeed(filter).map((row) => {
         const budget = row.outcome === 'blocked' ? blocks.budgetOf(formatRequestId(row.id)) : undefined;
         return budget === undefined ? row : { ...row, budget };

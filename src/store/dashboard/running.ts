@@ -1,10 +1,10 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
+import { ROUTER_ROWS } from '../router/router-state.ts';
 
-/** A request whose hold is open. */
-export interface RunningRequest {
+interface UnfinishedRequest {
   id: number;
-  /** When it came in, UTC milliseconds. */
+  /** When it came in, or began to wait, UTC milliseconds. */
   timeMs: number;
   project: string;
   provider: string;
@@ -13,11 +13,26 @@ export interface RunningRequest {
   agent: string;
   process: string;
   repo: string;
+}
+
+/** A request whose hold is open. */
+export interface RunningRequest extends UnfinishedRequest {
   heldNanoUsd: NanoUsd;
 }
 
+/** A request that waits for room in a budget. */
+export interface WaitingRequest extends UnfinishedRequest {
+  /** The lowest worst case that it can be sent with. */
+  neededNanoUsd: NanoUsd;
+}
+
+/** As the daemon notes it. */
+export type NotedWait = Omit<WaitingRequest, 'project'> & { projectId: number };
+
 /** More than a screen has room for. */
 const MOST = 50;
+/** The daemon notes twice a second who waits; an older note is one that it left when it was killed. */
+const NOTE_LASTS_MS = 5_000;
 
 /** Reads the requests that run, the longest first. */
 export function createRunningReader(db: Db): () => RunningRequest[] {
@@ -29,4 +44,15 @@ export function createRunningReader(db: Db): () => RunningRequest[] {
     JOIN names a ON a.id = r.agent_id JOIN names c ON c.id = r.process_id JOIN names g ON g.id = r.repo_id
     ORDER BY r.id`);
   return () => select.all();
+}
+
+/** Reads the requests that wait for room in a budget, the longest first. */
+export function createWaitingReader(db: Db): (now: number) => WaitingRequest[] {
+  const select = db.prepare<[number], WaitingRequest>(`
+    SELECT w.value ->> 'id' AS id, w.value ->> 'timeMs' AS timeMs, p.name AS project,
+      w.value ->> 'provider' AS provider, w.value ->> 'model' AS model, w.value ->> 'agent' AS agent,
+      w.value ->> 'process' AS process, w.value ->> 'repo' AS repo, w.value ->> 'neededNanoUsd' AS neededNanoUsd
+    FROM route_health h, json_each(h.snapshot) w JOIN projects p ON p.id = w.value ->> 'projectId'
+    WHERE h.id = ${ROUTER_ROWS.waiting} AND h.saved_at > ? ORDER BY timeMs, id`);
+  return (now) => select.all(now - NOTE_LASTS_MS);
 }

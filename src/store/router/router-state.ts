@@ -3,10 +3,11 @@ import type { Db } from '../database/open.ts';
 
 /**
  * The parts of the router's state that survive restarts, a row each; `environment` has the providers that were found in
- * the environment at the last start, `manners` what their refusals have told of them. The numbers are stored: never renumber.
+ * the environment at the last start, `manners` what their refusals have told of them, `waiting` the requests that wait
+ * for room in a budget. The numbers are stored: never renumber.
  */
-const ROWS = { health: 1, conversations: 2, environment: 3, manners: 4 } as const;
-type RouterPart = keyof typeof ROWS;
+export const ROUTER_ROWS = { health: 1, conversations: 2, environment: 3, manners: 4, waiting: 5 } as const;
+type RouterPart = keyof typeof ROUTER_ROWS;
 
 export function createRouterStateStore(db: Db) {
   const select = db.prepare<[number], string>('SELECT snapshot FROM route_health WHERE id = ?').pluck();
@@ -15,7 +16,7 @@ export function createRouterStateStore(db: Db) {
   return {
     /** The last snapshot; undefined if there is none or it can't be parsed. */
     read(part: RouterPart): unknown {
-      const text = select.get(ROWS[part]);
+      const text = select.get(ROUTER_ROWS[part]);
       try {
         return text === undefined ? undefined : JSON.parse(text);
       } catch {
@@ -24,7 +25,7 @@ export function createRouterStateStore(db: Db) {
     },
     /** Saves a snapshot. Call it within a write transaction. */
     save: (part: RouterPart, snapshot: unknown, now: number) =>
-      upsert.run(ROWS[part], now, JSON.stringify(snapshot)),
+      upsert.run(ROUTER_ROWS[part], now, JSON.stringify(snapshot)),
   };
 }
 

@@ -5,6 +5,7 @@ import { createDashboardReader, type DashboardQuery } from '../../../src/store/d
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
+import { createRouterStateStore } from '../../../src/store/router/router-state.ts';
 import { createEndpoints } from '../../../src/store/webhooks/endpoints.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import {
@@ -63,6 +64,22 @@ test('shows what runs, the longest first, until it ends', async () => {
   ]);
   await ledger.settle(recordOf(first, { projectId: web.id, costNanoUsd: 5 }));
   expect(read().running.map(({ id }) => id)).toEqual([second]);
+});
+
+test('shows who waits for room, as the daemon noted it last, but not what a dead daemon left', async () => {
+  const { db, read, project, clock } = await watched();
+  const web = await project('web');
+  const wait = (id: number, timeMs: number) => ({
+    ...{ id, timeMs, projectId: web.id, provider: 'openai', model: 'gpt-4.1', agent: 'codex' },
+    ...{ process: 'codex', repo: '', neededNanoUsd: 90 },
+  });
+  const { save } = createRouterStateStore(db);
+  inTransaction(db, () => save('waiting', [wait(7, NOON + 1), wait(8, NOON)], clock.now()));
+  expect(read().waiting).toMatchObject([
+    { id: 8, timeMs: NOON, project: 'web', model: 'gpt-4.1', agent: 'codex', neededNanoUsd: 90 },
+    { id: 7 },
+  ]);
+  expect(read({ now: clock.now() + 6_000 }).waiting).toEqual([]);
 });
 
 describe('budgets on a read-only connection', () => {

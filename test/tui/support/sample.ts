@@ -132,6 +132,7 @@ export function sampleData(): DashboardReading {
     p95Ms: 1_912,
     series: Array.from({ length: 24 }, (_, i) => (i > 14 ? undefined : (i % 5) * 1e8)),
     running: [],
+    waiting: [],
     budgets: [
       standingOf('team-web', { posted: 8_200_000_000, capNanoUsd: 20e9 }),
       standingOf('agents', { posted: 4_280_000_000 }),
