@@ -23,6 +23,7 @@ const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
   'attribution-worker': 'attribution/worker.js',
   'checkpoints-worker': 'store/checkpoints/worker.js',
   'compression-worker': 'compression/worker.js',
+  'reports-worker': 'server/gw-api/reports-worker.js',
   'scan-worker': 'gateway/intake/scan-worker.js',
   'tokens-worker': 'tokens/worker.js',
   'unzstd-worker': 'gateway/intake/unzstd-worker.js',

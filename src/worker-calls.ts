@@ -118,16 +118,16 @@ export function createWorkerCalls<Request, Answer>(
   };
 }
 
-/** The worker's side: answers the calls in order. */
-export function answerCalls<Request, Answer>(answer: (request: Request) => Answer): void {
-  parentPort?.on('message', ({ id, request }: Call<Request>) => {
-    parentPort?.postMessage(replyTo(id, () => answer(request)));
+/** The worker's side: answers the calls, in order where `answer` waits for nothing. */
+export function answerCalls<Request, Answer>(answer: (request: Request) => Answer | Promise<Answer>): void {
+  parentPort?.on('message', async ({ id, request }: Call<Request>) => {
+    parentPort?.postMessage(await replyTo(id, () => answer(request)));
   });
 }
 
-function replyTo<Answer>(id: number, answer: () => Answer): Reply<Answer> {
+async function replyTo<Answer>(id: number, answer: () => Answer | Promise<Answer>): Promise<Reply<Answer>> {
   try {
-    return { id, answer: answer() };
+    return { id, answer: await answer() };
   } catch (error) {
     return { id, error: messageOf(error) };
   }
@@ -138,6 +138,7 @@ export type BuiltWorker =
   | 'attribution-worker'
   | 'checkpoints-worker'
   | 'compression-worker'
+  | 'reports-worker'
   | 'scan-worker'
   | 'tokens-worker'
   | 'unzstd-worker';

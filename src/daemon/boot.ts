@@ -8,12 +8,12 @@ import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists, type FetchModels } from '../providers/model-lists.ts';
 import { createApi } from '../server/api.ts';
 import type { GuardOptions } from '../server/guard.ts';
+import { createReports } from '../server/gw-api/reports.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { archiveAll } from '../store/archive/archive.ts';
-import { scopeToProject } from '../store/dashboard/scope-to-project.ts';
+import { createPolledConnections } from '../store/dashboard/polled-connections.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
 import type { FileIdentity } from '../store/database/file-watch.ts';
-import { type Db, openDatabase } from '../store/database/open.ts';
 import { inTransaction } from '../store/database/write.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { VERSION } from '../version.ts';
@@ -61,7 +61,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   // Holds the configured port until the listener's port is known: 0 means any free port.
   const address = { host, port };
   const webhooks = buildWebhooks(core, address);
-  const polled = createPolledConnections(core.paths.database);
+  const { closeReaders, ...readers } = createReaders(core);
   const { openTeam } = options;
   const team = createTeamPart({ ...core, openTeam, onAnswer: gateway.queue.wakeAll, send: webhooks.send });
   const api = createApi({
@@ -71,7 +71,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     lists,
     webhooks: webhooks.service,
     guard: guardOf(host, () => current().settings),
-    pollDb: polled.open,
+    ...readers,
     registry: () => current().registry,
     random: core.random,
     home: core.paths.home,
@@ -92,7 +92,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   });
   const { dispatcher } = webhooks;
   const stopTelemetry = await startTelemetry({ ...core, endpoint: settings['metrics.otlp_endpoint'] });
-  const parts = { ...core, gateway, polled, dispatcher, stopJobs, saveState, stopTelemetry };
+  const parts = { ...core, gateway, closeReaders, dispatcher, stopJobs, saveState, stopTelemetry };
   const close = (isLeaving = false) => closeParts({ ...parts, stopTeam: () => team.stop({ isLeaving }) });
 
   const listener =
@@ -152,7 +152,7 @@ export async function listenOn(settings: Settings, now: number): Promise<Listene
 
 interface Parts extends Core {
   gateway: Gateway;
-  polled: ReturnType<typeof createPolledConnections>;
+  closeReaders: () => Promise<void>;
   dispatcher: ReturnType<typeof buildWebhooks>['dispatcher'];
   stopJobs: () => Promise<void>;
   saveState: () => void;
@@ -173,7 +173,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await gateway.tokens.close();
   await gateway.compressor.close();
   await gateway.attribution.close();
-  await parts.polled.close();
+  await parts.closeReaders();
   await parts.checkpoints.close();
   await parts.keptBodies.settled();
   await parts.ledger.settled();
@@ -256,28 +256,16 @@ function watchCertificate({ clock, log, warn }: Core, settings: Settings, listen
   };
 }
 
-/**
- * Read-only connections for polled data, opened on first use. SQLite reports only other connections' writes, so the
- * daemon's writing connection can't detect its own changes.
- */
-function createPolledConnections(path: string) {
-  const opened = new Map<number | undefined, Promise<Db>>();
-
-  async function connect(projectId: number | undefined): Promise<Db> {
-    const db = await openDatabase(path, { readonly: true });
-    if (projectId !== undefined) scopeToProject(db, projectId);
-    return db;
-  }
-
+/** What reads the records beside the ledger: connections for what is polled, and the thread for reports. */
+function createReaders({ paths, clock }: Pick<Core, 'paths' | 'clock'>) {
+  const polled = createPolledConnections(paths.database);
+  const reports = createReports({ path: paths.database, clock });
   return {
-    /** With a project id, a connection that sees only that project's rows. */
-    open(projectId?: number) {
-      const connection = opened.get(projectId) ?? connect(projectId);
-      opened.set(projectId, connection);
-      return connection;
-    },
-    async close() {
-      for (const connection of opened.values()) (await connection).close();
+    pollDb: polled.open,
+    reports,
+    async closeReaders() {
+      await polled.close();
+      await reports.close();
     },
   };
 }

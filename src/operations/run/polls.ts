@@ -1,5 +1,6 @@
 import { GwError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
+import { listKeys } from '../../store/accounts/keys.ts';
 import { VERSION } from '../../version.ts';
 import { encodeDashboard } from '../dashboard-wire.ts';
 import { localReader } from '../local.ts';
@@ -7,23 +8,22 @@ import type { Input } from '../operation.ts';
 import type { Feed, Polls } from '../reader.ts';
 import type * as described from '../schemas/dashboard.ts';
 import type { Sources } from '../sources.ts';
-import { keys } from './keys.ts';
 
 const MAX_TAILS = 100;
 const TAIL_IDLE_MS = 60_000;
 const MINUTE_MS = 60_000;
 
 export async function whoami(sources: Sources): Promise<described.WhoamiView> {
-  const { scope, calendar, now } = sources;
-  const own = (await keys(sources, { project_id: scope.project })).find(({ id }) => id === scope.keyId);
+  const { db, scope, calendar, now } = sources;
+  const own = (await listKeys(db, scope.projectId)).find(({ id }) => id === scope.keyId);
   if (!own) throw new Error(`key ${scope.keyId} vanished`);
-  const { id, project_id, hint, admin, label } = own;
+  const { id, project, hint, admin, label } = own;
   return {
     object: 'whoami',
     version: VERSION,
     timezone: calendar.timezone,
     now: new Date(now()).toISOString(),
-    key: { id, project_id, hint, admin, label },
+    key: { id, project_id: project, hint, admin, label },
   };
 }
 

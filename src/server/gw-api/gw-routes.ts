@@ -1,11 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { badRequest, type GwError } from '../../errors.ts';
+import { badRequest, GwError } from '../../errors.ts';
 import { type Name, ROUTES, statusOf } from '../../operations/registry.ts';
+import type { Sources } from '../../operations/sources.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { mustBeAdmin, mustNameOwn } from '../caller-rights.ts';
 import { readJson, type ToHandler } from '../json-handlers.ts';
 import { type PathParameters, queryOf, type RouteTable } from '../routes.ts';
+import { isReport } from './reports.ts';
 import type { SourceOptions } from './sources-of.ts';
 
 type Answer = (route: string, call: Incoming) => Promise<unknown>;
@@ -44,6 +46,17 @@ async function load(options: SourceOptions): Promise<Answer> {
   const { runOf } = await import('../../operations/local.ts');
   const { createSources } = await import('./sources-of.ts');
   const sourcesOf = createSources(options);
+
+  async function answerOf(name: Name, sources: Sources, input: object): Promise<unknown> {
+    const here = async () => (await runOf(name))(sources, input);
+    if (!isReport(name)) return here();
+    return options.reports.read(name, input, sources).catch((error) => {
+      if (error instanceof GwError) throw error;
+      // No report is lost for want of a thread.
+      return here();
+    });
+  }
+
   return async (route, { caller, request, parameters }) => {
     const view = VIEWS[route];
     const name = view ?? ROUTES.get(route);
@@ -61,7 +74,7 @@ async function load(options: SourceOptions): Promise<Answer> {
     const sent = body && (await readJson(request));
     const parsedBody = body && (parseBody ? parseBody(sent) : parseInput(body, sent, 'field'));
     const input = Object.assign({}, parsedQuery, parsedBody, parameters);
-    const answer = await (await runOf(name))(sourcesOf(caller), input);
+    const answer = await answerOf(name, sourcesOf(caller), input);
     const listed = Array.isArray(answer) ? { object: 'list', data: answer } : answer;
     return view ? withoutIntegers(listed as Answered) : listed;
   };

@@ -6,10 +6,12 @@ import type { Sources } from '../../operations/sources.ts';
 import type { Registry } from '../../providers/registry.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
+import type { Reports } from './reports.ts';
 
 export interface SourceOptions extends Pick<Sources, 'db' | 'pollDb' | 'teamUsage' | 'home'> {
   gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'keptBodies' | 'ledger'>;
   webhooks: WebhookService;
+  reports: Reports;
   registry: () => Registry;
   random: Random;
   /** Reloads settings, keys, budgets and prices after a change by this process. */
