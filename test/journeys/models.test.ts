@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { createCatalog } from '../../src/pricing/catalog.ts';
@@ -158,10 +159,11 @@ test("models that the makers' SDKs name and nobody has a price of are listed as 
 function sdkNames(maker: 'openai' | 'anthropic'): string[] {
   const types = { openai: ['ChatModel', 'AllModels'], anthropic: ['Model'] }[maker];
   const file = {
-    openai: 'openai/resources/shared.d.ts',
-    anthropic: '@anthropic-ai/sdk/resources/messages/messages.d.ts',
+    openai: 'openai/resources/shared',
+    anthropic: '@anthropic-ai/sdk/resources/messages/messages',
   };
-  const text = readFileSync(`node_modules/${file[maker]}`, 'utf8');
+  const module = createRequire(import.meta.url).resolve(file[maker]);
+  const text = readFileSync(module.replace(/js$/, 'd.ts'), 'utf8');
   const names = types.flatMap((type) => {
     const [, union = ''] = new RegExp(`^export type ${type} = (.*);$`, 'm').exec(text) ?? [];
     return [...union.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
