@@ -10,7 +10,7 @@ import {
 } from '../../../src/agents/settings/edit.ts';
 import { CHANGES, oddText } from './odd-files.ts';
 
-const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 300);
+const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 120);
 const NAMES = Object.keys(FORMATS) as FormatName[];
 
 describe.each(NAMES)('an edit of any %s file', (name) => {

@@ -11,7 +11,7 @@ import { sealOf } from '../../../src/wire/request/seals.ts';
 import { type Provider, requestOf, type Session, trueTokens } from './counting-provider.ts';
 import { edited, newSession, providers, type Step, steps } from './edited-sessions.ts';
 
-const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 1_000);
+const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 300);
 const MODEL = 'claude-sonnet-4-5';
 
 /** A way to bound a prompt that leaves out one of the rules. */

@@ -16,7 +16,7 @@ import { messagesWire } from '../../../src/wire/apis/messages.ts';
 import { type Message, type Provider, requestOf, type Session, trueTokens } from './counting-provider.ts';
 import { edited, newSession, providers, type Step, steps } from './edited-sessions.ts';
 
-const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 300);
+const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 120);
 const MODEL = 'claude-sonnet-4-5';
 const TARGET = { provider: { name: 'mine', wire: 'anthropic' }, model: MODEL } as Target;
 

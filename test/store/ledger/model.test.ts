@@ -78,6 +78,7 @@ interface Caller {
 type Step = fc.AsyncCommand<Oracle, Real>;
 type ValueOf<T> = T extends fc.Arbitrary<infer Value> ? Value : never;
 
+const LONG = Boolean(process.env.GW_LONG);
 const PROJECTS = 3;
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -973,7 +974,7 @@ describe('the ledger does what its plainest description does', () => {
   test(
     'with one daemon',
     async () => {
-      await fc.assert(model(1), runs(0.5));
+      await fc.assert(model(1), runs(LONG ? 0.5 : 0.25));
     },
     PROPERTY_TIMEOUT_MS,
   );
@@ -981,7 +982,7 @@ describe('the ledger does what its plainest description does', () => {
   test(
     'with three daemons on one file',
     async () => {
-      await fc.assert(model(3), runs(0.25));
+      await fc.assert(model(3), runs(LONG ? 0.25 : 0.1));
     },
     PROPERTY_TIMEOUT_MS,
   );
@@ -1020,7 +1021,7 @@ describe('the ledger does what its plainest description does', () => {
   };
 
   // The same faults in a moment, and in one kind of period: clock.test.ts.
-  test.runIf(process.env.GW_LONG).each<[string, Break]>([
+  test.runIf(LONG).each<[string, Break]>([
     [
       'stays in a period that began in the future',
       afterRoll("UPDATE meta SET value = 0 WHERE key = 'clock_latest'"),

@@ -84,7 +84,7 @@ describe('shortenChat()', () => {
     expect(shortenChat(text, { level: 'balanced' })).toBe(text);
   });
 
-  it('is undone by restoreChat(), for 10,000 chats with odd lines in them', () => {
+  it('is undone by restoreChat(), for chats with odd lines in them', () => {
     const who = fc.constantFrom('Ann', 'Bob Lee', 'eve_1');
     const text = fc.oneof(
       fc.constantFrom(...said, '', '14:05', '[14:05] x', 'Ann: hi'),
@@ -98,6 +98,7 @@ describe('shortenChat()', () => {
       (name, _, words) => `${name} said, "${words}"`,
     );
     const message = fc.record({ who, text, day: fc.integer({ min: 1, max: 2 }), odd: fc.nat(9) });
+    const runs = process.env.GW_LONG ? 10_000 : 2_000;
     let shortened = 0;
     fc.assert(
       fc.property(
@@ -113,9 +114,9 @@ describe('shortenChat()', () => {
           expect(restoreChat(out)).toBe(lines.join('\n'));
         },
       ),
-      { numRuns: 10_000 },
+      { numRuns: runs },
     );
-    expect(shortened).toBeGreaterThan(3000);
+    expect(shortened).toBeGreaterThan(0.3 * runs);
   });
 });
 

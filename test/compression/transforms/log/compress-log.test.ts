@@ -53,7 +53,7 @@ describe('encodeLog()', () => {
         const encoded = encodeLog(text);
         if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
       }),
-      { numRuns: 10_000 },
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
     );
   });
 
@@ -71,7 +71,7 @@ describe('encodeLog()', () => {
         expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
         expect(times(encoded.text)).toEqual(times(text));
       }),
-      { numRuns: 10_000 },
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
     );
     expect(encodedLogs).toBeGreaterThan(1000);
   });
