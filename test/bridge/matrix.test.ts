@@ -6,10 +6,13 @@ import { AGENTS, type Agent } from './clients.ts';
 import { HOSTS, type Host } from './hosts.ts';
 import { type Seen, strictProvider, TURNS } from './providers/strict.ts';
 
+/** Turns with calls in each loop: all under npm run test:long. */
+const LOOP = process.env.GW_LONG ? TURNS : 3;
+
 /** A gateway before strict providers, each at its own path of one upstream. */
 async function start(hosts: readonly Host[]): Promise<{ gateway: TestGateway; seen: Record<string, Seen> }> {
   const upstream = await startUpstream();
-  const providers = hosts.map(({ name, apis }) => [name, strictProvider(apis())] as const);
+  const providers = hosts.map(({ name, apis }) => [name, strictProvider(apis(), LOOP)] as const);
   const byName = new Map(providers);
   upstream.script(async (exchange) => {
     const name = exchange.request.path.split('/')[1] ?? '';
@@ -24,7 +27,7 @@ async function start(hosts: readonly Host[]): Promise<{ gateway: TestGateway; se
 
 /** The calls that a strict provider makes in a loop, as the client names its tools. */
 const expectedCalls = (tools: readonly string[]) =>
-  Array.from({ length: TURNS }, (_, turn) => [
+  Array.from({ length: LOOP }, (_, turn) => [
     { name: tools[0], args: { turn, text: 'a "quoted" ü' } },
     { name: tools[1], args: { turn: turn + 100 } },
   ]).flat();
@@ -45,7 +48,7 @@ describe.each(HOSTS)('at $name', (host) => {
     const { faults, billed } = seen[host.name] as Seen;
     expect(faults).toEqual([]);
     expect(calls).toEqual(expectedCalls(toolsOf(agent)));
-    expect(text).toBe(`All done after ${2 * TURNS} results`);
+    expect(text).toBe(`All done after ${2 * LOOP} results`);
     const records = await gateway.settled(billed.length);
     expect(
       records.map(({ inputTokens, outputTokens }) => ({ input: inputTokens, output: outputTokens })),
@@ -55,14 +58,16 @@ describe.each(HOSTS)('at $name', (host) => {
 });
 
 describe('a session that changes its provider in the middle', () => {
+  // Each pair with one agent; npm run test:long has each with all.
+  const agentsOf = (n: number) => (process.env.GW_LONG ? AGENTS : [AGENTS[n % AGENTS.length] as Agent]);
   const pairs = ['deepseek', 'google', 'openai', 'anthropic', 'mistral', 'openrouter'].flatMap(
-    (first, i, all) => all.slice(i + 1).map((second) => ({ first, second })),
+    (first, i, all) => all.slice(i + 1).map((second, j) => ({ first, second, agents: agentsOf(i + j) })),
   );
   const hostOf = (name: string) => HOSTS.find((host) => host.name === name) as Host;
 
-  test.each(pairs)('$first and $second', async ({ first, second }) => {
+  test.each(pairs)('$first and $second', async ({ first, second, agents }) => {
     const hosts = [hostOf(first), hostOf(second)];
-    for (const agent of AGENTS) {
+    for (const agent of agents) {
       const { gateway, seen } = await start(hosts);
       const modelOf = (turn: number) => {
         const host = hosts[turn % 2] as Host;
@@ -73,7 +78,7 @@ describe('a session that changes its provider in the middle', () => {
         agent: agent.name,
         faults: [[], []],
       });
-      expect(calls).toHaveLength(2 * TURNS);
+      expect(calls).toHaveLength(2 * LOOP);
       await gateway.stop();
     }
   });

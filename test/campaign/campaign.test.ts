@@ -5,11 +5,11 @@ import { problemsOf } from './problems.ts';
 import { runRound, startRound } from './round.ts';
 
 const SEED = Number(process.env.GW_SEED ?? 41);
-const RUNS = Number(process.env.GW_CAMPAIGN_CASES ?? (process.env.GW_LONG ? 500_000 : 600));
+const RUNS = Number(process.env.GW_CAMPAIGN_CASES ?? (process.env.GW_LONG ? 500_000 : 300));
 /** The first case, to repeat a round. */
 const FROM = Number(process.env.GW_CAMPAIGN_FROM ?? 0);
 const A_ROUND = Number(process.env.GW_CAMPAIGN_ROUND ?? 2_000);
-const LOGS = RUNS > 600;
+const LOGS = RUNS > 300;
 
 test(`${RUNS} requests to providers that read all that they can into them: no cap passed, no model beyond a key's, every dollar booked`, async () => {
   const found: string[] = [];

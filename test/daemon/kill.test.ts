@@ -9,7 +9,7 @@ import { spawnDaemon } from '../support/spawned.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-const ROUNDS = process.env.GW_LONG ? 100 : 10;
+const ROUNDS = process.env.GW_LONG ? 100 : 5;
 const CLIENTS = 12;
 const SEED = process.env.GW_SEED ?? String(Date.now());
 

@@ -245,7 +245,7 @@ test('100 clients that leave right after their request: what was never sent cost
   expect(balance(gateway).pending).toBe(0);
 });
 
-const DISCONNECTS = process.env.GW_LONG ? 500 : 60;
+const DISCONNECTS = process.env.GW_LONG ? 500 : 30;
 
 test(`${DISCONNECTS} clients that leave at random moments: each is booked for no less than its provider generated`, {
   timeout: 180_000,

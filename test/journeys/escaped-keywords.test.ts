@@ -193,7 +193,7 @@ describe('a keyword that is spelled with escapes', () => {
     expect(odd).toEqual([]);
   });
 
-  const count = LONG ? 5_000 : 120;
+  const count = LONG ? 5_000 : 60;
   test(`gets the same answer, hold and record from a daemon: ${count} pairs`, async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1_000_000 } });
     gateway.upstream.script(json(200, { choices: [], usage: { prompt_tokens: 9, completion_tokens: 1 } }));

@@ -120,7 +120,7 @@ test(
     for (const upstream of upstreams) {
       upstream.script((exchange) => (random() < 0.3 ? status(500) : completion())(exchange));
     }
-    const requests = LONG ? 10_000 : 600;
+    const requests = LONG ? 10_000 : 300;
     let served = 0;
     for (let i = 0; i < requests; i++) {
       if ((await gateway.post(MANY)).status === 200) served++;

@@ -15,7 +15,7 @@ import { checkFile } from '../support/simulator-check.ts';
 
 const SCRIPT = fileURLToPath(new URL('../support/simulator-crash.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../../dist/store/database/open.js', import.meta.url));
-const KILLS = process.env.GW_LONG ? 1_000 : 10;
+const KILLS = process.env.GW_LONG ? 1_000 : 6;
 const CAPS = [1_500, 1_000_000];
 
 interface Victim {

@@ -12,7 +12,7 @@ import { AuthorityModel } from './authority-model.ts';
 import { chanceOf } from './history.ts';
 import { breakFunction, DAY_MS, startTeam, type TeamServer } from './team-server.ts';
 
-const RUNS = process.env.GW_LONG ? 5_000 : 200;
+const RUNS = process.env.GW_LONG ? 5_000 : 80;
 const ROUNDS = process.env.GW_LONG ? 100 : 6;
 /** Two budgets from so many connections at once. */
 const CONNECTIONS = process.env.GW_LONG ? 50 : 20;

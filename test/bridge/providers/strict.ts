@@ -37,8 +37,8 @@ export interface Seen {
   billed: { input: number; output: number }[];
 }
 
-/** A provider that refuses what its document says the real one refuses, and asks for two tools in each of six turns. */
-export function strictProvider(apis: readonly StrictApi[]): { script: Script; seen: Seen } {
+/** A provider that refuses what its document says the real one refuses, and asks for two tools in each of its turns. */
+export function strictProvider(apis: readonly StrictApi[], turns = TURNS): { script: Script; seen: Seen } {
   const seen: Seen = { faults: [], requests: [], billed: [] };
   const script: Script = async (exchange) => {
     const body = parseObject((await exchange.body).toString('utf8')) ?? {};
@@ -55,7 +55,7 @@ export function strictProvider(apis: readonly StrictApi[]): { script: Script; se
       await exchange.send(422, JSON_TYPE, JSON.stringify(api.error(fault, 422)));
       return;
     }
-    const reply = replyTo(api, body, seen.billed.length);
+    const reply = replyTo(api, body, seen.billed.length, turns);
     seen.billed.push(reply.usage);
     if (body.stream === true)
       await exchange.send(200, { 'content-type': 'text/event-stream' }, api.stream(reply));
@@ -66,10 +66,10 @@ export function strictProvider(apis: readonly StrictApi[]): { script: Script; se
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-function replyTo(api: StrictApi, body: Json, count: number): Reply {
+function replyTo(api: StrictApi, body: Json, count: number, turns: number): Reply {
   const turn = api.turnsOf(body);
   const [first = '', second = first] = api.toolsOf(body);
-  const isLast = turn >= TURNS || first === '';
+  const isLast = turn >= turns || first === '';
   return {
     turn,
     model: String(body.model),
