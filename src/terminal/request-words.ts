@@ -1,10 +1,32 @@
 import { isObject } from '../json/object.ts';
 import { formatUsd, type NanoUsd } from '../money.ts';
 import type { CacheView } from '../operations/schemas/cache.ts';
+import type { RequestView } from '../operations/schemas/requests.ts';
+import type { FeedRow } from '../store/dashboard/feed.ts';
 import type { ProviderHealth } from '../store/dashboard/provider-health.ts';
 import type { MissCause } from '../store/ledger/record.ts';
 import { percent, plural, usdText } from './numbers.ts';
 import { type TimeFormat, tookText } from './time.ts';
+
+/** What lists show of a request, besides its id. */
+export function feedFieldsOf(request: RequestView): Omit<FeedRow, 'id'> {
+  const { error } = request.detail;
+  return {
+    timeMs: Date.parse(request.created_at),
+    project: request.project_id,
+    provider: request.provider,
+    model: request.model,
+    askedModel: request.asked_model,
+    status: request.status,
+    outcome: request.outcome,
+    flags: request.flags,
+    inputTokens: request.input_tokens,
+    outputTokens: request.output_tokens,
+    costNanoUsd: request.cost_nano_usd,
+    durationMs: request.duration_ms,
+    error: typeof error === 'string' ? error : null,
+  };
+}
 
 /** Mark of a request in a list: `X` if a budget blocked it, `!` for other failures. */
 export function mark({ outcome }: { outcome: string }): string {

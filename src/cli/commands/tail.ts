@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRequestId } from '../../ids.ts';
 import type { RequestView } from '../../operations/schemas/requests.ts';
-import type { FeedRow } from '../../store/dashboard/feed.ts';
 import { feedCells, feedColumns } from '../../terminal/feed-line.ts';
+import { feedFieldsOf } from '../../terminal/request-words.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { safeJson } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -62,22 +62,4 @@ function printerOf(
   return (request) => say(context, lineOf(feedCells(rowOf(request), layout, look), look).trimEnd());
 }
 
-function rowOf(request: RequestView): FeedRow {
-  const { error } = request.detail;
-  return {
-    id: parseRequestId(request.id) ?? 0,
-    timeMs: Date.parse(request.created_at),
-    project: request.project_id,
-    provider: request.provider,
-    model: request.model,
-    askedModel: request.asked_model,
-    status: request.status,
-    outcome: request.outcome,
-    flags: request.flags,
-    inputTokens: request.input_tokens,
-    outputTokens: request.output_tokens,
-    costNanoUsd: request.cost_nano_usd,
-    durationMs: request.duration_ms,
-    error: typeof error === 'string' ? error : null,
-  };
-}
+const rowOf = (request: RequestView) => ({ id: parseRequestId(request.id) ?? 0, ...feedFieldsOf(request) });

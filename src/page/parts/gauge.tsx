@@ -1,6 +1,7 @@
+import type { ReactNode } from 'react';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
-import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
-import { percent } from '../../terminal/numbers.ts';
+import { capText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
+import { percent, usdText } from '../../terminal/numbers.ts';
 import { useGateway } from '../state/gateway.ts';
 
 const TONES: Record<string, string> = { X: 'bad', '!': 'warn' };
@@ -28,6 +29,19 @@ export function Gauge({ budget }: { budget: BudgetView }) {
       <rect className="spent" width={spent * 100} height="8" />
       {alert > 0 && alert < 100 ? <rect className="alert" x={alert} width="0.4" height="8" /> : null}
     </svg>
+  );
+}
+
+/** The gauge, and what it shows in dollars. */
+export function Spent({ budget, children }: { budget: BudgetView; children?: ReactNode }) {
+  return (
+    <>
+      <Gauge budget={budget} />
+      <small>
+        {usdText(budget.spent_usd)} of {capText(budget)}
+        {children}
+      </small>
+    </>
   );
 }
 

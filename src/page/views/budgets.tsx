@@ -3,7 +3,7 @@ import type { ProjectView } from '../../operations/schemas/projects.ts';
 import { capText, forecastText, grantedText } from '../../terminal/budget-words.ts';
 import { usdText } from '../../terminal/numbers.ts';
 import { Action } from '../parts/action.tsx';
-import { Forecast, Gauge, toneOf } from '../parts/gauge.tsx';
+import { Forecast, Gauge, Spent, toneOf } from '../parts/gauge.tsx';
 import { Empty, Figures, Loaded, Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { type Address, hrefOf } from '../state/address.ts';
@@ -34,14 +34,7 @@ function List({ budgets }: { budgets: readonly BudgetView[] }) {
     { head: 'budget', cell: ({ id }) => <a href={hrefOf('budgets', {}, id)}>{id}</a> },
     {
       head: 'spent and held',
-      cell: (budget) => (
-        <>
-          <Gauge budget={budget} />
-          <small>
-            {usdText(budget.spent_usd)} of {capText(budget)}
-          </small>
-        </>
-      ),
+      cell: (budget) => <Spent budget={budget} />,
     },
     { head: 'held', cell: ({ held_usd }) => usdText(held_usd), isNumber: true, isExtra: true },
     { head: 'left', cell: ({ left_usd }) => usdText(left_usd), isNumber: true, isExtra: true },

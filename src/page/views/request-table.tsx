@@ -1,44 +1,18 @@
 import type { RequestView } from '../../operations/schemas/requests.ts';
 import { tokens } from '../../terminal/numbers.ts';
-import { costOf, mark } from '../../terminal/request-words.ts';
+import { costOf, feedFieldsOf, mark } from '../../terminal/request-words.ts';
 import { timeColumn, tookText } from '../../terminal/time.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import { hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
 
-/** What lists of requests show of one. */
-export interface RequestRow {
-  id: string;
-  timeMs: number;
-  project: string;
-  model: string;
-  status: number;
-  outcome: string;
-  flags: readonly string[];
-  inputTokens: number;
-  outputTokens: number;
-  costNanoUsd: number;
-  durationMs: number;
-  error: string | null;
-}
+type RequestRow = { id: string } & Omit<ReturnType<typeof feedFieldsOf>, 'provider' | 'askedModel'>;
 
-export function rowOf(request: RequestView): RequestRow {
-  const { error } = request.detail;
-  return {
-    id: request.id,
-    timeMs: Date.parse(request.created_at),
-    project: request.project_id,
-    model: request.model || request.asked_model,
-    status: request.status,
-    outcome: request.outcome,
-    flags: request.flags,
-    inputTokens: request.input_tokens,
-    outputTokens: request.output_tokens,
-    costNanoUsd: request.cost_nano_usd,
-    durationMs: request.duration_ms,
-    error: typeof error === 'string' ? error : null,
-  };
-}
+export const rowOf = (request: RequestView): RequestRow => ({
+  ...feedFieldsOf(request),
+  id: request.id,
+  model: request.model || request.asked_model,
+});
 
 const TONES: Record<string, string> = { X: 'bad', '!': 'warn' };
 

@@ -1,10 +1,9 @@
 import { formatUsd } from '../../money.ts';
 import type { TeamView } from '../../operations/schemas/team.ts';
 import type { TeamUsageView } from '../../operations/schemas/usage.ts';
-import { capText } from '../../terminal/budget-words.ts';
 import { count, usdText } from '../../terminal/numbers.ts';
 import { Choice } from '../parts/choice.tsx';
-import { Forecast, Gauge } from '../parts/gauge.tsx';
+import { Forecast, Spent } from '../parts/gauge.tsx';
 import { Empty, Facts, Loaded, Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import type { Address } from '../state/address.ts';
@@ -39,14 +38,7 @@ function Joined({ team, by }: { team: TeamView; by: By }) {
     { head: 'budget', cell: ({ id }) => id },
     {
       head: "the team's spend",
-      cell: (budget) => (
-        <>
-          <Gauge budget={budget} />
-          <small>
-            {usdText(budget.spent_usd)} of {capText(budget)}
-          </small>
-        </>
-      ),
+      cell: (budget) => <Spent budget={budget} />,
     },
     { head: 'spent here', cell: ({ spent_here_usd: usd }) => usdText(usd), isNumber: true, isExtra: true },
     { head: 'room here', cell: ({ room_usd: usd }) => usdText(usd), isNumber: true, isExtra: true },

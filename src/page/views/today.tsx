@@ -1,13 +1,13 @@
 import { formatUsd } from '../../money.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { DashboardView } from '../../operations/schemas/dashboard.ts';
-import { capText, mark, shareOf } from '../../terminal/budget-words.ts';
+import { mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, plural, usdText } from '../../terminal/numbers.ts';
 import { healthText, isTroubled, originText } from '../../terminal/request-words.ts';
 import { tookText } from '../../terminal/time.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Choice } from '../parts/choice.tsx';
-import { Forecast, Gauge } from '../parts/gauge.tsx';
+import { Forecast, Spent } from '../parts/gauge.tsx';
 import { Empty, type Figure, Figures, Loaded, Section } from '../parts/layout.tsx';
 import { layersOf } from '../parts/stack.ts';
 import { type Address, hrefOf } from '../state/address.ts';
@@ -60,11 +60,9 @@ function Day({ data, by }: { data: DashboardView; by: By }) {
                 <li key={budget.id}>
                   <a href={hrefOf('budgets', {}, budget.id)}>{budget.id}</a>
                   <Forecast budget={budget} />
-                  <Gauge budget={budget} />
-                  <small>
-                    {usdText(budget.spent_usd)} of {capText(budget)}
+                  <Spent budget={budget}>
                     {budget.held_usd > 0 ? `, ${usdText(budget.held_usd)} held by running requests` : ''}
-                  </small>
+                  </Spent>
                 </li>
               ))}
             </ul>
