@@ -172,7 +172,7 @@ const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknow
   keyEnv: isText,
   keyStored: (value) => typeof value === 'boolean',
   proxy: (value) => orElse(() => ownProxyAddress(value), undefined) !== undefined,
-  wire: (value) => value === 'openai' || value === 'anthropic',
+  wire: (value) => value === 'openai' || value === 'anthropic' || value === 'gemini',
   pricesOf: isText,
   dialect: isObject,
 };

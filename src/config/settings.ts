@@ -35,7 +35,7 @@ export interface ProviderSettings {
   /** Whether the key is in the credentials file. */
   keyStored?: boolean;
   /** API of the provider. */
-  wire?: 'openai' | 'anthropic';
+  wire?: 'openai' | 'anthropic' | 'gemini';
   /** Proxy for this provider, or `none`. */
   proxy?: string;
   /** The provider at whose prices it is billed. */

@@ -32,9 +32,14 @@ import type { UpstreamRequest } from './upstream/send.ts';
 
 /**
  * A completion request, a stage a line. A stage throws GwError for the client to read. Before `admit` nothing is held;
- * after it, `settle` is always reached.
+ * after it, `settle` is always reached. `asBody` adds what a request's address says to its body.
  */
-export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
+export async function complete(
+  gateway: Gateway,
+  wire: Wire,
+  exchange: Exchange,
+  asBody?: (body: Buffer) => Buffer,
+): Promise<void> {
   const sender = authenticate(gateway, exchange);
   let body: Buffer = Buffer.alloc(0);
   let request: WireRequest | undefined;
@@ -42,6 +47,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
     exchange.bodyAt = gateway.clock.monotonic();
+    if (asBody) body = asBody(body);
     const read = readRequest(gateway, wire, body);
     request = read instanceof Promise ? await read : read;
     context = receive(gateway, sender, wire, request);

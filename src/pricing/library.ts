@@ -21,6 +21,7 @@ export const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['cerebras', 'cerebras'],
   ['deepseek', 'deepseek'],
   ['fireworks', 'fireworks'],
+  ['gemini', 'google'],
   ['google', 'google'],
   ['groq', 'groq'],
   ['mistral', 'mistral'],

@@ -35,7 +35,7 @@ const MAX_OUTPUT_TOKENS: readonly (readonly [RegExp, number])[] = [
   [/^deepseek-(chat|reasoner|v4)/, 393_216],
 ];
 
-const MAKERS: ReadonlySet<string> = new Set(['anthropic', 'azure', 'deepseek', 'google', 'openai']);
+const MAKERS: ReadonlySet<string> = new Set(['anthropic', 'azure', 'deepseek', 'gemini', 'google', 'openai']);
 
 /** Models that OpenRouter forwards to their makers: `openai/gpt-4o`. The makers' limits apply. */
 const PASSED_ON = /^(?:anthropic|google|openai)\//;

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import { objectsIn } from '../json/object.ts';
 import { createRedactor } from '../redact.ts';
 import type { Provider } from './registry.ts';
 
@@ -103,14 +104,14 @@ function accessOf({ name, origin, basePath, ownProxy, authHeaders }: Provider): 
   return JSON.stringify([name, origin, basePath, ownProxy?.address, ...authHeaders]);
 }
 
-/** Parses the response of `GET /models`. Throws if it doesn't have OpenAI's format. */
+/** Parses the response of `GET /models`. Throws if it has neither OpenAI's format nor Google's. */
 export function parseModelList(text: string): ListedModel[] {
-  const body = JSON.parse(text) as { data?: unknown };
-  const list = Array.isArray(body) ? body : body.data;
+  const body = JSON.parse(text) as { data?: unknown; models?: unknown };
+  const list = Array.isArray(body) ? body : (body.data ?? body.models);
   if (!Array.isArray(list)) throw new Error('the answer has no list of models');
-  return list.filter(hasId).map((raw) => ({ id: raw.id.replace(/^models\//, ''), raw }));
-}
-
-function hasId(value: unknown): value is Record<string, unknown> & { id: string } {
-  return typeof value === 'object' && value !== null && typeof (value as { id?: unknown }).id === 'string';
+  return objectsIn(list).flatMap((raw) => {
+    // Google's own list has names: https://ai.google.dev/api/models
+    const id = raw.id ?? (body.models ? raw.name : undefined);
+    return typeof id === 'string' ? [{ id: id.replace(/^models\//, ''), raw }] : [];
+  });
 }

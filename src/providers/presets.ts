@@ -4,7 +4,7 @@ export interface Preset {
   baseUrl?: string;
   /** Environment variables that usually hold the key, in order of preference. Empty if no key is needed. */
   keyEnv: readonly string[];
-  wire: 'openai' | 'anthropic';
+  wire: 'openai' | 'anthropic' | 'gemini';
   /** The field that limits the output of a chat completion. */
   outputLimit: 'max_completion_tokens' | 'max_tokens';
   /** Model names that identify this provider. */
@@ -77,6 +77,14 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
       /^(models\/)?(gemini-|gemma-)/,
     ),
+  },
+  gemini: {
+    ...hosted(
+      'https://generativelanguage.googleapis.com/v1beta',
+      ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+      /^(models\/)?(gemini-|gemma-)/,
+    ),
+    wire: 'gemini',
   },
   groq: hosted('https://api.groq.com/openai/v1', ['GROQ_API_KEY']),
   mistral: hosted(

@@ -8,6 +8,7 @@ import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> = {
   openai: [],
   anthropic: ['anthropic-version', '2023-06-01'],
+  gemini: [],
 };
 
 /** An upstream provider with its address and credentials. */
@@ -84,7 +85,7 @@ function build(
     return `its key is to come from ${settings.keyEnv}, which is not set where gw was started`;
   }
   const url = new URL(baseUrl);
-  const knownAs = knownName(name, url);
+  const knownAs = settings.wire === 'gemini' ? settings.wire : knownName(name, url);
   const preset = presetOf(knownAs);
   const wire = settings.wire ?? preset.wire;
   return {
@@ -171,15 +172,18 @@ function keyFrom(env: RegistryOptions['env'], variable: string): string | undefi
 /** An endpoint at the end of a base URL that was copied from an example of a request. */
 const ENDPOINT = /\/(?:(?:chat\/)?completions|responses|messages|embeddings|models)$/;
 
-/** The base path. Appends the version that all paths of Anthropic's API begin with, because base URLs often omit it. */
+/** The version that all paths of an API begin with, for base URLs that omit it. */
+const VERSION: Readonly<Record<Preset['wire'], string>> = { openai: '', anthropic: '/v1', gemini: '/v1beta' };
+
 function basePathOf(url: URL, wire: Preset['wire']): string {
   const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(ENDPOINT, '');
-  return wire === 'anthropic' && !/\/v\d+$/.test(path) ? `${path}/v1` : path;
+  return /\/v\d+(?:alpha|beta)?$/.test(path) ? path : path + VERSION[wire];
 }
 
 function authHeaders(preset: Preset, wire: Preset['wire'], key: string): string[] {
   if (preset.keyHeader) return [preset.keyHeader, key];
   if (wire === 'anthropic') return ['x-api-key', key];
+  if (wire === 'gemini') return ['x-goog-api-key', key];
   return ['authorization', `Bearer ${key}`];
 }
 

@@ -1,8 +1,9 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GwError, messageOf } from '../errors.ts';
 import { formatRequestId, type RequestId } from '../ids.ts';
 import { anthropicErrorBody, speaksAnthropic } from './anthropic-error.ts';
+import { googleErrorBody, speaksGoogle } from './google-error.ts';
 
 /** Responds with JSON. Does nothing if the client is gone. */
 export function respondJson(
@@ -42,10 +43,16 @@ export function respondError(
     return;
   }
   const fault = error instanceof GwError ? error : internalError(error, id);
-  const body = speaksAnthropic(response.req) ? anthropicErrorBody(fault, id) : errorBody(fault);
+  const body = bodyOf(fault, response.req, id);
   body.error.message = pasteable(fault.message);
   if ('command' in fault.fields) Object.assign(body.error, { command: pasteable(`${fault.fields.command}`) });
   respondJson(response, fault.status, body, { id, headers: asciiHeaders(fault.headers) });
+}
+
+/** The error in the shape of the client's API. */
+function bodyOf(fault: GwError, request: IncomingMessage, id: RequestId): { error: { message: string } } {
+  if (speaksGoogle(request)) return googleErrorBody(fault);
+  return speaksAnthropic(request) ? anthropicErrorBody(fault, id) : errorBody(fault);
 }
 
 const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };

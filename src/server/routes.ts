@@ -7,7 +7,10 @@ export type PathParameters = Readonly<Record<string, string>>;
 /** Answers one request, or throws GwError. */
 export type Handler = (exchange: Exchange, parameters: PathParameters) => Promise<void>;
 
-/** Handlers by method and path. `{name}` in a path matches one segment. GET handlers answer HEAD as well. */
+/**
+ * Handlers by method and path. `{name}` in a path matches one segment, `{name...}` at its end all that are left. GET
+ * handlers answer HEAD as well.
+ */
 export type RouteTable = Readonly<
   Record<`${'HEAD' | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`, Handler>
 >;
@@ -73,13 +76,16 @@ export function queryOf(url: string): Record<string, string> {
 }
 
 function matchPath(segments: string[], path: string): Record<string, string> | undefined {
-  const values = path.split('/');
+  const rest = segments.at(-1)?.endsWith('...}') ? segments.length - 1 : undefined;
+  const all = path.split('/');
+  const values =
+    rest === undefined || all.length <= rest ? all : [...all.slice(0, rest), all.slice(rest).join('/')];
   if (values.length !== segments.length) return undefined;
   const parameters: Record<string, string> = {};
   for (const [i, segment] of segments.entries()) {
     const value = values[i] ?? '';
     if (segment.startsWith('{'))
-      parameters[segment.slice(1, -1)] = orElse(() => decodeURIComponent(value), value);
+      parameters[segment.slice(1, -1).replace('...', '')] = orElse(() => decodeURIComponent(value), value);
     else if (segment !== value) return undefined;
   }
   return parameters;

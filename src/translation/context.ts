@@ -5,7 +5,7 @@ import type { Json } from './json.ts';
 import type { LeaveOut } from './left-out.ts';
 
 /** The APIs between which gw translates, by the endpoint of their requests. */
-export type Api = 'chat/completions' | 'messages' | 'responses';
+export type Api = 'chat/completions' | 'messages' | 'responses' | 'gemini';
 
 /** What a request's translation knows besides its body. Plain data, so that another thread can be sent it. */
 export interface BodyOptions {

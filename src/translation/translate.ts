@@ -3,6 +3,7 @@ import { isObject } from '../json/object.ts';
 import type { Dialect } from '../providers/dialects/dialect.ts';
 import { dataIn, parseObject } from '../wire/answer/events.ts';
 import { chatWire } from '../wire/apis/chat.ts';
+import { geminiWire } from '../wire/apis/gemini.ts';
 import { messagesWire } from '../wire/apis/messages.ts';
 import { responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
@@ -10,6 +11,10 @@ import { ChatAnswerReader } from './apis/chat/read-answer.ts';
 import { readChatRequest } from './apis/chat/read-request.ts';
 import { ChatAnswerWriter } from './apis/chat/write-answer.ts';
 import { writeChatRequest } from './apis/chat/write-request.ts';
+import { GeminiAnswerReader } from './apis/gemini/read-answer.ts';
+import { readGeminiRequest } from './apis/gemini/read-request.ts';
+import { GeminiAnswerWriter } from './apis/gemini/write-answer.ts';
+import { writeGeminiRequest } from './apis/gemini/write-request.ts';
 import { MessagesAnswerReader } from './apis/messages/read-answer.ts';
 import { readMessagesRequest } from './apis/messages/read-request.ts';
 import { MessagesAnswerWriter } from './apis/messages/write-answer.ts';
@@ -88,6 +93,21 @@ const SIDES: Readonly<Record<Api, Side>> = {
     writeRequest: writeResponsesRequest,
     readAnswer: () => new ResponsesAnswerReader(),
     writeAnswer: (options) => new ResponsesAnswerWriter(options),
+  },
+  gemini: {
+    wire: geminiWire,
+    called: "Gemini's API",
+    params: {
+      reasoning: 'generationConfig.thinkingConfig',
+      format: 'generationConfig.responseJsonSchema',
+      stops: 'generationConfig.stopSequences',
+      temperature: 'generationConfig.temperature',
+      serviceTier: 'serviceTier',
+    },
+    readRequest: readGeminiRequest,
+    writeRequest: writeGeminiRequest,
+    readAnswer: (newId) => new GeminiAnswerReader(newId),
+    writeAnswer: (options) => new GeminiAnswerWriter(options),
   },
 };
 

@@ -16,12 +16,14 @@ export interface RequestWire {
   family: Preset['wire'];
   /** Path after the provider's base URL. */
   path: string;
+  /** The path, with its query, where it names the model. */
+  pathOf?(request: WireRequest, model: string): string;
   /** The results of one pass over a body. The common prefix with `earlier` is reused. Throws GwError 400. */
   scan(bytes: Buffer, earlier?: Earlier<ScannedBody>): BodyScan;
   /** Parses a body; `scan` is its scan if it exists already. Throws GwError 400 with `param`. */
   parse(bytes: Buffer, scan?: BodyScan): WireRequest;
-  /** The edit that replaces the model name. */
-  renameModel(request: WireRequest, model: string): Edit;
+  /** The edits that replace the model name. */
+  renameModel(request: WireRequest, model: string): Edit[];
   /** The edits that lower the output limit to `tokens` per choice, or set it in `field`. */
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
   /** The edits that move the request's own output limit to the field that the provider supports. */

@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { dataIn } from '../../src/wire/answer/events.ts';
 
 /** A tool call as an agent got it. */
 export interface Called {
@@ -181,4 +182,74 @@ export const chatClient: Agent = {
   },
 };
 
-export const AGENTS: readonly Agent[] = [claudeCode, codex, chatClient];
+interface GeminiPart {
+  text?: string;
+  thought?: boolean;
+  functionCall?: { id?: string; name: string; args: object };
+  thoughtSignature?: string;
+}
+
+interface GeminiAnswer {
+  candidates?: { content: { role: string; parts: GeminiPart[] }; finishReason?: string }[];
+}
+
+async function generate(address: string, key: string, request: object): Promise<GeminiAnswer[]> {
+  const answer = await fetch(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-goog-api-key': key },
+    body: JSON.stringify(request),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${answer.status} ${text}`);
+  return address.endsWith('alt=sse')
+    ? dataIn(Buffer.from(text)).map((data) => JSON.parse(data))
+    : [JSON.parse(text)];
+}
+
+/** As Gemini CLI: brings contents back as they came, with signatures in the alphabet of URLs as Python writes them. */
+export const geminiCli: Agent = {
+  name: 'gemini',
+  tool: 'find',
+  async run({ url, key, modelOf, stream, before }) {
+    const contents: object[] = [{ role: 'user', parts: [{ text: 'Go' }] }];
+    const calls: Called[] = [];
+    for (let turn = 0; turn < MAX_TURNS; turn++) {
+      await before?.(turn);
+      const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
+      const answers = await generate(url.replace(/v1$/, `v1beta/models/${modelOf(turn)}:${method}`), key, {
+        contents,
+        systemInstruction: { role: 'user', parts: [{ text: 'You are an agent.' }] },
+        generationConfig: { temperature: 1, topP: 0.95, topK: 64, thinkingConfig: { includeThoughts: true } },
+        tools: [
+          {
+            functionDeclarations: [
+              { name: 'find', description: 'A', parametersJsonSchema: SCHEMA },
+              { name: 'read', parameters: { type: 'OBJECT', properties: { turn: { type: 'INTEGER' } } } },
+            ],
+          },
+        ],
+      });
+      const candidates = answers.flatMap((answer) => answer.candidates ?? []);
+      if (candidates.filter(({ finishReason }) => finishReason).length !== 1) throw new Error('not one end');
+      const parts = candidates.flatMap(({ content }) => content.parts).filter(({ thought }) => !thought);
+      const used = parts.flatMap(({ functionCall }) => functionCall ?? []);
+      if (used.length === 0) return { calls, text: parts.map(({ text }) => text ?? '').join('') };
+      calls.push(...used.map(({ name, args }) => ({ name, args })));
+      contents.push({ role: 'model', parts: parts.map(asPython) });
+      const results = used.map(({ id, name, args }) => ({
+        functionResponse: { id, name, response: { output: resultOf({ name, args }) } },
+      }));
+      contents.push({ role: 'user', parts: [...results, { text: REMINDER }] });
+    }
+    throw new Error('the loop did not end');
+  },
+};
+
+const asPython = ({ thoughtSignature, ...part }: GeminiPart): object => ({
+  ...part,
+  ...(thoughtSignature && {
+    thoughtSignature: Buffer.from(thoughtSignature, 'base64').toString('base64url'),
+  }),
+});
+
+export const AGENTS: readonly Agent[] = [claudeCode, codex, chatClient, geminiCli];

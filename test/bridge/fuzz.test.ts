@@ -9,6 +9,7 @@ import { type Dice, diceOf } from '../fuzz/dice.ts';
 import { mutateJson, writeJson } from '../fuzz/mutate.ts';
 import type { StrictApi } from './providers/strict.ts';
 import { strictChat } from './providers/strict-chat.ts';
+import { strictGemini } from './providers/strict-gemini.ts';
 import { strictMessages } from './providers/strict-messages.ts';
 import { strictResponses } from './providers/strict-responses.ts';
 import { REQUESTS } from './requests.ts';
@@ -17,7 +18,7 @@ const SEED = Number(process.env.GW_SEED ?? 7);
 const CASES = Number(process.env.GW_FUZZ_CASES ?? (process.env.GW_LONG ? 200_000 : 2_000));
 const FROM = Number(process.env.GW_FUZZ_FROM ?? 0);
 
-const APIS: Api[] = ['chat/completions', 'messages', 'responses'];
+const APIS: Api[] = ['chat/completions', 'messages', 'responses', 'gemini'];
 const DIALECT_NAMES = Object.keys(DIALECTS);
 const memory = createItemMemories(1_000_000)(1);
 
@@ -26,6 +27,7 @@ const ENDS: Record<Api, RegExp> = {
   'chat/completions': /^\[DONE\]$/,
   messages: /"type":"message_stop"/,
   responses: /"type":"response\.(completed|incomplete|failed)"/,
+  gemini: /"finishReason":"/,
 };
 
 /** A request with members replaced, dropped, doubled or renamed: translated to JSON, or refused with a 400. */
@@ -64,6 +66,7 @@ const PROVIDERS: Record<Api, (dice: Dice) => StrictApi> = {
     }),
   messages: () => strictMessages(),
   responses: () => strictResponses(),
+  gemini: (dice) => strictGemini({ isBefore3: dice.chance(0.3) }),
 };
 
 const TEXT = 'Some words that the provider says.';
@@ -140,8 +143,11 @@ function wholeProblem(bytes: Buffer, from: Api): string | undefined {
     .filter((each) => each.startsWith('{'))
     .map((each) => JSON.parse(each))
     .map(
-      ({ choices, delta, type }) =>
-        choices?.[0]?.delta?.content ?? (type === 'response.output_text.delta' ? delta : delta?.text) ?? '',
+      ({ choices, candidates, delta, type }) =>
+        choices?.[0]?.delta?.content ??
+        candidates?.[0]?.content.parts.find((part: { thought?: boolean }) => !part.thought)?.text ??
+        (type === 'response.output_text.delta' ? delta : delta?.text) ??
+        '',
     );
   return deltas.join('') === TEXT ? streamProblem(bytes) : `${from}: the text is ${deltas.join('')}`;
 }

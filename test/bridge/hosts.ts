@@ -1,6 +1,7 @@
 import type { StrictApi } from './providers/strict.ts';
 import type { ChatHost } from './providers/strict-chat.ts';
 import { strictChat } from './providers/strict-chat.ts';
+import { strictGemini } from './providers/strict-gemini.ts';
 import { strictMessages } from './providers/strict-messages.ts';
 import { strictResponses } from './providers/strict-responses.ts';
 
@@ -79,6 +80,7 @@ const MODELS: Readonly<Record<string, string>> = { google: 'gemini-3-pro', moons
 export const HOSTS: readonly Host[] = [
   { name: 'openai', model: 'gpt-5.4', apis: () => [strictResponses(), strictChat({})] },
   { name: 'anthropic', model: 'claude-sonnet-4-5', apis: () => [strictMessages()] },
+  { name: 'gemini', model: 'gemini-3-pro', apis: () => [strictGemini()] },
   ...Object.entries(CHAT_HOSTS).map(([name, host]) => ({
     name,
     model: MODELS[name] ?? `${name}-model`,

@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { ChatAnswerReader } from '../../src/translation/apis/chat/read-answer.ts';
 import { readChatRequest } from '../../src/translation/apis/chat/read-request.ts';
 import { writeChatRequest } from '../../src/translation/apis/chat/write-request.ts';
+import { GeminiAnswerReader } from '../../src/translation/apis/gemini/read-answer.ts';
+import { readGeminiRequest } from '../../src/translation/apis/gemini/read-request.ts';
+import { writeGeminiRequest } from '../../src/translation/apis/gemini/write-request.ts';
 import { MessagesAnswerReader } from '../../src/translation/apis/messages/read-answer.ts';
 import { readMessagesRequest } from '../../src/translation/apis/messages/read-request.ts';
 import { writeMessagesRequest } from '../../src/translation/apis/messages/write-request.ts';
@@ -16,6 +19,7 @@ import { withResults } from '../../src/translation/repair/results.ts';
 import { dataIn } from '../../src/wire/answer/events.ts';
 import type { Reply, StrictApi } from './providers/strict.ts';
 import { type ChatHost, strictChat } from './providers/strict-chat.ts';
+import { strictGemini } from './providers/strict-gemini.ts';
 import { strictMessages } from './providers/strict-messages.ts';
 import { strictResponses } from './providers/strict-responses.ts';
 
@@ -45,6 +49,7 @@ const APIS = {
   chat: { read: readChatRequest, write: writeChatRequest },
   messages: { read: readMessagesRequest, write: writeMessagesRequest },
   responses: { read: readResponsesRequest, write: writeResponsesRequest },
+  gemini: { read: readGeminiRequest, write: writeGeminiRequest },
 };
 
 const text = fc.string({ minLength: 1, maxLength: 12 }).filter((each) => each.trim() !== '');
@@ -235,6 +240,7 @@ const READERS: [string, () => StrictApi, () => AnswerReader][] = [
   ]),
   ['messages', strictMessages, () => new MessagesAnswerReader()],
   ['responses', strictResponses, () => new ResponsesAnswerReader()],
+  ['gemini', strictGemini, () => new GeminiAnswerReader((prefix) => `${prefix}_new`)],
 ];
 
 /** An answer without what a whole one has no place for. */
@@ -273,7 +279,7 @@ describe.each(READERS)('answers of %s', (_, apiOf, readerOf) => {
         const reader = readerOf();
         const events = [...kept.flatMap((one) => reader.event(one)), ...reader.end()];
         const isSaid = kept.some((one) =>
-          /"finish_reason":"|"stop_reason":"|"response\.completed"/.test(one),
+          /"finish_reason":"|"stop_reason":"|"response\.completed"|"finishReason":"/.test(one),
         );
         expect(events.some(({ type }) => type === 'end')).toBe(isSaid);
       }),

@@ -60,7 +60,7 @@ describe.each(HOSTS)('at $name', (host) => {
 describe('a session that changes its provider in the middle', () => {
   // Each pair with one agent; npm run test:long has each with all.
   const agentsOf = (n: number) => (process.env.GW_LONG ? AGENTS : [AGENTS[n % AGENTS.length] as Agent]);
-  const pairs = ['deepseek', 'google', 'openai', 'anthropic', 'mistral', 'openrouter'].flatMap(
+  const pairs = ['deepseek', 'google', 'gemini', 'openai', 'anthropic', 'mistral', 'openrouter'].flatMap(
     (first, i, all) => all.slice(i + 1).map((second, j) => ({ first, second, agents: agentsOf(i + j) })),
   );
   const hostOf = (name: string) => HOSTS.find((host) => host.name === name) as Host;

@@ -68,4 +68,33 @@ const RESPONSES = {
   ],
 };
 
-export const REQUESTS = { 'chat/completions': CHAT, messages: MESSAGES, responses: RESPONSES };
+const GEMINI = {
+  model: 'm',
+  stream: false,
+  systemInstruction: { parts: [{ text: 'a' }] },
+  generationConfig: {
+    maxOutputTokens: 9,
+    temperature: 1,
+    topK: 64,
+    stopSequences: ['x'],
+    responseMimeType: 'application/json',
+    responseSchema: { type: 'OBJECT', properties: { a: { type: 'STRING', nullable: true } } },
+    thinkingConfig: { includeThoughts: true, thinkingBudget: 1_024 },
+  },
+  tools: [
+    { functionDeclarations: [{ name: 'f', description: 'a', parametersJsonSchema: { type: 'object' } }] },
+  ],
+  toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
+  contents: [
+    { role: 'user', parts: [{ text: 'a' }, { inlineData: { mimeType: 'image/png', data: 'AA' } }] },
+    { role: 'model', parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'c2ln' }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'f', response: { output: 'a' } } }] },
+  ],
+};
+
+export const REQUESTS = {
+  'chat/completions': CHAT,
+  messages: MESSAGES,
+  responses: RESPONSES,
+  gemini: GEMINI,
+};

@@ -296,7 +296,7 @@ describe('any body', () => {
         const asked = chatWire.parse(Buffer.from(text));
         const edits = [
           ...asked.edits,
-          chatWire.renameModel(asked, 'served'),
+          ...chatWire.renameModel(asked, 'served'),
           ...chatWire.limitOutput(asked, 7, 'max_tokens'),
         ];
         const sent = applyEdits(asked.bytes, edits);

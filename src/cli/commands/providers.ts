@@ -18,6 +18,8 @@ import { type Trial, tryProvider } from '../providers/try-provider.ts';
 import { announceChange, networkOf, readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 
+const KINDS = ['openai', 'anthropic', 'gemini'] as const;
+
 export const providers: SetUp = (command, context) => {
   command
     .command('add <name>')
@@ -30,9 +32,10 @@ export const providers: SetUp = (command, context) => {
     .option('--proxy <url>', 'proxy to it alone, or none to go past that of the environment')
     .option('--prices-of <provider>', 'bill it at the prices of another provider')
     .addOption(new Option('--key <key>').hideHelp())
-    .addOption(new Option('--wire <wire>', 'API that it speaks').choices(['openai', 'anthropic']))
-    .action(async (name, options) => {
-      const keyNote = await addProvider(context, name, options);
+    .addOption(new Option('--kind <kind>', 'API that it speaks').choices(KINDS))
+    .addOption(new Option('--wire <kind>').choices(KINDS).hideHelp())
+    .action(async (name, { kind, wire = kind, ...options }) => {
+      const keyNote = await addProvider(context, name, { ...options, ...(wire && { wire }) });
       note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
     });
   list(command, context);

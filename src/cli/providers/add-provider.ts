@@ -18,7 +18,7 @@ interface AddOptions {
   stdin?: boolean;
   /** Always refused, with advice on how to pass the key. */
   key?: string;
-  wire?: 'openai' | 'anthropic';
+  wire?: Preset['wire'];
   proxy?: string;
   /** A provider whose prices gw knows. */
   pricesOf?: string;
@@ -45,8 +45,10 @@ export async function addProvider(context: Context, name: string, options: AddOp
   const credentials = await openSettingsFile(context.paths.credentials);
   if (source.kind === 'stored') credentials.set([name], source.key);
   else credentials.delete([name]);
-  const { dialect } = readSettings(context).settings.providers[name] ?? {};
+  const before = readSettings(context).settings.providers[name];
+  const { dialect } = before ?? {};
   const settings: ProviderSettings = {
+    ...(name === 'google' && !before && !options.baseUrl && !options.wire ? OWN_API_OF_GOOGLE : {}),
     ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
     ...(options.wire === undefined ? {} : { wire: options.wire }),
     ...(proxy === undefined ? {} : { proxy }),
@@ -59,6 +61,12 @@ export async function addProvider(context: Context, name: string, options: AddOp
   await announceChange(context);
   return keyNote(context, source);
 }
+
+/** A new `google` has the API of `gemini`. One that is configured keeps its chat completions. */
+const OWN_API_OF_GOOGLE: ProviderSettings = {
+  wire: 'gemini',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+};
 
 function sellerOf(name: string): string {
   if (LIBRARY_PROVIDERS.has(name) || PRESETS[name]?.local) return name;

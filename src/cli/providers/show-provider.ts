@@ -50,7 +50,7 @@ function pricesOf(context: Context, name: string): string | null {
 }
 
 function apisOf({ wire, dialect }: Provider): string[] {
-  if (wire === 'anthropic') return ['messages'];
+  if (wire !== 'openai') return [wire === 'anthropic' ? 'messages' : 'gemini'];
   return dialect?.lacksResponses ? ['chat'] : ['chat', 'responses'];
 }
 

@@ -114,7 +114,7 @@ export function readPrompt(context: Splittable): Prompt {
 }
 
 /** Makers whose templates write no JSON anew. */
-const KEEP_JSON: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic', 'google']);
+const KEEP_JSON: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic', 'gemini', 'google']);
 
 /** Whether the target's template may write tools, calls and results anew. */
 export function rewritesJson({ provider }: Target): boolean {

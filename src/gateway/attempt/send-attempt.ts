@@ -162,6 +162,7 @@ const API_NAMES: Readonly<Record<string, string>> = {
   '/chat/completions': 'chat',
   '/messages': 'messages',
   '/responses': 'responses',
+  '/generateContent': 'gemini',
 };
 
 const apiNameOf = (wire: AnyRequestContext['wire']): string | undefined =>

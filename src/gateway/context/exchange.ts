@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { orElse } from '../../errors.ts';
 import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
@@ -46,7 +47,7 @@ export function openExchange(
     id,
     request,
     response,
-    target: requestTarget(request.url ?? '/'),
+    target: requestTarget(withoutKey(request)),
     startedAt,
     trace: undefined,
     bodyAt: undefined,
@@ -65,6 +66,18 @@ export function openExchange(
     exchange.listener?.clientGone();
   });
   return exchange;
+}
+
+const KEY = /([?&])key=([^&#]*)&?/;
+
+/** The address. Clients of Google may write their key into it, where logs and records would show it. */
+function withoutKey(request: IncomingMessage): string {
+  const { url = '/', headers } = request;
+  const [, before = '', key = ''] = url.includes('/v1beta/') ? (KEY.exec(url) ?? []) : [];
+  if (before === '') return url;
+  headers['x-goog-api-key'] ??= orElse(() => decodeURIComponent(key), key);
+  request.url = url.replace(KEY, before).replace(/[?&]$/, '');
+  return request.url;
 }
 
 /** The client's own time limit for an answer, from a header of the SDKs of OpenAI and Anthropic. */

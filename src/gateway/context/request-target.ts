@@ -26,7 +26,7 @@ export function requestTarget(url: string): RequestTarget {
   if (raw.startsWith('/v1/') && !raw.startsWith('/v1/v1/') && PLAIN.test(raw)) return { path: raw, query };
   const plain = raw.includes('%') ? raw.replace(/%[0-9a-f]{2}/gi, normalized) : raw;
   const single = plain.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
-  const once = single.replace(/^(?:\/v1)+(?=\/v1\/)/, '');
+  const once = single.replace(/^(?:\/v1)+(?=\/v1(?:beta)?\/)/, '');
   return { path: API_PATH.test(once) ? `/v1${once}` : once, query };
 }
 

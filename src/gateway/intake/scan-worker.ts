@@ -9,6 +9,7 @@ import { type Route, type TranslatedBody, translateBody, wireOf } from '../../tr
 import { chatWire } from '../../wire/apis/chat.ts';
 import { completionsWire } from '../../wire/apis/completions.ts';
 import { embeddingsWire } from '../../wire/apis/embeddings.ts';
+import { geminiWire } from '../../wire/apis/gemini.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../../wire/apis/responses.ts';
 import type { UnknownInput } from '../../wire/request/prompt-block.ts';
@@ -48,7 +49,15 @@ export type ScanAnswer =
   | { measured: Measured }
   | { refused: Pick<GwError, 'message' | 'status' | 'type' | 'code'> & { param: string | undefined } };
 
-const WIRES = [chatWire, completionsWire, embeddingsWire, messagesWire, responsesWire, compactWire];
+const WIRES = [
+  chatWire,
+  completionsWire,
+  embeddingsWire,
+  geminiWire,
+  messagesWire,
+  responsesWire,
+  compactWire,
+];
 
 /** The worker thread of `scan-large.ts`. */
 answerCalls((request: ScanRequest): ScanAnswer => {

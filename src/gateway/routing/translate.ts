@@ -186,6 +186,7 @@ function apiOf(
 ): Api {
   const { provider, model } = target;
   if (provider.wire === 'anthropic') return 'messages';
+  if (provider.wire === 'gemini') return 'gemini';
   const { responses } = manners.dialectOf(target);
   if (!responses || wire.endpoint === 'responses' || responsesSupport.isMissing(provider))
     return 'chat/completions';

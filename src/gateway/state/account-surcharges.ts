@@ -15,6 +15,7 @@ const ANTHROPIC_FACTOR = 1.1;
 const OVERRIDE_FIELD: Readonly<Record<Provider['wire'], string>> = {
   openai: 'service_tier',
   anthropic: 'inference_geo',
+  gemini: 'serviceTier',
 };
 const DAY_MS = 86_400_000;
 /** Bounds the memory, since model names come from clients. */

@@ -67,8 +67,8 @@ export function createAuthenticator(
       return caller && !isExpired(caller) && !isStale(caller) ? caller : undefined;
     },
     /**
-     * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients) or
-     * `api-key` (Azure's). Throws GwError 401, `key_expired` for a key that has expired, and 503 for a key of the team
+     * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients),
+     * `api-key` (Azure's) or `x-goog-api-key` (Google's). Throws GwError 401, `key_expired` for a key that has expired, and 503 for a key of the team
      * whose copy is too old.
      */
     authenticate(headers: IncomingHttpHeaders): Caller {
@@ -95,9 +95,9 @@ export function createAuthenticator(
   };
 }
 
-/** Reads `x-api-key`, then `api-key`, then `x-gw-key`. */
+/** Reads `x-api-key`, then `api-key`, `x-goog-api-key` and `x-gw-key`. */
 function otherKey(headers: IncomingHttpHeaders): string | string[] | undefined {
-  return headers['x-api-key'] ?? headers['api-key'] ?? headers[OWN_KEY_HEADER];
+  return headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'] ?? headers[OWN_KEY_HEADER];
 }
 
 function isBearer(authorization: string | undefined): boolean {

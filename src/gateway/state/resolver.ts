@@ -45,6 +45,7 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
   const cache = {
     openai: new Map<string, RoutedTarget[]>(),
     anthropic: new Map<string, RoutedTarget[]>(),
+    gemini: new Map<string, RoutedTarget[]>(),
   };
 
   function lookUp(request: string, family: Provider['wire']): RoutedTarget[] {
@@ -135,8 +136,7 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
       targetsOf(groupsIn(models, aliases(), []), family, true),
     /** Clears the cache after providers or aliases have changed. */
     forget() {
-      cache.openai.clear();
-      cache.anthropic.clear();
+      for (const targets of Object.values(cache)) targets.clear();
     },
   };
 }

@@ -4,6 +4,7 @@ import { isObject } from '../../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
+import { ownSignatures } from '../../translation/apis/gemini/signature.ts';
 import { isOwnReasoning, OWN_REASONING_MARK } from '../../translation/carry/envelope.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Admitted, AdmittedRequest } from '../admission/admitted.ts';
@@ -22,12 +23,13 @@ export function buildRequest(
   admittedRequest: AdmittedRequest,
 ): UpstreamRequest {
   const { context, target } = admittedRequest;
-  const { provider } = target;
+  const { wire, request } = context;
+  const { provider, model } = target;
   const { query, headers } = channelTo(gateway, admittedRequest);
   return {
-    path: provider.basePath + context.wire.path + query,
+    path: provider.basePath + (wire.pathOf?.(request, model) ?? wire.path + query),
     headers,
-    body: applyEdits(context.request.bytes, editsFor(gateway, admittedRequest)),
+    body: applyEdits(request.bytes, editsFor(gateway, admittedRequest)),
   };
 }
 
@@ -79,7 +81,7 @@ function channel(
 export function bodyEdits(context: RequestContext, target: Target): Edit[] {
   const { wire, request } = context;
   const edits = [...request.edits, ...stripOwnReasoning(context), ...lostThinkingEdits(context)];
-  if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
+  if (target.model !== request.model) edits.push(...wire.renameModel(request, target.model));
   return edits;
 }
 
@@ -160,6 +162,7 @@ const MARK = Buffer.from(`"${OWN_REASONING_MARK}`);
  */
 function stripOwnReasoning({ wire, request, translator }: RequestContext): Edit[] {
   const { bytes } = request;
+  if (wire.family === 'gemini') return translator ? [] : ownSignatures(bytes);
   if (translator || wire.form === undefined || wire.form === 'chat' || bytes.indexOf(MARK) < 0) return [];
   try {
     return editsIn(request);

@@ -31,10 +31,11 @@ const NOT_RETURNED = new Set([
 /** Headers that only gw sets: savings, cost, and the origins that may read an answer. */
 const isOwn = (name: string) => name.startsWith('x-service-') || name.startsWith('access-control-');
 
-/** Prefixes of headers that belong to the other API and are dropped when a request is translated. */
-const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
-  openai: 'anthropic-',
-  anthropic: 'openai-',
+/** Headers that belong to another API and are dropped when a request is translated. */
+const FOREIGN: Readonly<Record<Provider['wire'], RegExp>> = {
+  openai: /^(?:anthropic|x-goog)-/,
+  anthropic: /^(?:openai|x-goog)-/,
+  gemini: /^(?:openai|anthropic)-/,
 };
 
 /**
@@ -54,7 +55,7 @@ export function upstreamHeaders(
       if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
       continue;
     }
-    if (isTranslated && name.startsWith(FOREIGN_PREFIX[wire])) continue;
+    if (isTranslated && FOREIGN[wire].test(name)) continue;
     if (beside && !passesHeader(name) && !beside.names.has(name)) {
       beside.leaveOut(name);
       continue;

@@ -8,7 +8,7 @@ const Providers = z.object({
     z.object({
       name: z.string(),
       base_url: z.string(),
-      wire: z.enum(['openai', 'anthropic']),
+      wire: z.enum(['openai', 'anthropic', 'gemini']),
       key_source: z.string(),
       source: z.enum(['config', 'environment', 'built-in']),
     }),

@@ -37,6 +37,7 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
   openai: OPENAI,
   azure: OPENAI,
   google: { ...SIGNATURES, plainSchemas: true, lacksResponses: true },
+  gemini: { ...SIGNATURES, systemFirst: true },
   /** https://api-docs.deepseek.com/guides/thinking_mode */
   deepseek: { reasoning: 'required' },
   /** https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model */

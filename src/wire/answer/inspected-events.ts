@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../../usage.ts';
 import { namedEvents } from './events.ts';
+import { googleError } from './google-error.ts';
 
 /** The relevant contents of complete stream events. */
 export interface InspectedEvents {
@@ -34,6 +35,9 @@ export interface StreamFault {
 /** An error event in the format of an endpoint's API. */
 export function errorEvent(endpoint: string, { message, code }: StreamFault): Buffer {
   if (endpoint === 'messages') return namedEvents([{ type: 'error', error: { type: 'api_error', message } }]);
+  if (endpoint === 'gemini') {
+    return Buffer.from(`data: ${JSON.stringify({ error: googleError(message, 500) })}\n\n`);
+  }
   if (endpoint.startsWith('responses')) {
     // Clients require a sequence number but don't check it.
     return namedEvents([{ type: 'error', sequence_number: 0, code, message, param: null }]);

@@ -4,6 +4,8 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { eventsIn, parseObject, valuesIn } from './events.ts';
 
 const MODEL = Buffer.from('"model"');
+/** Gemini's name of it. */
+const MODEL_VERSION = Buffer.from('"modelVersion"');
 /** Number of events searched for the model name. */
 const MAX_EVENTS = 8;
 
@@ -15,6 +17,7 @@ export interface AnswerHead {
 
 /** Undefined if the response names no model. */
 export function answerHead(answer: Buffer, isStream: boolean): AnswerHead | undefined {
+  if (answer.includes(MODEL_VERSION)) return geminiHead(answer, isStream);
   const at = answer.indexOf(MODEL);
   if (at < 0) return undefined;
   if (!isStream) return headIn(headAtStart(answer, at) ?? headAtEnd(answer, at) ?? topLevel(answer));
@@ -25,6 +28,11 @@ export function answerHead(answer: Buffer, isStream: boolean): AnswerHead | unde
     if (++count >= MAX_EVENTS) return undefined;
   }
   return undefined;
+}
+
+function geminiHead(answer: Buffer, isStream: boolean): AnswerHead | undefined {
+  const [value] = isStream ? valuesIn(answer) : [parseObject(answer.toString('utf8'))];
+  return headIn(value && { model: value.modelVersion, id: value.responseId });
 }
 
 /**
@@ -113,8 +121,8 @@ export function messageIdIn(answer: Buffer, isStream: boolean): string {
 const PLAIN_ID = /^[\x21-\x7e]{1,128}$/;
 
 function idInEvents(events: Buffer): unknown {
-  for (const { id, message, response } of valuesIn(events)) {
-    const inner = isObject(message) ? message.id : isObject(response) ? response.id : id;
+  for (const { id, responseId, message, response } of valuesIn(events)) {
+    const inner = isObject(message) ? message.id : isObject(response) ? response.id : (id ?? responseId);
     if (inner !== undefined) return inner;
   }
   return undefined;
@@ -122,7 +130,7 @@ function idInEvents(events: Buffer): unknown {
 
 function idInBody(body: Buffer): unknown {
   try {
-    const id = scanObject(body).find(({ key }) => key === 'id');
+    const id = scanObject(body).find(({ key }) => key === 'id' || key === 'responseId');
     return id && readValue(body, id);
   } catch {
     return undefined;

@@ -17,7 +17,8 @@ export interface NamedModels {
 const CONTENT = new Set([
   'anthropic_beta', 'arguments', 'betas', 'client_metadata', 'content', 'contents', 'description', 'input',
   'input_schema', 'inputs', 'instructions', 'json_schema', 'messages', 'metadata', 'parameters', 'prompt',
-  'prompt_cache_key', 'properties', 'safety_identifier', 'schema', 'service', 'stop', 'suffix', 'system', 'text',
+  'prompt_cache_key', 'properties', 'safety_identifier', 'schema', 'service', 'stop', 'suffix', 'system',
+  'systemInstruction', 'text',
   'texts', 'title', 'tool_resources', 'user',
 ]);
 /**

@@ -116,7 +116,7 @@ export function createParser(shape: RequestShape) {
 function checkKeys(members: readonly Member[], fieldNames: ReadonlyMap<string, string>): void {
   for (const { key } of members) {
     const name = UNUSUAL_CHARACTER.test(key) ? fieldNames.get(plainName(key)) : undefined;
-    if (name !== undefined)
+    if (name !== undefined && name !== key)
       throw badRequest(`"${key}" could be read as "${name}": write "${name}"`, name, 'ambiguous_parameter');
   }
 }
@@ -146,9 +146,9 @@ function largestLimit(fields: Fields, limits: readonly string[]): number | undef
   return largest;
 }
 
-/** The edit that replaces the model name. */
-export function renameModel({ members }: WireRequest, model: string): Edit {
-  return replaceValue(memberOf(members, 'model'), JSON.stringify(model));
+/** The edits that replace the model name. */
+export function renameModel({ members }: WireRequest, model: string): Edit[] {
+  return [replaceValue(memberOf(members, 'model'), JSON.stringify(model))];
 }
 
 /** The edits that lower every limit in the request to `tokens`, or insert `field` if there is none. */

@@ -96,7 +96,8 @@ function toolTypes(bytes: Buffer, members: Member[]): string[] {
 }
 
 /** Keys of Google's tools. They count beside any other key. */
-const GOOGLE_TOOLS = /^(google|url_?context|code_?execution|enterprise)/i;
+const GOOGLE_TOOLS =
+  /^(google|url_?context|code_?execution|enterprise|file_?search|computer_?use|retrieval|mcp_?servers)/i;
 
 const CLIENT_KEYS = new Set(['name', 'function', 'functionDeclarations', 'function_declarations']);
 
@@ -147,6 +148,8 @@ function canonicalText(bytes: Buffer, members: Member[]): string {
 /** How an API's requests enable server tools. */
 export interface ToolShape {
   limit: ServerTools['limit'];
+  /** Tools have keys in place of types, so that each is looked at. */
+  isKeyed?: boolean;
   /** Fields that enable tools by their presence, with the fee names. */
   fields?: Readonly<Record<string, string>>;
   /** The field that limits calls to all tools together. */
@@ -157,12 +160,12 @@ export interface ToolShape {
 
 /** A request's server tools; undefined if there are none, as in nearly all requests. */
 export function readServerTools(
-  { limit, fields: byField = {}, limitField, moreLists }: ToolShape,
+  { limit, isKeyed, fields: byField = {}, limitField, moreLists }: ToolShape,
   body: { bytes: Buffer; members: Member[]; fields: Fields; hasUnusualType: boolean; isStored: boolean },
 ): ServerTools | undefined {
   const { bytes, members, fields, hasUnusualType, isStored } = body;
   const tools = toolsByField(fields, byField);
-  if (hasUnusualType) {
+  if (hasUnusualType || isKeyed) {
     const list = fields.find('tools');
     const lists = [...(list ? [list] : []), ...(moreLists?.(bytes, members) ?? [])];
     tools.push(...lists.flatMap((each) => toolsInList(bytes, each)));

@@ -16,6 +16,8 @@ export interface Reply {
 /** One API of a strict provider: what it refuses, and how it answers. */
 export interface StrictApi {
   path: string;
+  /** What a path says, where the body doesn't. */
+  callOf?(path: string): { model: string; stream: boolean } | undefined;
   /** Why the provider would refuse a request. */
   faultOf(body: Json): string | undefined;
   /** Turns with calls so far. */
@@ -42,8 +44,9 @@ export function strictProvider(apis: readonly StrictApi[], turns = TURNS): { scr
   const seen: Seen = { faults: [], requests: [], billed: [] };
   const script: Script = async (exchange) => {
     const body = parseObject((await exchange.body).toString('utf8')) ?? {};
-    const path = exchange.request.path.split('?')[0] ?? '';
-    const api = apis.find((each) => path.endsWith(each.path));
+    const { path: full } = exchange.request;
+    const path = full.split('?')[0] ?? '';
+    const api = apis.find((each) => path.endsWith(each.path) && (!each.callOf || each.callOf(full)));
     if (!api) {
       await exchange.send(404, JSON_TYPE, JSON.stringify({ error: { message: 'Not Found' } }));
       return;
@@ -55,10 +58,10 @@ export function strictProvider(apis: readonly StrictApi[], turns = TURNS): { scr
       await exchange.send(422, JSON_TYPE, JSON.stringify(api.error(fault, 422)));
       return;
     }
-    const reply = replyTo(api, body, seen.billed.length, turns);
+    const { model, stream } = api.callOf?.(full) ?? body;
+    const reply = { ...replyTo(api, body, seen.billed.length, turns), model: String(model) };
     seen.billed.push(reply.usage);
-    if (body.stream === true)
-      await exchange.send(200, { 'content-type': 'text/event-stream' }, api.stream(reply));
+    if (stream === true) await exchange.send(200, { 'content-type': 'text/event-stream' }, api.stream(reply));
     else await exchange.send(200, JSON_TYPE, JSON.stringify(api.plain(reply)));
   };
   return { script, seen };
@@ -66,13 +69,12 @@ export function strictProvider(apis: readonly StrictApi[], turns = TURNS): { scr
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-function replyTo(api: StrictApi, body: Json, count: number, turns: number): Reply {
+function replyTo(api: StrictApi, body: Json, count: number, turns: number): Omit<Reply, 'model'> {
   const turn = api.turnsOf(body);
   const [first = '', second = first] = api.toolsOf(body);
   const isLast = turn >= turns || first === '';
   return {
     turn,
-    model: String(body.model),
     reasoning: `Thought ${turn} of ${count}`,
     text: isLast ? `All done after ${api.resultsOf(body).length} results` : '',
     calls: isLast

@@ -191,7 +191,7 @@ export function effortOf(
   reasoning: Reasoning | undefined,
   { from, model }: RequestContext,
 ): string | undefined {
-  if (from !== 'messages') return reasoning?.effort;
+  if (from === 'chat/completions' || from === 'responses') return reasoning?.effort;
   const requested = SUPPORTS_EFFORT.test(model) && reasoning ? wantedEffort(reasoning) : undefined;
   const isTooHigh = (requested === 'max' || requested === 'xhigh') && !SUPPORTS_XHIGH.test(model);
   return isTooHigh ? 'high' : requested === 'max' ? 'xhigh' : requested;

@@ -29,10 +29,11 @@ export const KNOWN_KEYS: ReadonlySet<number> = new Set([...NAMES].map(hashOf));
 // biome-ignore format: they fit a few lines
 const OWN_DATA = new Set([
   '$defs', 'arguments', 'client_metadata', 'definitions', 'headers', 'input_schema', 'json_schema', 'metadata',
-  'parameters', 'patternProperties', 'properties', 'schema',
+  'parameters', 'parametersJsonSchema', 'patternProperties', 'properties', 'responseJsonSchema', 'responseSchema',
+  'schema',
 ]);
 /** User data within a message: a tool call's input and output. */
-const IN_MESSAGE = new Set(['input', 'output']);
+const IN_MESSAGE = new Set(['args', 'input', 'output', 'response']);
 
 /** Comparing this many keys takes about 10 ms. */
 export const MAX_KEYS = 50_000;
@@ -56,9 +57,12 @@ export function mayMislead({ bytes, members, mayMislead: keysMayMislead }: Watch
  */
 export const findMisleadingKey = (bytes: Buffer): MisleadingKey | undefined => new KeyComparison(bytes).run();
 
+/** Whether a decoder may read a key as a known name that it isn't. */
+const isOdd = (key: string): boolean => UNUSUAL_CHARACTER.test(key) && NAMES.has(foldKey(key));
+
 function hasOddKeys(members: readonly Member[]): boolean {
   const keys = new Set(members.map(({ key }) => key));
-  return keys.size < members.length || members.some(({ key }) => UNUSUAL_CHARACTER.test(key));
+  return keys.size < members.length || members.some(({ key }) => isOdd(key));
 }
 
 class KeyComparison {
@@ -106,9 +110,7 @@ class KeyComparison {
     if (--this.#left < 0) this.#misleading = { path: '', name: undefined };
     else if (seen.has(key)) this.#misleading = { path: this.#path(), name: undefined };
     seen.add(key);
-    if (isOwn || !UNUSUAL_CHARACTER.test(key)) return;
-    const name = foldKey(key);
-    if (NAMES.has(name)) this.#misleading ??= { path: this.#path(), name };
+    if (!isOwn && isOdd(key)) this.#misleading ??= { path: this.#path(), name: foldKey(key) };
   }
 
   #path(): string {

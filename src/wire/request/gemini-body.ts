@@ -1,0 +1,78 @@
+import { badRequest } from '../../errors.ts';
+import { CLOSE_BRACE, OPEN_BRACE } from '../../json/bytes.ts';
+import { applyEdits, type Edit, moved } from '../../json/edit.ts';
+import { JsonSyntaxError, type Member, scanObject, skipSpace } from '../../json/scan.ts';
+
+/** What the path of a request for Google's models says. */
+export interface GeminiCall {
+  model: string;
+  isStream: boolean;
+}
+
+/** Google takes each field in two spellings (https://protobuf.dev/programming-guides/json/). gw reads these in one. */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  cached_content: 'cachedContent',
+  generation_config: 'generationConfig',
+  safety_settings: 'safetySettings',
+  service_tier: 'serviceTier',
+  system_instruction: 'systemInstruction',
+  tool_config: 'toolConfig',
+};
+const CONFIG_SPELLINGS: Readonly<Record<string, string>> = {
+  candidate_count: 'candidateCount',
+  max_output_tokens: 'maxOutputTokens',
+  response_json_schema: 'responseJsonSchema',
+  response_mime_type: 'responseMimeType',
+  response_modalities: 'responseModalities',
+  response_schema: 'responseSchema',
+  stop_sequences: 'stopSequences',
+  thinking_config: 'thinkingConfig',
+};
+const MAY_BE_SPELT = new RegExp(
+  `"(?:${[...Object.keys(SPELLINGS), ...Object.keys(CONFIG_SPELLINGS)].join('|')})"`,
+);
+
+/**
+ * The body with what its path says, as members `model` and `stream` that are removed before it is sent, and with one
+ * spelling of the fields that gw reads. A body that is no object is left to the parser to refuse.
+ */
+export function withCall(body: Buffer, { model, isStream }: GeminiCall): Buffer {
+  const start = body.indexOf(OPEN_BRACE);
+  if (start < 0 || skipSpace(body, 0) !== start) return body;
+  const isEmpty = body[skipSpace(body, start + 1)] === CLOSE_BRACE;
+  const text = `"model":${JSON.stringify(model)},"stream":${isStream}${isEmpty ? '' : ','}`;
+  const call = { start: start + 1, end: start + 1, text };
+  return applyEdits(body, [call, ...spellings(body)]);
+}
+
+function spellings(body: Buffer): Edit[] {
+  if (!MAY_BE_SPELT.test(body.toString('latin1'))) return [];
+  try {
+    const members = scanObject(body);
+    const config = members.filter(({ key }) => (SPELLINGS[key] ?? key) === 'generationConfig');
+    return [
+      ...renamed(members, SPELLINGS),
+      ...config.flatMap(({ start, end }) =>
+        body[start] === OPEN_BRACE
+          ? renamed(scanObject(body.subarray(start, end)), CONFIG_SPELLINGS).map((edit) => moved(edit, start))
+          : [],
+      ),
+    ];
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return [];
+    throw error;
+  }
+}
+
+const renamed = (members: readonly Member[], names: Readonly<Record<string, string>>): Edit[] =>
+  members.flatMap(({ key, keyStart, start }) =>
+    Object.hasOwn(names, key) ? [{ start: keyStart, end: start, text: `"${names[key]}":` }] : [],
+  );
+
+/** Throws GwError 400 for a spelling that only a decoder of escapes sees. */
+export function checkSpelling(members: readonly Member[], isConfig = false): void {
+  const names = isConfig ? CONFIG_SPELLINGS : SPELLINGS;
+  for (const { key } of members)
+    if (Object.hasOwn(names, key))
+      throw badRequest(`"${key}" is written with escapes: write "${names[key]}"`, key, 'ambiguous_parameter');
+}
