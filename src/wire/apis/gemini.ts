@@ -1,10 +1,9 @@
 import { badRequest } from '../../errors.ts';
-import { OPEN_BRACE } from '../../json/bytes.ts';
-import { type Edit, insertMember, moved, removeMember, replaceValue } from '../../json/edit.ts';
+import { COMMA, OPEN_BRACE } from '../../json/bytes.ts';
+import { type Edit, insertMember, moved, replaceValue } from '../../json/edit.ts';
 import { isObject, objectsIn } from '../../json/object.ts';
 import { type Member, readValue, scanObject } from '../../json/scan.ts';
 import { checkList } from '../request/fields.ts';
-import { checkSpelling } from '../request/gemini-body.ts';
 import { createParser } from '../request/parse.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
 import type { BodyScan } from '../request/scan/body-scan.ts';
@@ -53,17 +52,20 @@ function pathOfModel(name: string): string {
 
 function parse(bytes: Buffer, scan?: BodyScan): WireRequest {
   const request = parser.parse(bytes, scan);
-  const { members } = request;
-  checkSpelling(members);
-  const inner = configMembers(request);
-  checkSpelling(inner.members, true);
-  const own = members.filter(({ key }) => key === 'model' || key === 'stream');
+
   return {
     ...request,
-    ...limitsIn(inner),
+    ...limitsIn(configMembers(request)),
     surcharges: withTier(request),
-    edits: [...request.edits, ...own.map((member) => removeMember(members, member))],
+    edits: [...request.edits, ...withoutCall(request)],
   };
+}
+
+/** The edit that removes what `withCall` has added. */
+function withoutCall({ bytes, members }: WireRequest): Edit[] {
+  const [model, stream] = members;
+  if (model?.key !== 'model' || stream?.key !== 'stream') throw new Error('the call is gone');
+  return [{ start: model.keyStart, end: stream.end + (bytes[stream.end] === COMMA ? 1 : 0), text: '' }];
 }
 
 interface Config {

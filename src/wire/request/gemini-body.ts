@@ -1,4 +1,3 @@
-import { badRequest } from '../../errors.ts';
 import { CLOSE_BRACE, OPEN_BRACE } from '../../json/bytes.ts';
 import { applyEdits, type Edit, moved } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, scanObject, skipSpace } from '../../json/scan.ts';
@@ -9,7 +8,10 @@ export interface GeminiCall {
   isStream: boolean;
 }
 
-/** Google takes each field in two spellings (https://protobuf.dev/programming-guides/json/). gw reads these in one. */
+/**
+ * Google takes each field in two spellings (https://protobuf.dev/programming-guides/json/). gw reads these in one; escapes
+ * in names are gone by then.
+ */
 const SPELLINGS: Readonly<Record<string, string>> = {
   cached_content: 'cachedContent',
   generation_config: 'generationConfig',
@@ -68,11 +70,3 @@ const renamed = (members: readonly Member[], names: Readonly<Record<string, stri
   members.flatMap(({ key, keyStart, start }) =>
     Object.hasOwn(names, key) ? [{ start: keyStart, end: start, text: `"${names[key]}":` }] : [],
   );
-
-/** Throws GwError 400 for a spelling that only a decoder of escapes sees. */
-export function checkSpelling(members: readonly Member[], isConfig = false): void {
-  const names = isConfig ? CONFIG_SPELLINGS : SPELLINGS;
-  for (const { key } of members)
-    if (Object.hasOwn(names, key))
-      throw badRequest(`"${key}" is written with escapes: write "${names[key]}"`, key, 'ambiguous_parameter');
-}
