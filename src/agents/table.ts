@@ -4,11 +4,12 @@ import { connectClaude, pointClaude } from './connect/claude.ts';
 import { connectCline, pointCline } from './connect/cline.ts';
 import { connectCodex, pointCodex } from './connect/codex.ts';
 import { connectContinue, pointContinue } from './connect/continue.ts';
+import { connectGemini, pointGemini } from './connect/gemini.ts';
 import { connectGoose, pointGoose } from './connect/goose.ts';
 import { connectKilo, connectOpencode, pointKilo, pointOpencode } from './connect/opencode.ts';
 import { connectPi, pointPi } from './connect/pi.ts';
 import { connectQwen, pointQwen } from './connect/qwen.ts';
-import { pointCopilot, pointCrush, pointGemini, pointOpenHands } from './connect/run-only.ts';
+import { pointCopilot, pointCrush, pointOpenHands } from './connect/run-only.ts';
 import { CLAUDE_LOG } from './logs/claude-log.ts';
 import { CODEX_LOG } from './logs/codex-log.ts';
 import { opencodeLog } from './logs/opencode-log.ts';
@@ -197,7 +198,11 @@ export const AGENTS: readonly Agent[] = [
     binaries: ['gemini'],
     packages: ['@google/gemini-cli'],
     pointRun: pointGemini,
-    connect: 'it speaks only the API of Gemini, which gw does not serve',
+    connect: connectGemini,
+    proof: {
+      args: (model) => ['-p', 'hi', '--approval-mode', 'plan', ...option('-m', model)],
+      env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+    },
     sessionHeaders: [],
   },
 ];

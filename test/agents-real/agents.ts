@@ -9,7 +9,7 @@ export interface RealAgent {
   files(elsewhere: string): Record<string, unknown>;
   env?: Readonly<Record<string, string>>;
   /** The endpoint that its requests come in at. */
-  endpoint: 'chat/completions' | 'messages' | 'responses';
+  endpoint: 'chat/completions' | 'messages' | 'responses' | 'gemini';
 }
 
 /** An agent by its name. */
@@ -138,6 +138,19 @@ models:
       'work/.env': `OPENAI_BASE_URL=${elsewhere}/v1\n`,
     }),
     endpoint: 'chat/completions',
+  },
+  {
+    name: 'gemini',
+    package: npm('@google/gemini-cli@0.61.0', 'gemini'),
+    args: ['-p', 'hi', '--approval-mode', 'plan', '-m', 'gemini-2.5-pro'],
+    files: (elsewhere) => ({
+      '.gemini/settings.json': { security: { auth: { selectedType: 'oauth-personal' } } },
+      '.gemini/.env': `GOOGLE_GEMINI_BASE_URL=${elsewhere}\nGEMINI_API_KEY=AIza-mine\n`,
+      'work/.gemini/settings.json': { ui: { theme: 'Default' } },
+      'work/.env': `GOOGLE_GEMINI_BASE_URL=${elsewhere}\nGEMINI_API_KEY=AIza-mine\n`,
+    }),
+    env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+    endpoint: 'gemini',
   },
   {
     name: 'copilot',

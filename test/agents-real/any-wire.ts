@@ -1,5 +1,5 @@
 import { chunkBody, completionBody, usageOf } from '../support/chat-shapes.ts';
-import { json, type Script } from '../support/scripts.ts';
+import { json, respond, type Script } from '../support/scripts.ts';
 import { either } from '../wire/support/event-scripts.ts';
 import { messageBody, messageStream, messageUsage, text } from '../wire/support/messages-shapes.ts';
 import {
@@ -15,7 +15,7 @@ const SAID = 'Hello you';
 export const anyWire: Script = async (exchange) => {
   const body = (await exchange.body).toString();
   const path = exchange.request.path.split('?')[0] ?? '';
-  const model = /"model":\s*"([^"]*)"/.exec(body)?.[1] ?? 'm';
+  const model = /\/models\/([^:]+):|$/.exec(path)?.[1] ?? /"model":\s*"([^"]*)"/.exec(body)?.[1] ?? 'm';
   await scriptOf(path, model, Math.ceil(body.length / 4))(exchange);
 };
 
@@ -38,6 +38,18 @@ function scriptOf(path: string, model: string, inputTokens: number): Script {
       ['', chunkBody(model, undefined, { usage })],
       ['', '[DONE]'],
     ]);
+  }
+  if (path.includes(':')) {
+    const usageMetadata = {
+      promptTokenCount: inputTokens,
+      candidatesTokenCount: 5,
+      totalTokenCount: inputTokens + 5,
+    };
+    const content = { role: 'model', parts: [{ text: SAID }] };
+    const candidates = [{ content, finishReason: 'STOP', index: 0 }];
+    const answer = { candidates, usageMetadata, modelVersion: model, responseId: 'r' };
+    if (path.endsWith(':generateContent')) return json(200, answer);
+    return respond(200, { 'content-type': 'text/event-stream' }, `data: ${JSON.stringify(answer)}\r\n\r\n`);
   }
   return json(404, { error: { message: `no ${path}` } });
 }

@@ -19,7 +19,7 @@ export const PROJECT = 'web';
 export const IN_PROJECT = ['-p', PROJECT] as const;
 
 /**
- * A gateway with both providers, and the services of logins, on the scripted upstream. Its key and budgets are those of
+ * A gateway with the three providers, and the services of logins, on the scripted upstream. Its key and budgets are those of
  * the second project; each of the two has a budget.
  */
 export async function gatewayOfBoth(settings: TestSettings = {}) {
@@ -29,11 +29,12 @@ export async function gatewayOfBoth(settings: TestSettings = {}) {
     upstream,
     subscriptions: subscriptionsAt(upstream),
     settings: { providers: {} },
-    credentials: { openai: 'sk-provider', anthropic: 'sk-ant-provider' },
+    credentials: { openai: 'sk-provider', anthropic: 'sk-ant-provider', gemini: 'AIza-provider' },
   });
   const providers = {
     openai: { baseUrl: gateway.upstream.url },
     anthropic: { baseUrl: gateway.upstream.url },
+    gemini: { baseUrl: gateway.upstream.url },
   };
   gateway.configure({ ...settings, providers });
   gateway.upstream.script(anyWire);

@@ -10,11 +10,12 @@ import {
   SettingsSyntaxError,
   type SettingValue,
 } from './change.ts';
+import { dotenv } from './dotenv.ts';
 import { json } from './json.ts';
 import { toml } from './toml.ts';
 import { yaml } from './yaml.ts';
 
-export const FORMATS = { json, toml, yaml } as const satisfies Record<string, Format>;
+export const FORMATS = { dotenv, json, toml, yaml } as const satisfies Record<string, Format>;
 export type FormatName = keyof typeof FORMATS;
 
 /** A value that gw wrote, with the value that it replaced. */

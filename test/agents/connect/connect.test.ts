@@ -118,10 +118,22 @@ describe('an agent that needs a model takes that of its settings', () => {
   });
 });
 
-test('ten agents connect; the others say why not', () => {
+test('eleven agents connect; the others say why not', () => {
   const names = AGENTS.filter(({ connect }) => typeof connect !== 'string').map(({ name }) => name);
   expect(names.sort()).toEqual(
-    ['aider', 'claude', 'cline', 'codex', 'continue', 'goose', 'kilo', 'opencode', 'pi', 'qwen'].sort(),
+    [
+      'aider',
+      'claude',
+      'cline',
+      'codex',
+      'continue',
+      'gemini',
+      'goose',
+      'kilo',
+      'opencode',
+      'pi',
+      'qwen',
+    ].sort(),
   );
 });
 

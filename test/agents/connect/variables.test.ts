@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { pointGemini } from '../../../src/agents/connect/gemini.ts';
 import { pointGoose } from '../../../src/agents/connect/goose.ts';
 import { pointPi } from '../../../src/agents/connect/pi.ts';
 import { pointQwen } from '../../../src/agents/connect/qwen.ts';
-import {
-  pointCopilot,
-  pointCrush,
-  pointGemini,
-  pointOpenHands,
-} from '../../../src/agents/connect/run-only.ts';
+import { pointCopilot, pointCrush, pointOpenHands } from '../../../src/agents/connect/run-only.ts';
 import { foreignKeys, withLoopback } from '../../../src/agents/run/environment.ts';
 import { PRESETS } from '../../../src/providers/presets.ts';
 import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
@@ -206,8 +202,50 @@ describe('OpenHands', () => {
   });
 });
 
-test('Gemini CLI can not be pointed at gw', () => {
-  expect(pointGemini(startOf({ args: ['-p', 'hi'] })).bypass?.reason).toContain("Google's own API");
+describe('Gemini CLI', () => {
+  const OWN = { ui: { theme: 'Default' }, security: { auth: { selectedType: 'oauth-personal' }, x: 1 } };
+
+  test("gets gw's address and key, and the user's folder without its login", () => {
+    const pointing = pointGemini(
+      startOf({
+        args: ['-p', 'hi'],
+        env: { GEMINI_API_KEY: 'AIza', GOOGLE_API_KEY: 'AIza', GOOGLE_GENAI_USE_VERTEXAI: 'true' },
+        files: {
+          '/home/me/.gemini/settings.json': OWN,
+          '/home/me/.gemini/.env': 'GEMINI_API_KEY=AIza',
+          '/home/me/.gemini/GEMINI.md': 'Be brief',
+        },
+      }),
+    );
+    expect(pointing).toEqual({
+      args: ['-p', 'hi'],
+      env: {
+        GOOGLE_GEMINI_BASE_URL: ORIGIN,
+        GEMINI_API_KEY: KEY,
+        GOOGLE_GENAI_API_VERSION: 'v1beta',
+        GEMINI_CLI_HOME: `${FOLDER}/gemini`,
+        GEMINI_API_KEY_AUTH_MECHANISM: 'x-goog-api-key',
+        GOOGLE_GENAI_USE_GCA: 'false',
+        GOOGLE_GENAI_USE_VERTEXAI: 'false',
+        GOOGLE_API_KEY: undefined,
+      },
+      files: {
+        'gemini/.gemini/settings.json': JSON.stringify({
+          ...OWN,
+          security: { auth: { selectedType: 'gemini-api-key' }, x: 1 },
+        }),
+      },
+      links: { 'gemini/.gemini/GEMINI.md': '/home/me/.gemini/GEMINI.md' },
+    });
+  });
+
+  test.each([
+    ['/etc/gemini-cli/settings.json', { enforcedType: 'oauth-personal' }],
+    ['/work/.gemini/settings.json', { selectedType: 'vertex-ai' }],
+  ])('would go around gw where %s says so', (path, auth) => {
+    const start = startOf({ files: { [path]: { security: { auth } } } });
+    expect(pointGemini(start).bypass?.reason).toContain(path);
+  });
 });
 
 test("NO_PROXY keeps the user's hosts and gains this machine once", () => {

@@ -4,6 +4,11 @@ import type { FormatName } from '../../../src/agents/settings/edit.ts';
 
 /** What gw would write into files of a format, in one of several combinations. */
 export const CHANGES: Record<FormatName, readonly Change[]> = {
+  dotenv: [
+    { path: ['ADDRESS'], value: 'http://localhost:4747' },
+    { path: ['TOKEN'], value: 'sk-gw-key' },
+    { path: ['NOTE'], value: 'two words # and a sign' },
+  ],
   json: [
     { path: ['env', 'ADDRESS'], value: 'http://localhost:4747' },
     { path: ['env', 'TOKEN'], value: 'sk-gw-key' },
@@ -27,7 +32,7 @@ export const CHANGES: Record<FormatName, readonly Change[]> = {
 
 /** A text of a format as people and programs write them: comments, blank lines, odd spacing, line endings, a BOM. */
 export function oddText(name: FormatName): fc.Arbitrary<string> {
-  const text = { json: jsonText, toml: tomlText, yaml: yamlText }[name];
+  const text = { dotenv: dotenvText, json: jsonText, toml: tomlText, yaml: yamlText }[name];
   return fc
     .record({
       text,
@@ -47,6 +52,26 @@ const scalar = fc.oneof(
   fc.constantFrom('"text"', '"with # and // in it"', '"C:\\\\x"', 'true', '0.25', '12'),
   fc.nat({ max: 99_999 }).map(String),
 );
+
+/** Variables in the ways that dotenv reads them, and lines that are none. */
+const dotenvText: fc.Arbitrary<string> = fc
+  .array(
+    fc.oneof(
+      comment.map((text) => `# ${text}`),
+      fc.constantFrom('', '  ', 'no variable'),
+      fc
+        .tuple(
+          fc.constantFrom('', 'export ', '  '),
+          fc.constantFrom('ADDRESS', 'TOKEN', 'OTHER', 'my.own-name'),
+          fc.constantFrom('=', ' = '),
+          fc.constantFrom('', 'plain', "'a # b'", '"a \\"b\\" # c"', '"two\nlines"', '`x`', 'a b'),
+          fc.constantFrom('', ' # of it', '   '),
+        )
+        .map((parts) => parts.join('')),
+    ),
+    { maxLength: 6 },
+  )
+  .map((lines) => lines.join('\n'));
 
 /** The values of gw's paths that may be there before. */
 const jsonValues: fc.Arbitrary<unknown> = fc.record(

@@ -112,24 +112,25 @@ describe('gw run', () => {
   test('refuses an agent that goes around gw before anything starts, unless told otherwise', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
-    const agents = withAgents(cli, 'gemini');
-    expect(await agents.run(['--', 'gemini', '-p', 'hi'])).toEqual({
+    const agents = withAgents(cli, 'qwen');
+    const command = ['--', 'qwen', '--auth-type', 'qwen-oauth', '-p', 'hi'];
+    expect(await agents.run(command)).toEqual({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^gw: Gemini CLI would go around gw: Gemini CLI speaks Google's own API, which gw does not offer\.\n {2}Use an agent.*\n.*gw run --anyway -- \.\.\.\n$/,
+        /^gw: Qwen Code would go around gw: --auth-type qwen-oauth has a service of its own\.\n {2}Use: --auth-type openai.*\n.*gw run --anyway -- \.\.\.\n$/,
       ),
     });
     expect(agents.started()).toBe(false);
     expect(existsSync(cli.paths.daemonInfo)).toBe(false);
 
-    const anyway = await agents.run(['--anyway', '--', 'gemini', '-p', 'hi'], { GEMINI_API_KEY: 'AIza' });
+    const anyway = await agents.run(['--anyway', ...command], { GEMINI_API_KEY: 'AIza' });
     expect(anyway.code).toBe(3);
-    expect(anyway.stderr).toContain('warning: Gemini CLI would go around gw');
+    expect(anyway.stderr).toContain('warning: Qwen Code would go around gw');
     expect(anyway.stderr).toContain(
       'warning: GEMINI_API_KEY is set: what uses it goes around gw, uncounted\n',
     );
-    expect(agents.recorded().args).toEqual(['-p', 'hi']);
+    expect(agents.recorded().args).toEqual(command.slice(2));
   }, 60_000);
 
   test('lets an agent use its own login only where the settings allow it', async () => {
