@@ -45,7 +45,9 @@ test.each(CONNECTED)(
     for (const { endpoint, outcome } of await gateway.records())
       expect([endpoint, outcome]).toEqual([agent.endpoint, 'ok']);
     expect(elsewhere.seen).toEqual([]);
-    expect(proxy.seen.filter((request) => /api\.(openai|anthropic)\.com/.test(request))).toEqual([]);
+    expect(
+      proxy.seen.filter((request) => /api\.(openai|anthropic)\.com|generativelanguage/.test(request)),
+    ).toEqual([]);
 
     expect(await gw('disconnect', agent.name).output).toContain('is disconnected');
     // Cline writes the date of each run into its file.

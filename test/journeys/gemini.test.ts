@@ -286,3 +286,22 @@ test('what gw has no method for is said in the shape of the API', async () => {
   expect(answers.map(({ status }) => status)).toEqual([404, 400, 404]);
   for (const answer of answers) expect(await answer.json()).toMatchObject({ error: { code: answer.status } });
 });
+
+test.each([
+  ['whole', GENERATE],
+  ['streamed', STREAM],
+])('a prompt that Gemini has counted bounds the next one of the conversation: %s', async (_, path) => {
+  const gateway = await start({ budget: { period: 'daily', capUsd: 1 } });
+  const systemInstruction = { parts: [{ text: 'A rule. '.repeat(1_000) }] };
+  const counted = answerOf({ promptTokenCount: 2_010, candidatesTokenCount: 5, totalTokenCount: 2_015 });
+  gateway.upstream.script(path === STREAM ? events([counted]) : json(200, counted));
+  await ask(gateway, { systemInstruction }, path);
+  const contents = [
+    ...HI,
+    { role: 'model', parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'c2ln' }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'f', response: { output: 'ok' } } }] },
+  ];
+  await ask(gateway, { systemInstruction, contents }, path);
+  const needs = (await gateway.settled(2)).map(({ detail }) => detail.need);
+  expect(needs).toMatchObject([{ input_bound: 'bytes' }, { input_bound: 'edit' }]);
+});

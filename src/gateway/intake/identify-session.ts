@@ -27,7 +27,6 @@ const PRODUCTS: Readonly<Record<string, string>> = {
   cline: 'cline',
   continue: 'continue',
   qwencode: 'qwen',
-  geminicli: 'gemini',
   copilot: 'copilot',
   aider: 'aider',
   goose: 'goose',
@@ -76,6 +75,8 @@ function agentByTitle(title: string | string[] | undefined): string {
 
 function agentByProduct(product: string, { originator }: IncomingHttpHeaders): string {
   if (product.startsWith('codex')) return 'codex';
+  // Followed by how it runs, as in `GeminiCLI-tui`.
+  if (product.startsWith('geminicli')) return 'gemini';
   if (Object.hasOwn(PRODUCTS, product)) return PRODUCTS[product] ?? '';
   return typeof originator === 'string' && originator.startsWith('codex') ? 'codex' : '';
 }

@@ -63,14 +63,14 @@ export function guardedChannel(
 }
 
 function channel(
-  { exchange, translator }: AnyRequestContext,
+  { exchange, translator, wire }: AnyRequestContext,
   { provider }: Target,
   beside?: Beside,
 ): Channel {
   const { request, target } = exchange;
   const isTranslated = translator !== undefined;
   const headers = upstreamHeaders(request.rawHeaders, provider, { isTranslated, beside });
-  if (isTranslated) return { query: '', headers };
+  if (isTranslated || 'pathOf' in wire) return { query: '', headers };
   return {
     query: beside ? passingQuery(target.query, request.method ?? 'POST', beside) : target.query,
     headers,

@@ -83,7 +83,7 @@ describe('identifySession()', () => {
     ],
     [
       'Gemini CLI',
-      { 'user-agent': 'GeminiCLI/v0.61.0/gemini-3-pro (linux; x64)' },
+      { 'user-agent': 'GeminiCLI-tui/v0.61.0/gemini-3-pro (linux; x64; terminal)' },
       {},
       ['', 'gemini', '0.61.0'],
     ],
