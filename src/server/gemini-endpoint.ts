@@ -6,15 +6,18 @@ import { geminiWire } from '../wire/apis/gemini.ts';
 import { withCall } from '../wire/request/gemini-body.ts';
 import { queryOf, type RouteTable } from './routes.ts';
 
-/** The routes of Gemini's API: https://ai.google.dev/api. Its models' names may have slashes. */
+/**
+ * The routes of Gemini's API: https://ai.google.dev/api. Names of models may have slashes, and the AI SDK leaves `models/` out
+ * before those that do.
+ */
 export function geminiRoutes(gateway: Gateway): RouteTable {
-  return { 'POST /v1beta/models/{call...}': (exchange, { call = '' }) => generate(gateway, exchange, call) };
+  return { 'POST /v1beta/{call...}': (exchange, { call = '' }) => generate(gateway, exchange, call) };
 }
 
 /** `call` is a model's name with what is asked of it: `gemini-3-pro:generateContent`. */
 async function generate(gateway: Gateway, exchange: Exchange, call: string): Promise<void> {
   const at = call.lastIndexOf(':');
-  const model = call.slice(0, at);
+  const model = call.slice(0, at).replace(/^models\//, '');
   const method = call.slice(at + 1);
   const isStream = method === 'streamGenerateContent';
   if (at <= 0 || (!isStream && method !== 'generateContent'))

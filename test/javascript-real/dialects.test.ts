@@ -42,6 +42,20 @@ const { ToolMessage } = await loadSdk<{ ToolMessage: new (fields: object) => unk
   '@langchain/core/messages',
 );
 
+interface Chat {
+  sendMessage(message: object): Promise<Said>;
+  sendMessageStream(message: object): Promise<AsyncIterable<Said>>;
+}
+interface Said {
+  text?: string;
+  functionCalls?: { id?: string; name: string; args: object }[];
+}
+interface GenAi {
+  GoogleGenAI: new (options: object) => { chats: { create(options: object): Chat } };
+}
+const google = await loadSdk<{ createGoogleGenerativeAI(endpoint: Endpoint): Models }>('@ai-sdk/google');
+const genai = await loadSdk<GenAi>('@google/genai');
+
 /** What a library makes of a loop of tools: the text at its end. */
 type Loop = (options: Endpoint & { model: string; isStream: boolean; called: unknown[] }) => Promise<string>;
 
@@ -106,6 +120,36 @@ const langChainLoop: Loop = async ({ baseURL, apiKey, model, isStream, called })
   throw new Error('the loop did not end');
 };
 
+/** Its chat keeps the contents that come, with signatures and thoughts, and sends them back. */
+const genAiLoop: Loop = async ({ baseURL, apiKey, model, isStream, called }) => {
+  const client = new genai.GoogleGenAI({ apiKey, httpOptions: { baseUrl: baseURL.replace(/\/v1$/, '') } });
+  const declaration = (name: string) => ({ name, description: name, parametersJsonSchema: SCHEMA });
+  const chat = client.chats.create({
+    model,
+    config: {
+      systemInstruction: 'You are an agent.',
+      maxOutputTokens: 8_000,
+      thinkingConfig: { includeThoughts: true },
+      tools: [{ functionDeclarations: [declaration('find'), declaration('read')] }],
+    },
+  });
+  let message: object = { message: 'Go' };
+  for (let step = 0; step < STEPS; step++) {
+    const said: Said[] = [];
+    if (isStream) for await (const chunk of await chat.sendMessageStream(message)) said.push(chunk);
+    else said.push(await chat.sendMessage(message));
+    const calls = said.flatMap(({ functionCalls }) => functionCalls ?? []);
+    if (calls.length === 0) return said.map(({ text }) => text ?? '').join('');
+    const results = calls.map(({ id, name, args }) => {
+      called.push(args);
+      const response = { output: `result of ${JSON.stringify(args)}` };
+      return { functionResponse: { ...(id && { id }), name, response } };
+    });
+    message = { message: results };
+  }
+  throw new Error('the loop did not end');
+};
+
 /** As strict providers. */
 const STORES_NOTHING = { store: false, include: ['reasoning.encrypted_content'] };
 
@@ -126,6 +170,13 @@ const LIBRARIES: { name: string; isChat?: boolean; loop: Loop }[] = [
     loop: aiLoop((endpoint, model) => compatible.createOpenAICompatible({ name: 'gw', ...endpoint })(model)),
   },
   { name: 'LangChain', isChat: true, loop: langChainLoop },
+  {
+    name: 'AI SDK, google',
+    loop: aiLoop(({ baseURL, apiKey }, model) =>
+      google.createGoogleGenerativeAI({ baseURL: baseURL.replace(/v1$/, 'v1beta'), apiKey })(model),
+    ),
+  },
+  { name: '@google/genai', loop: genAiLoop },
 ];
 
 describe.each(LIBRARIES)('$name', ({ isChat, loop }) => {

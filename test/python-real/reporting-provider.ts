@@ -1,6 +1,6 @@
 import { isObject } from '../../src/json/object.ts';
 import { chunkBody, completionBody, usageOf } from '../support/chat-shapes.ts';
-import { json, type Script } from '../support/scripts.ts';
+import { json, respond, type Script } from '../support/scripts.ts';
 import { type Event, either } from '../wire/support/event-scripts.ts';
 import { messageBody, messageStream, messageUsage, text, toolUse } from '../wire/support/messages-shapes.ts';
 import {
@@ -26,7 +26,7 @@ interface Call {
 }
 
 /**
- * A provider with all three APIs that says "Hello you": in words, or with the first tool of a request that has no result
+ * A provider with all APIs that says "Hello you": in words, or with the first tool of a request that has no result
  * of one. Each answer reports another usage.
  */
 export function reportingProvider(): { script: Script; reported: Reported[] } {
@@ -35,10 +35,15 @@ export function reportingProvider(): { script: Script; reported: Reported[] } {
     const body: unknown = JSON.parse((await exchange.body).toString() || '{}');
     if (!isObject(body)) throw new Error('the request is no object');
     if (exchange.request.path.includes('/count_tokens')) return json(200, { input_tokens: 9 })(exchange);
+    const called = /\/models\/(.+):\w+$/.exec(exchange.request.path.split('?')[0] ?? '')?.[1];
     const usage = { input: 20 + reported.length, output: 5 + reported.length };
     const answer = answerTo(exchange.request.path.split('?')[0] ?? '', body, usage);
     if (!answer) return json(404, { error: { message: `no ${exchange.request.path}` } })(exchange);
-    reported.push({ model: String(body.model), inputTokens: usage.input, outputTokens: usage.output });
+    reported.push({
+      model: String(called ?? body.model),
+      inputTokens: usage.input,
+      outputTokens: usage.output,
+    });
     await answer(exchange);
   };
   return { script, reported };
@@ -64,8 +69,21 @@ function answerTo(path: string, body: Record<string, unknown>, usage: Usage): Sc
     const rest = { usage: responseUsage(input, output) };
     return either(responseBody([item], rest), completedEvents([content], rest));
   }
+  if (path.includes(':')) return geminiAnswer(path, content, usage);
   if (path.endsWith('/chat/completions')) return chatAnswer(content, call, usageOf(input, output));
   return undefined;
+}
+
+function geminiAnswer(path: string, text: string, { input, output }: Usage): Script {
+  const content = { role: 'model', parts: [{ text }] };
+  const usageMetadata = {
+    promptTokenCount: input,
+    candidatesTokenCount: output,
+    totalTokenCount: input + output,
+  };
+  const answer = { candidates: [{ content, finishReason: 'STOP', index: 0 }], usageMetadata };
+  if (path.endsWith(':generateContent')) return json(200, answer);
+  return respond(200, { 'content-type': 'text/event-stream' }, `data: ${JSON.stringify(answer)}\r\n\r\n`);
 }
 
 function chatAnswer(content: string, call: Call | undefined, usage: ReturnType<typeof usageOf>): Script {
@@ -90,11 +108,13 @@ function chatAnswer(content: string, call: Call | undefined, usage: ReturnType<t
   return either(completionBody('m', content, usage, { message, finish_reason }), chunks);
 }
 
-/** The form that DSPy asks for, or plain words. */
+/** The form that DSPy asks for, JSON of a schema, or plain words. */
 function wordsFor(body: Record<string, unknown>): string {
   return JSON.stringify(body).includes('[[ ## answer ## ]]')
     ? `[[ ## answer ## ]]\n${SAID}\n\n[[ ## completed ## ]]`
-    : SAID;
+    : JSON.stringify(body).includes('"said"')
+      ? JSON.stringify({ said: SAID })
+      : SAID;
 }
 
 /** What ends the work of mini-swe-agent. */

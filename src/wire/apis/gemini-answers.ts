@@ -12,7 +12,8 @@ type Json = Record<string, unknown>;
 export const geminiAnswers: Omit<AnswerWire, 'endpoint'> = {
   usageOf: (answer) => usageIn(parseObject(answer.toString('utf8'))),
   inspect,
-  hasContent: (events) => [...valuesIn(events)].some((value) => isOver(value) || partsOf(value).length > 0),
+  hasContent: (events) =>
+    [...valuesIn(events)].some((value) => isOver(value) || partsOf(value).some(({ text }) => text !== '')),
   isOver: (events) => [...valuesIn(events)].some(isOver),
   endAtLimit,
   textOf: (answer, stream) => {
@@ -107,7 +108,9 @@ function endAtLimit(): LimitEnding {
     },
     end(usage) {
       const { responseId, modelVersion } = last;
-      const candidates = [{ content: { role: 'model', parts: [] }, finishReason: 'MAX_TOKENS', index: 0 }];
+      const candidates = [
+        { content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'MAX_TOKENS', index: 0 },
+      ];
       const answer = {
         candidates,
         ...(usage && { usageMetadata: metadataOf(usage) }),

@@ -46,8 +46,9 @@ export function strictGemini({ isBefore3 = false }: GeminiHost = {}): StrictApi 
     },
     faultOf: (body) => faultOf(body, isBefore3 ? undefined : signed),
     turnsOf: ({ contents }) =>
-      objectsIn(contents).filter(({ parts }) => objectsIn(parts).some(({ functionCall }) => functionCall))
-        .length,
+      joined(objectsIn(contents)).filter(({ parts }) =>
+        objectsIn(parts).some(({ functionCall }) => functionCall),
+      ).length,
     toolsOf: ({ tools }) =>
       objectsIn(tools).flatMap(({ functionDeclarations }) =>
         objectsIn(functionDeclarations).map(({ name }) => String(name)),
@@ -156,6 +157,25 @@ function contentsFault(
   signed: ReadonlyMap<string, string> | undefined,
 ): string | undefined {
   if (contents.length === 0) return 'contents is not specified';
+  return turnsFault(joined(contents), signed);
+}
+
+/** Contents of one role one after the other are one: Google's own clients keep one of each event. */
+function joined(contents: readonly Json[]): Json[] {
+  const turns: Json[] = [];
+  for (const { role, parts, ...rest } of contents) {
+    const last = turns.at(-1);
+    const answers = objectsIn(last?.parts).some(({ functionResponse }) => functionResponse);
+    if (last && last.role === role && !answers) last.parts = [...objectsIn(last.parts), ...objectsIn(parts)];
+    else turns.push({ ...rest, role, parts });
+  }
+  return turns;
+}
+
+function turnsFault(
+  contents: readonly Json[],
+  signed: ReadonlyMap<string, string> | undefined,
+): string | undefined {
   for (const [i, { role, parts: list }] of contents.entries()) {
     const parts = objectsIn(list);
     if (role !== 'user' && role !== 'model') return 'Please use a valid role: user, model.';
@@ -165,7 +185,7 @@ function contentsFault(
     if (
       parts.some(({ text, functionCall, functionResponse, inlineData, fileData }) =>
         [text, functionCall, functionResponse, inlineData, fileData].every(
-          (each) => each === undefined || each === '',
+          (each) => each === undefined || (each === '' && role === 'user'),
         ),
       )
     )

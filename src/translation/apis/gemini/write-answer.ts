@@ -73,7 +73,10 @@ export class GeminiAnswerWriter implements AnswerWriter {
       case 'error':
         return this.error(readError(event.error), 500);
       case 'end':
-        return this.#answer(this.#callParts([...this.#calls.values()]), event.reason);
+        return this.#answer(
+          this.#calls.size > 0 ? this.#callParts([...this.#calls.values()]) : NOTHING,
+          event.reason,
+        );
     }
   }
 
@@ -106,24 +109,21 @@ export class GeminiAnswerWriter implements AnswerWriter {
     }));
   }
 
-  #answer(parts: Json[], reason?: EndReason): Json {
+  #answer(parts: readonly Json[], reason?: EndReason): Json {
     const finishReason = reason && REASONS[reason];
+    const { id, model } = this.#head;
+    this.#responseId ??= typeof id === 'string' && id !== '' ? id : this.#options.newId('resp');
     return {
       candidates: [{ content: { parts, role: 'model' }, ...(finishReason && { finishReason }), index: 0 }],
       ...(this.#usage && { usageMetadata: metadataOf(this.#usage) }),
-      ...this.#name(),
+      modelVersion: model ?? this.#options.model,
+      responseId: this.#responseId,
     };
   }
 
-  #name(): Json {
-    const { id, model } = this.#head;
-    this.#responseId ??= typeof id === 'string' && id !== '' ? id : this.#options.newId('resp');
-    return { modelVersion: model ?? this.#options.model, responseId: this.#responseId };
-  }
-
-  /** Google's own clients can't read comments: an answer without candidates says nothing. */
+  /** Google's own clients can't read comments, and forget an answer of which an event has no part. */
   #sign(): Json {
-    return this.#name();
+    return this.#answer(NOTHING);
   }
 
   sign(): string {
@@ -139,6 +139,9 @@ export class GeminiAnswerWriter implements AnswerWriter {
     return { error: googleError(text, isTooLong(error) ? 400 : status) };
   }
 }
+
+/** What Gemini itself says where it has nothing to say. */
+const NOTHING: readonly Json[] = [{ text: '' }];
 
 const dataOf = (answer: Json | undefined): string => (answer ? `data: ${JSON.stringify(answer)}\n\n` : '');
 

@@ -1,0 +1,25 @@
+"""An answer, a stream, and JSON of a schema. A refusal has the code of gw's error."""
+import json
+import os
+
+from google import genai
+from google.genai import errors, types
+
+client = genai.Client(
+    api_key=os.environ["OPENAI_API_KEY"],
+    http_options=types.HttpOptions(base_url=os.environ["OPENAI_BASE_URL"].removesuffix("/v1")),
+)
+schema = {"type": "object", "properties": {"said": {"type": "string"}}, "required": ["said"]}
+try:
+    print(client.models.generate_content(model="gemini-2.5-flash", contents="Hi").text)
+    stream = client.models.generate_content_stream(model="gpt-5.2", contents="Hi")
+    print("".join(chunk.text or "" for chunk in stream))
+    config = types.GenerateContentConfig(
+        system_instruction="Be brief",
+        response_mime_type="application/json",
+        response_json_schema=schema,
+    )
+    answer = client.models.generate_content(model="claude-sonnet-4-5", contents="Hi", config=config)
+    print(json.loads(answer.text)["said"])
+except errors.APIError as e:
+    print("refused", e.code, e.details["error"]["details"][0]["reason"])
