@@ -29,6 +29,8 @@ export function resolvePaths(env: Environment, platform: NodeJS.Platform = proce
     prices: join(home, 'prices.json'),
     /** Folder of kept request bodies (`requests.keep_bodies`). */
     bodies: join(home, 'bodies'),
+    /** Folder of the answers that are kept for replays (`replay.ttl`). */
+    replays: join(home, 'replays'),
     /** Locked exclusively by the running daemon. */
     lock: join(home, 'daemon.lock'),
     /** The running daemon's pid and address. May be stale: only `lock` proves that a daemon runs. */

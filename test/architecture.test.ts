@@ -107,6 +107,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     metering: ['admission', 'answer', 'context', 'state', 'upstream'],
     attempt: ['admission', 'answer', 'context', 'metering', 'objects', 'routing', 'state', 'upstream'],
     learning: ['admission', 'answer', 'attempt', 'context', 'state'],
+    replay: ['answer', 'attempt', 'context', 'state'],
     subscription: ['admission', 'attempt', 'context', 'state', 'upstream'],
     'pass-through': [
       ...[
@@ -129,6 +130,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
         'intake',
         'learning',
         'objects',
+        'replay',
         'routing',
         'state',
         'subscription',

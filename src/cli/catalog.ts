@@ -33,6 +33,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'usage', group: SPEND, about: 'show usage and cost by day, model, project and more', load: async () => (await import('./commands/usage.ts')).usage },
   { name: 'import', group: SPEND, rare: true, reach: 'local', about: 'add what coding agents logged before gw or beside it', load: async () => (await import('./commands/import.ts')).importLogs },
   { name: 'cache', group: SPEND, rare: true, about: "show what the providers' caches missed, and why", load: async () => (await import('./commands/cache.ts')).cache },
+  { name: 'replay', group: SPEND, rare: true, about: 'delete answers that are kept to be replayed', load: async () => (await import('./commands/replay.ts')).replay },
   { name: 'reconcile', group: SPEND, rare: true, about: "compare the ledger with a provider's own cost report", load: async () => (await import('./commands/reconcile.ts')).reconcileBill },
   { name: 'sessions', group: SPEND, about: 'list the sessions of agents, or show one', load: async () => (await import('./commands/sessions.ts')).sessions },
   { name: 'statusline', group: SPEND, rare: true, about: 'print one line for the status line of a coding agent', load: async () => (await import('./commands/statusline.ts')).statusline },

@@ -38,10 +38,11 @@ function accessTo(context: Context, db: Db, polled: Db[]): Reader {
   const calendar = createCalendar(settings.timezone);
   const now = () => context.clock.now();
   const scope = { project: DEFAULT_PROJECT, projectId: findProject(db, DEFAULT_PROJECT), admin: true };
-  const { bodies } = context.paths;
+  const { bodies, replays } = context.paths;
   const sources: Sources = {
     db,
     bodies,
+    replays,
     home: context.paths.home,
     // A running daemon notices the change before its next request.
     change: (work) => work(),

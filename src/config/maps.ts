@@ -1,4 +1,4 @@
-import { dollars, modelNames, OPTIMIZER_LEVELS, oneOf, share, tiers } from './values.ts';
+import { dollars, lifetime, modelNames, OPTIMIZER_LEVELS, oneOf, share, tiers } from './values.ts';
 import type { Written } from './written.ts';
 
 /** Settings with a value per name: `aliases.NAME`. */
@@ -18,6 +18,14 @@ export const MAPS = {
   tiers: {
     parse: tiers,
     about: 'the strong and the cheaper models that gw chooses between when this model is requested',
+  },
+  'replay.projects': {
+    parse: lifetime,
+    about: 'how long answers of this project are replayed',
+  },
+  'replay.keys': {
+    parse: lifetime,
+    about: 'how long answers of the key with this id are replayed',
   },
   'routing.shares': {
     parse: share,

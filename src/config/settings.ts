@@ -6,6 +6,7 @@ import {
   channelNames,
   collectorAddress,
   file,
+  lifetime,
   OPTIMIZER_LEVELS,
   oneOf,
   onOrOff,
@@ -275,6 +276,23 @@ const SCALARS = {
     parse: onOrOff,
     about:
       'whether gw keeps the bodies of requests that the optimizer changed, for gw requests ID --diff: on or off; for 24 hours, readable by your user alone, not encrypted',
+  },
+  'replay.ttl': {
+    default: () => lifetime('off'),
+    parse: lifetime,
+    about:
+      'how long gw answers the same request of the same key from disk, at no cost: a time such as 24h, or off; answers are kept readable by your user alone, not encrypted. replay.projects.NAME and replay.keys.ID set it for one project or key',
+  },
+  'replay.max_mb': {
+    default: () => 512,
+    parse: whole(1, 1_000_000),
+    about:
+      'size of the answers that are kept for replays, above which those that would expire first are deleted',
+  },
+  'replay.any_temperature': {
+    default: () => 'off' as const,
+    parse: onOrOff,
+    about: 'whether requests with a temperature above 0 are replayed too: on or off',
   },
   'retention.requests': {
     default: () => parseRetention('90d'),

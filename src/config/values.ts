@@ -216,6 +216,20 @@ export function parseRetention(value: unknown): Retention {
   throw new SettingError(`${JSON.stringify(value)} is neither a number of days, such as 90d, nor forever`);
 }
 
+const LIFETIME_UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
+const MAX_LIFETIME_MS = 365 * DAY_MS;
+
+/** How long an answer may be replayed: a time such as `24h`, or `off`, which is 0. */
+export function lifetime(value: unknown): Written & { ms: number } {
+  if (value === 'off' || value === '0') return { written: 'off', ms: 0 };
+  const [, number = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(String(value)) ?? [];
+  const ms = Number(number) * (LIFETIME_UNITS[unit] ?? 0);
+  if (ms > 0 && ms <= MAX_LIFETIME_MS) return { written: `${number}${unit}`, ms };
+  throw new SettingError(
+    `${JSON.stringify(value)} is neither a time up to 365d, such as 24h or 30m, nor off`,
+  );
+}
+
 /** Elements of a list: an array, JSON text of an array, or words separated by commas or spaces. */
 export function listOf(value: unknown, what: string): unknown[] {
   const list = typeof value === 'string' && value.trim().startsWith('[') ? jsonOf(value) : value;

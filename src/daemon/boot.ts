@@ -176,6 +176,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await parts.closeReaders();
   await parts.checkpoints.close();
   await parts.keptBodies.settled();
+  await parts.keptAnswers.settled();
   await parts.ledger.settled();
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');

@@ -16,6 +16,7 @@ import { createContainerSessions } from '../gateway/state/container-sessions.ts'
 import { createContinuedResponses } from '../gateway/state/continued-responses.ts';
 import { createPromptBases } from '../gateway/state/prompt-bases.ts';
 import { createProviderManners } from '../gateway/state/provider-manners.ts';
+import { createReplays } from '../gateway/state/replays.ts';
 import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
@@ -172,6 +173,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     memory: buildMemory(options),
     objects,
     keptBodies: options.keptBodies,
+    replays: createReplays(options.keptAnswers, () => clock.now()),
     credentials: createCredentials(),
     redact: options.secrets.redact,
     warn,

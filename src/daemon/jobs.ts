@@ -76,7 +76,7 @@ function watchClock({ db, clock, clockWas, ledger, log }: Core): () => Promise<v
 }
 
 function maintenanceSteps(core: Core): MaintenanceStep[] {
-  const { db, clock, ledger, archive, configuration, keptBodies } = core;
+  const { db, clock, ledger, archive, configuration, keptBodies, keptAnswers } = core;
   const pruning = createPruning(db);
   const turns = createCarriedTurns(db);
   const limitSize = createSizeLimit(db);
@@ -93,6 +93,7 @@ function maintenanceSteps(core: Core): MaintenanceStep[] {
     () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
     () => ledger.write(() => turns.prune(confirmedTime(db, clock.now()))),
     () => keptBodies.sweep().then(() => false),
+    () => keptAnswers.sweep().then(() => false),
   ];
 }
 

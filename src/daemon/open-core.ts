@@ -19,6 +19,7 @@ import { createFileWatch, type FileWatch, lostDatabase } from '../store/database
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { latestTime } from '../store/database/set-back.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
+import { createKeptAnswers, type KeptAnswers } from '../store/requests/kept-answers.ts';
 import { createKeptBodies, type KeptBodies } from '../store/requests/kept-bodies.ts';
 import { readMembership } from '../store/team/membership.ts';
 import type { TeamAuthority } from '../team/authority.ts';
@@ -74,6 +75,7 @@ export interface Core {
   archive: Archive;
   checkpoints: Checkpoints;
   keptBodies: KeptBodies;
+  keptAnswers: KeptAnswers;
   /** Closes the holds of dead daemons, and ends runs whose `gw run` died. */
   recover: () => Promise<void>;
 }
@@ -143,18 +145,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   undo.push(checkpoints.close);
   ledger.onCommit(checkpoints.committed);
   const archive = createArchive(db);
-  const keptBodies = createKeptBodies({
-    folder: paths.bodies,
-    db,
-    now: () => clock.now(),
-    isOn: () => configuration.current().settings['requests.keep_bodies'] === 'on',
-    warn,
-  });
-  configuration.onChange(({ settings }) => {
-    if (settings['requests.keep_bodies'] === 'off') void keptBodies.sweep();
-  });
-  void keptBodies.sweep();
-  undo.push(keptBodies.settled);
+  const kept = openKept({ paths, db, configuration, clock, warn }, undo);
   const recover = async () => {
     await closeDeadHolds({ db, ledger, log }, own);
     await endDeadRuns({ db, ledger, clock, log });
@@ -162,7 +153,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   await recover();
   await ledger.roll();
 
-  const store = { db, files, slot, ledger, team, archive, checkpoints, keptBodies, recover };
+  const store = { db, files, slot, ledger, team, archive, checkpoints, ...kept, recover };
   return {
     instanceId,
     startedAt,
@@ -178,6 +169,33 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
     calendar,
     ...store,
   };
+}
+
+/** What is kept of requests in files. */
+function openKept(
+  { paths, db, configuration, clock, warn }: Pick<Core, 'paths' | 'db' | 'configuration' | 'clock' | 'warn'>,
+  undo: (() => unknown)[],
+) {
+  const keptBodies = createKeptBodies({
+    folder: paths.bodies,
+    db,
+    now: () => clock.now(),
+    isOn: () => configuration.current().settings['requests.keep_bodies'] === 'on',
+    warn,
+  });
+  configuration.onChange(({ settings }) => {
+    if (settings['requests.keep_bodies'] === 'off') void keptBodies.sweep();
+  });
+  void keptBodies.sweep();
+  undo.push(keptBodies.settled);
+  const keptAnswers = createKeptAnswers({
+    folder: paths.replays,
+    now: () => clock.now(),
+    maxMb: () => configuration.current().settings['replay.max_mb'],
+    warn,
+  });
+  undo.push(keptAnswers.settled);
+  return { keptBodies, keptAnswers };
 }
 
 /** Revokes the keys and removes the budgets of runs whose `gw run` was killed. */

@@ -21,6 +21,7 @@ import { claimRepository } from './intake/select-project.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
 import { checkReferences } from './objects/references.ts';
 import { optimize } from './optimize.ts';
+import { endReplay, keepAnswer, replay } from './replay/replay.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { type Route, route, routeElsewhere } from './routing/route.ts';
@@ -59,6 +60,8 @@ export async function complete(
     checkReferences(gateway, context, targets);
     if (isLarge(body)) await giveWay();
     checkBody(gateway, context);
+    const replaying = replay(gateway, context, targets);
+    if (replaying && (await replaying)) return;
     if (!context.conversation && needsConversation(context, targets))
       context.conversation = identifyConversation(context);
     context = await optimize(gateway, context);
@@ -75,6 +78,7 @@ export async function complete(
         const settlement = await settle(gateway, attempt, result);
         await result.objects?.written();
         deliver(gateway, attempt, result, settlement);
+        keepAnswer(gateway, attempt, result, settlement);
         return rememberPrompt(gateway, attempt, result, settlement);
       }
       attempt = next;
@@ -84,6 +88,8 @@ export async function complete(
       await recordRefusal(gateway, context ?? receiveUnreadable(sender, wire, body, request), error);
     if (error instanceof ClientGone && context) await recordGone(gateway, context);
     throw error;
+  } finally {
+    endReplay(exchange);
   }
 }
 

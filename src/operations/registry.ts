@@ -36,6 +36,7 @@ export const OPERATIONS = {
   deleteRecords: ['DELETE /v1/gw/requests', REQUESTS],
   request: ['GET /v1/gw/requests/{id}', REQUESTS],
   requestBodies: ['GET /v1/gw/requests/{id}/bodies', BODIES],
+  clearReplays: ['DELETE /v1/gw/replays', BODIES],
   tail: ['GET /v1/gw/tail', POLLS],
   calls: ['GET /v1/gw/calls', CALLS],
   budgets: ['GET /v1/gw/budgets', BUDGETS],

@@ -33,6 +33,8 @@ export interface Sources {
   home: string;
   /** The folder of kept bodies. */
   bodies: string;
+  /** The folder of answers that are kept for replays. */
+  replays: string;
   /** gw's providers; if it isn't running, those that it would start with. */
   registry: () => Registry | Promise<Registry>;
   catalog: () => Promise<Catalog>;

@@ -91,9 +91,16 @@ function originRemedy(origin: string, allowed: readonly string[]): string {
 
 /** Headers that scripts of a page may read besides the few that they always may. */
 const EXPOSED = [
-  ...['request-id', 'model', 'provider', 'route', 'saved-tokens', 'cost-usd', 'budget-remaining-usd'].map(
-    (name) => `x-service-${name}`,
-  ),
+  ...[
+    'request-id',
+    'model',
+    'provider',
+    'route',
+    'saved-tokens',
+    'cost-usd',
+    'budget-remaining-usd',
+    'replay',
+  ].map((name) => `x-service-${name}`),
   ...['x-request-id', 'request-id', 'retry-after', 'x-should-retry'],
 ].join(', ');
 const PREFLIGHT_MAX_AGE_S = '600';

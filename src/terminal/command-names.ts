@@ -3,7 +3,7 @@ export const COMMAND_NAMES: readonly string[] = [
   ...['init', 'start', 'stop', 'restart', 'status', 'serve', 'service', 'logs'],
   ...['doctor'],
   ...['env', 'run', 'connect', 'disconnect', 'coverage', 'models', 'optimize', 'route'],
-  ...['usage', 'import', 'cache', 'reconcile', 'sessions', 'statusline', 'requests', 'tail'],
+  ...['usage', 'import', 'cache', 'replay', 'reconcile', 'sessions', 'statusline', 'requests', 'tail'],
   ...['dashboard', 'top', 'open', 'budget', 'budgets', 'asks', 'approve', 'deny', 'prices'],
   ...['providers', 'projects', 'plan', 'keys', 'team', 'webhooks', 'config', 'backup'],
   ...['restore', 'login', 'logout', 'completion', 'complete'],

@@ -117,6 +117,7 @@ function stagesFact({ timings, first_byte_ms: firstByteMs, duration_ms: duration
 
 /** Savings by compression, or the reason why it left the request unchanged. */
 function savedText({ saved_nano_usd: nanoUsd, saved_tokens: saved, flags }: RequestView): string {
+  if (flags.includes('replayed')) return `${formatUsd(nanoUsd)}, answered from disk`;
   const amount = `${formatUsd(nanoUsd)}, ${plural(saved, 'token')} by compression`;
   if (flags.includes('noOptimize')) return `${amount}: switched off for this request`;
   if (flags.includes('optimizedLate')) return `${amount}: left as it was, as time ran out`;

@@ -119,6 +119,8 @@ export const CHANGING: readonly string[] = [
   'prices update --packaged',
   'approve <ask> --once',
   'deny ask_00000000000',
+  'replay clear -p web',
+  'replay clear',
 ];
 
 /** Commands with `--json` that are run by no test here, and why. */

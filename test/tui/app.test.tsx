@@ -40,6 +40,7 @@ const sessionRow = (session: string, i: number): UsageViewRow => ({
   cost_nano_usd: (3 - i) * 1e9,
   saved_nano_usd: 0,
   missed_nano_usd: 0,
+  replayed_requests: 0,
 });
 
 /** Starts the dashboard on a virtual clock, with a source that the test controls. */

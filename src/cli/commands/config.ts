@@ -40,7 +40,7 @@ export const config: SetUp = (command, context) => {
   command
     .command('set <key> <value>')
     .description(
-      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project), providers.NAME.proxy (proxy to a provider), providers.NAME.dialect.ENTRY (what a provider does differently: gw providers show NAME)',
+      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project), replay.projects.NAME and replay.keys.ID (how long answers are replayed), providers.NAME.proxy (proxy to a provider), providers.NAME.dialect.ENTRY (what a provider does differently: gw providers show NAME)',
     )
     .option('--yes', 'do not ask before records are deleted (retention.requests)')
     .action((key, value, { yes }) => set(context, key, value, yes));

@@ -321,10 +321,12 @@ function costOf({ cost_nano_usd: cost, unpriced_requests: unpriced }: Figures): 
 
 function remarks(total: Figures): string[] {
   const { saved_tokens, missed_tokens, blocked_requests, failed_requests, unpriced_requests } = total;
+  const replays = total.replayed_requests;
   const saved = `saved ${formatUsd(total.saved_nano_usd)} and`;
   const prices = 'gw prices set MODEL --input X --output Y';
   const lines = [
-    saved_tokens > 0 && `${saved} ${plural(saved_tokens, 'token')}`,
+    (saved_tokens > 0 || replays > 0) && `${saved} ${plural(saved_tokens, 'token')}`,
+    replays > 0 && `${plural(replays, 'request')} answered from disk: replay.ttl`,
     missed_tokens > 0 && `${plural(missed_tokens, 'token')} missed in the providers' caches: gw cache`,
     blocked_requests > 0 && `${plural(blocked_requests, 'request')} blocked: gw requests --status blocked`,
     failed_requests > 0 && `${plural(failed_requests, 'request')} failed: gw requests --status failed`,

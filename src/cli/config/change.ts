@@ -136,7 +136,8 @@ type Entry = NonNullable<ReturnType<typeof mapEntryOf>>;
 /** Prints how gw reads a setting that is valid but may be a typo. */
 export async function noteTypos(context: Context, { map, name }: Entry, text: string): Promise<void> {
   if (map === 'aliases') noteUnknownProviders(context, namesIn(text));
-  if (map === 'optimizer.projects' || map === 'routing.shares') await noteUnknownProject(context, name);
+  if (map === 'optimizer.projects' || map === 'replay.projects' || map === 'routing.shares')
+    await noteUnknownProject(context, name);
 }
 
 /** Not an error: the name of a model can contain a slash. */

@@ -23,7 +23,8 @@ export class ResponseWriter {
 
   /** Writes the head. The body is chunked unless the headers state its length. */
   head(status: number, headers: string[]): void {
-    const { response, gone } = this.#exchange;
+    const { response, gone, sent } = this.#exchange;
+    sent?.head(status, headers);
     if (gone) return;
     response.writeHead(status, headers);
     this.#chunked = response.chunkedEncoding;
@@ -32,7 +33,8 @@ export class ResponseWriter {
 
   /** Returns false if the client is behind; `resume` is called when it has caught up. */
   write(bytes: Buffer, resume: () => void): boolean {
-    const { response } = this.#exchange;
+    const { response, sent } = this.#exchange;
+    sent?.add(bytes);
     if (this.#send(bytes)) return true;
     this.#expectReader();
     response.once('drain', () => {
@@ -55,7 +57,11 @@ export class ResponseWriter {
 
   /** Sends the last bytes and ends the answer. */
   end(bytes: Buffer): void {
-    const { response } = this.#exchange;
+    const { response, sent } = this.#exchange;
+    if (sent) {
+      sent.add(bytes);
+      sent.end();
+    }
     if (this.#chunked) {
       const isShort = bytes.length > 0 && bytes.length <= MAX_ONE_WRITE_BYTES;
       if (!isShort) this.#send(bytes);

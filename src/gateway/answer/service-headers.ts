@@ -16,6 +16,8 @@ export interface ServiceHeaders {
   remainingNanoUsd: NanoUsd | null;
   /** The output limit that gw sent, if it is lower than the client's. */
   maxOutputTokens?: number | undefined;
+  /** Whether it was answered from disk; undefined if it was not to be. */
+  replay?: 'hit' | 'miss' | undefined;
   /** A retry would fail in the same way. */
   isFinal?: boolean;
 }
@@ -40,6 +42,7 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
   }
   if (about.maxOutputTokens !== undefined)
     headers.push('x-service-max-output-tokens', String(about.maxOutputTokens));
+  if (about.replay) headers.push('x-service-replay', about.replay);
   // The libraries of OpenAI and Anthropic retry every 429 without this header.
   if (about.isFinal) headers.push('x-should-retry', 'false');
   return headers;

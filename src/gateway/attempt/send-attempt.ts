@@ -155,6 +155,7 @@ function headersOf({ context, target, admitted, why, route }: Attempt): ServiceH
     costNanoUsd: undefined,
     remainingNanoUsd: admitted.remaining,
     maxOutputTokens: loweredLimit(admitted.quote, admitted.limit, undefined)?.sent,
+    replay: context.exchange.sent && 'miss',
   };
 }
 

@@ -31,6 +31,14 @@ export interface Exchange {
   recorded: boolean;
   /** The running call of a provider, which is told when the client hangs up. */
   listener: GoneListener | undefined;
+  /** Takes a copy of what the client is sent; undefined if none is to be kept. */
+  sent: SentAnswer | undefined;
+}
+
+export interface SentAnswer {
+  head(status: number, headers: readonly string[]): void;
+  add(bytes: Buffer): void;
+  end(): void;
 }
 
 export interface GoneListener {
@@ -59,6 +67,7 @@ export function openExchange(
     gone: false,
     recorded: false,
     listener: undefined,
+    sent: undefined,
   };
   response.on('close', () => {
     if (response.writableFinished) return;

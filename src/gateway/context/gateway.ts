@@ -28,6 +28,7 @@ import type { ContainerSessions } from '../state/container-sessions.ts';
 import type { ContinuedResponses } from '../state/continued-responses.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 import type { ProviderManners } from '../state/provider-manners.ts';
+import type { Replays } from '../state/replays.ts';
 import type { Resolver, Target } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
@@ -86,6 +87,7 @@ export interface Gateway {
   memory: ItemMemories;
   objects: StoredObjects;
   keptBodies: KeptBodies;
+  replays: Replays;
   credentials: Credentials;
   /** Takes the secrets that gw knows out of text of others. */
   redact: (text: string) => string;

@@ -1,5 +1,6 @@
 import { type GwError, messageOf, notFound } from '../../errors.ts';
 import { parseRequestId } from '../../ids.ts';
+import { removeAnswers } from '../../store/requests/kept-answers.ts';
 import {
   KEPT_MS,
   MAX_BODIES_BYTES,
@@ -7,15 +8,19 @@ import {
   MAX_FILES,
   readBodies,
 } from '../../store/requests/kept-bodies.ts';
-import type { RequestBodiesView } from '../schemas/bodies.ts';
+import type { Input } from '../operation.ts';
+import type * as described from '../schemas/bodies.ts';
 import type { RequestView } from '../schemas/requests.ts';
-import type { Sources } from '../sources.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { request as readRequest } from './requests.ts';
 
 const MB = 1024 ** 2;
 
 /** The bodies that are kept of a request. Throws GwError 404 that says why there are none. */
-export async function requestBodies(source: Sources, { id }: { id: string }): Promise<RequestBodiesView> {
+export async function requestBodies(
+  source: Sources,
+  { id }: { id: string },
+): Promise<described.RequestBodiesView> {
   const request = await readRequest(source, { id });
   const requestId = parseRequestId(request.id) ?? 0;
   const keptUntil = Date.parse(request.created_at) + KEPT_MS;
@@ -50,4 +55,13 @@ function whyNot({ id, outcome, saved_tokens }: RequestView): string {
 
 function notKept({ id }: RequestView, why: string): GwError {
   return notFound(`the body of ${id} was not kept: ${why}`, 'bodies_not_kept', 'id');
+}
+
+/** Deletes the answers that are kept for replays. */
+export async function clearReplays(
+  { db, scope, replays }: Sources,
+  { project_id }: Input<typeof described.clearReplays>,
+): Promise<described.ReplaysView> {
+  const { answers, bytes } = await removeAnswers(replays, projectToRead(db, scope, project_id));
+  return { object: 'replays.cleared', project_id: project_id ?? null, answers, bytes };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describe } from '../operation.ts';
+import { count, only_project } from './fields.ts';
 
 const RequestBodiesReport = z.object({
   object: z.literal('request.bodies'),
@@ -20,4 +21,18 @@ export const requestBodies = describe({
   summary: 'the bodies of a request that the optimizer changed, where requests.keep_bodies is on',
   admin: ['reading the bodies of requests', 'gw requests ID --diff'],
   response: RequestBodiesReport,
+});
+
+const Replays = z.object({
+  object: z.literal('replays.cleared'),
+  project_id: z.string().nullable(),
+  answers: count,
+  bytes: count,
+});
+export type ReplaysView = z.infer<typeof Replays>;
+
+export const clearReplays = describe({
+  summary: 'delete the answers that are kept for replays',
+  query: z.strictObject({ project_id: only_project }),
+  response: Replays,
 });

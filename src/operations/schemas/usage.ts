@@ -22,6 +22,7 @@ const figures = {
   saved_usd: usd,
   missed_tokens: count.describe("input that the provider's cache could have served"),
   missed_usd: usd.describe('what it cost beyond the price of reading it'),
+  replayed_requests: count.describe('answered from disk at no cost; saved_usd counts what they cost first'),
 };
 const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd, missed_nano_usd: nanoUsd };
 
@@ -66,7 +67,7 @@ const UsageReport = z.object({
   total: z.object({ ...figures, ...nanoFigures }),
 });
 
-const { missed_tokens: _tokens, missed_usd: _usd, ...teamFigures } = figures;
+const { missed_tokens: _tokens, missed_usd: _usd, replayed_requests: _replayed, ...teamFigures } = figures;
 const { missed_nano_usd: _nano, ...teamNanoFigures } = nanoFigures;
 
 export const TeamUsageReport = z.object({

@@ -9,7 +9,7 @@ import type { WebhookService } from '../../webhooks/service.ts';
 import type { Reports } from './reports.ts';
 
 export interface SourceOptions extends Pick<Sources, 'db' | 'pollDb' | 'teamUsage' | 'home'> {
-  gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'keptBodies' | 'ledger'>;
+  gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'keptBodies' | 'ledger' | 'replays'>;
   webhooks: WebhookService;
   reports: Reports;
   registry: () => Registry;
@@ -39,6 +39,7 @@ export function createSources(options: SourceOptions) {
     now: () => gateway.clock.now(),
     home,
     bodies: gateway.keptBodies.folder,
+    replays: gateway.replays.folder,
     webhooks: async () => webhooks,
     change,
     polls,

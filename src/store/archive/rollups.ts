@@ -34,6 +34,7 @@ const OF_RECORD: Partial<Record<keyof UsageFigures, string>> = {
   failedRequests: `iif(outcome IN (${FAILURES.join(', ')}), 1 + folded, 0)`,
   unpricedRequests: `(flags & ${FLAGS.unpriced}) <> 0`,
   costNanoUsd: BILLED_NANO_USD,
+  replayedRequests: `(flags & ${FLAGS.replayed}) <> 0`,
 };
 const figureOf = (name: keyof UsageFigures) => OF_RECORD[name] ?? columnName(name);
 /** SQL for a record as a row of usage: its dimensions and its figures. */

@@ -18,7 +18,14 @@ export const COUNTS = [
   'savedTokens',
 ] as const satisfies (keyof UsageFigures)[];
 /** In the order of the columns of `usage_sums`. Input that the cache could have served comes with what it cost beyond that. */
-export const FIGURES = [...COUNTS, 'costNanoUsd', 'savedNanoUsd', 'missedTokens', 'missedNanoUsd'] as const;
+export const FIGURES = [
+  ...COUNTS,
+  'costNanoUsd',
+  'savedNanoUsd',
+  'missedTokens',
+  'missedNanoUsd',
+  'replayedRequests',
+] as const;
 export const COUNTERS = FIGURES.map(columnName);
 export type Counter = (typeof COUNTERS)[number];
 

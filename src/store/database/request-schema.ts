@@ -251,6 +251,7 @@ export const usageHours = sqliteTable(
     ...usageFigures,
     missedTokens: integer('missed_tokens').notNull(),
     missedNanoUsd: integer('missed_nano_usd').notNull(),
+    replayedRequests: integer('replayed_requests').notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.bucket, table.dimsId] })],
 );
@@ -271,6 +272,7 @@ export const usageSums = sqliteTable(
     ...usageFigures,
     missedTokens: integer('missed_tokens').notNull().default(0),
     missedNanoUsd: integer('missed_nano_usd').notNull().default(0),
+    replayedRequests: integer('replayed_requests').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),

@@ -55,6 +55,8 @@ export const FLAGS = {
   other_model: 4096,
   /** The provider's usage contradicts itself: `detail.conflicts` has the figures. */
   inconsistent: 8192,
+  /** Answered from disk: it cost nothing, and saved what the first answer cost. */
+  replayed: 16384,
 } as const;
 export type Flag = keyof typeof FLAGS;
 const FLAG_NAMES = Object.keys(FLAGS) as Flag[];

@@ -49,5 +49,6 @@ function figuresOf(figures: UsageFigures): Record<string, number> {
     missed_tokens: figures.missedTokens,
     missed_usd: usdNumber(figures.missedNanoUsd),
     missed_nano_usd: figures.missedNanoUsd,
+    replayed_requests: figures.replayedRequests,
   };
 }

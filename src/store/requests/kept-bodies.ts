@@ -1,12 +1,11 @@
-import { constants } from 'node:fs';
-import { chmod, lstat, open, readdir, rename, rm, rmdir, stat, statfs, writeFile } from 'node:fs/promises';
+import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { messageOf } from '../../errors.ts';
 import { formatRequestId, parseRequestId, type RequestId } from '../../ids.ts';
-import { makeDirectory } from '../../paths.ts';
 import type { Db } from '../database/open.ts';
+import { checkSpace, hasFolder, makeFolder, readNoLink, replaceFile, TEMPORARY } from './private-folder.ts';
 
 /** Kept bodies of a request that the optimizer changed. */
 export interface RequestBodies<Body = Buffer> {
@@ -44,16 +43,6 @@ function requestOf(name: string): RequestId | undefined {
   return id !== undefined && formatRequestId(id) + SUFFIX === name ? id : undefined;
 }
 
-/** Whether the folder exists. Throws if it isn't a folder: a link could lead gw to write and delete elsewhere. */
-async function hasFolder(folder: string): Promise<boolean> {
-  const stat = await lstat(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (stat && !stat.isDirectory()) throw new Error(`${folder} is not a folder of gw's. Remove it`);
-  return stat !== undefined;
-}
-
 /** The bodies as one compressed file: a line of JSON with their lengths, then their bytes. */
 export async function packBodies(bodies: RequestBodies): Promise<Buffer> {
   const { endpoint, sentEndpoint, client, optimized, sent } = bodies;
@@ -71,22 +60,6 @@ export async function readBodies(folder: string, id: RequestId): Promise<Request
   return (
     packed && unpack(await promisify(gunzip)(packed, { maxOutputLength: MAX_BODIES_BYTES + MAX_HEAD_BYTES }))
   );
-}
-
-async function readNoLink(path: string): Promise<Buffer | undefined> {
-  try {
-    // Windows has no O_NOFOLLOW. Non-blocking, so that a pipe in the file's place can't hold gw up.
-    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
-    const file = await open(path, flags);
-    try {
-      return await file.readFile();
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function unpack(bytes: Buffer): RequestBodies<string> {
@@ -126,7 +99,6 @@ export const MAX_BYTES = 512 * MB;
 /** A scan of the folder takes 20 ms for so many files. */
 export const MAX_FILES = 10_000;
 const SCAN_EVERY_MS = 3_600_000;
-const MIN_FREE_BYTES = 256 * MB;
 
 export function createKeptBodies(options: KeptBodiesOptions) {
   const { folder, db, now, isOn, warn } = options;
@@ -158,7 +130,7 @@ export function createKeptBodies(options: KeptBodiesOptions) {
     await makeFolder(folder);
     const file = fileOf(folder, id);
     await checkSpace(folder);
-    await replace(file, packed);
+    await replaceFile(file, packed);
     // Deleted while they were written: the setting went off, or the request's record went.
     if (!isOn() || arrivalOf(id) === undefined) return rm(file, { force: true });
     total += packed.length - (sizes.get(id) ?? 0);
@@ -249,35 +221,9 @@ function arrivalLookup(db: Db): (id: RequestId) => number | undefined {
   return (id) => find.get({ id });
 }
 
-async function makeFolder(folder: string): Promise<void> {
-  if (!(await hasFolder(folder))) makeDirectory(folder);
-  else if (((await stat(folder)).mode & 0o077) !== 0) await chmod(folder, 0o700);
-}
-
-/** The ledger needs the rest of the disk: without room for records, gw refuses requests. */
-async function checkSpace(folder: string): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < MIN_FREE_BYTES)
-    throw new Error(`less than ${MIN_FREE_BYTES / MB} MB are free on the disk of ${folder}`);
-}
-
-const TEMPORARY = '.new';
 /** Whether a daemon that was killed left the file half written. */
 const isLeftover = (name: string) =>
   name.endsWith(TEMPORARY) && requestOf(name.slice(0, -TEMPORARY.length)) !== undefined;
-
-/** Replaces a file at once. */
-async function replace(file: string, bytes: Buffer): Promise<void> {
-  const temporary = file + TEMPORARY;
-  try {
-    // `wx` follows no link.
-    await writeFile(temporary, bytes, { mode: 0o600, flag: 'wx' });
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
 
 const sizeOf = (file: string) =>
   stat(file).then(

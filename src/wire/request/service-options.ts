@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
-import { badRequest } from '../../errors.ts';
+import { lifetime, OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
+import { badRequest, messageOf } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import { type Labels, mergeLabels, parseLabels, readLabels } from '../../labels.ts';
 
@@ -13,6 +13,8 @@ export interface ServiceOptions {
   budgetId?: string;
   /** What the client says that the request is for. */
   labels?: Labels;
+  /** How long the answer may be replayed, in milliseconds; 0 for not at all. Undefined keeps the configuration. */
+  replayMs?: number;
   /** Send nothing upstream, and respond with gw's decisions for the request. */
   explain?: boolean;
 }
@@ -20,7 +22,7 @@ export interface ServiceOptions {
 /** Fits a project's name, a period and a repository path. */
 const MAX_BUDGET_ID = 300;
 
-const OPTION_NAMES = new Set(['optimize', 'route', 'budget_id', 'labels', 'explain']);
+const OPTION_NAMES = new Set(['optimize', 'route', 'budget_id', 'labels', 'explain', 'replay']);
 
 /** Reads the `service` object. Throws GwError 400 with `param` for an unknown or mistyped field. */
 export function readServiceObject(value: unknown): ServiceOptions {
@@ -39,10 +41,11 @@ export function readServiceObject(value: unknown): ServiceOptions {
     route: 'service.route',
     budget: 'service.budget_id',
   });
-  const { explain = false, labels } = value;
+  const { explain = false, labels, replay } = value;
   if (typeof explain !== 'boolean')
     throw badRequest('"service.explain" must be true or false', 'service.explain');
   if (labels !== undefined && labels !== null) options.labels = readLabels(labels, 'service.labels');
+  if (replay !== undefined && replay !== null) options.replayMs = readReplay(replay, 'service.replay');
   return explain ? { ...options, explain } : options;
 }
 
@@ -52,6 +55,8 @@ export function withServiceHeaders(options: ServiceOptions, headers: IncomingHtt
   const route = headers['x-service-route'];
   const budget = headers['x-service-budget'];
   const labels = headers['x-service-labels'];
+  const replay = headers['x-service-replay'];
+  if (replay !== undefined) return withReplay(String(replay), options, headers);
   if (labels !== undefined) return withLabels(String(labels), options, headers);
   if (optimize === undefined && route === undefined && budget === undefined) return options;
   const fromHeaders = readOptions(headerValue(optimize), headerValue(route, ['off']), budget, {
@@ -60,6 +65,20 @@ export function withServiceHeaders(options: ServiceOptions, headers: IncomingHtt
     budget: 'x-service-budget',
   });
   return { ...fromHeaders, ...options };
+}
+
+function withReplay(text: string, options: ServiceOptions, headers: IncomingHttpHeaders): ServiceOptions {
+  const { 'x-service-replay': _, ...others } = headers;
+  return { replayMs: readReplay(text, 'x-service-replay'), ...withServiceHeaders(options, others) };
+}
+
+/** A time such as `1h`, or `off`. Throws GwError 400. */
+function readReplay(value: unknown, name: string): number {
+  try {
+    return lifetime(typeof value === 'string' ? value.trim().toLowerCase() : value).ms;
+  } catch (error) {
+    throw badRequest(`"${name}": ${messageOf(error)}`, name);
+  }
 }
 
 /** Labels of the header join those of the body, which take precedence, name by name. */

@@ -162,6 +162,7 @@ function figuresOf(record: RequestRecord): UsageFigures {
     savedNanoUsd: record.savedNanoUsd,
     missedTokens: record.missed?.tokens ?? 0,
     missedNanoUsd: record.missed?.nanoUsd ?? 0,
+    replayedRequests: record.flags & FLAGS.replayed ? 1 : 0,
   };
 }
 

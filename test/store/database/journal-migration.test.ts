@@ -20,7 +20,7 @@ const FIGURES = `sum(requests) AS requests, sum(blocked_requests) AS blockedRequ
   sum(cached_input_tokens) AS cachedInputTokens, sum(cache_write_tokens) AS cacheWriteTokens,
   sum(output_tokens) AS outputTokens, sum(reasoning_tokens) AS reasoningTokens, sum(saved_tokens) AS savedTokens,
   sum(cost_nano_usd) AS costNanoUsd, sum(saved_nano_usd) AS savedNanoUsd,
-  0 AS missedTokens, 0 AS missedNanoUsd`;
+  0 AS missedTokens, 0 AS missedNanoUsd, 0 AS replayedRequests`;
 
 type Rows = Record<string, Record<string, number>>;
 
