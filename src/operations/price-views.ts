@@ -21,13 +21,15 @@ export function viewPrice(price: StoredPrice): PriceView {
     cache_write_usd_per_million: usdPerMillion(price.cacheWritePicoUsd),
     cache_write_1h_usd_per_million: usdPerMillion(price.cacheWrite1hPicoUsd),
     usd_per_request: feeUsd(price.requestPicoUsd),
+    usd_per_image: feeUsd(price.imagePicoUsd),
+    usd_per_second: feeUsd(price.secondPicoUsd),
+    usd_per_million_characters: usdPerMillion(price.characterPicoUsd),
   };
 }
 
 /** The same without what it does not state, which an older gw refuses if it doesn't know it. */
 export function statedPrice(price: StoredPrice) {
   const stated = Object.entries(viewPrice(price)).filter(([, value]) => value !== null);
-  // A stored price states input and output.
   return Object.fromEntries(stated) as Input<typeof setPrice>;
 }
 

@@ -1,6 +1,7 @@
 import { type BilledAs, findInLibrary, type PublishedPrices, setBilledAs, setPrices } from './library.ts';
 import { pricesFromLibrary } from './library-prices.ts';
-import { indexOverrides, type PriceOverride } from './override.ts';
+import { type MediaPrices, publishedMedia } from './media-prices.ts';
+import { indexMedia, indexOverrides, type PriceOverride } from './override.ts';
 import { completePrices, createPriceCard, freeCard, type PriceCard, type Prices } from './price-card.ts';
 import { priceDates } from './price-dates.ts';
 import { flatRate, type Rate, scaleRate } from './rate.ts';
@@ -8,6 +9,8 @@ import { flatRate, type Rate, scaleRate } from './rate.ts';
 export interface Catalog {
   /** A model's prices at a provider and time (UTC milliseconds, default now). Undefined means unknown, not free. */
   find(providerName: string, model: string, atMs?: number): PriceCard | undefined;
+  /** A model's prices of pictures, sound and film; undefined if none is known. */
+  media(providerName: string, model: string, atMs?: number): MediaPrices | undefined;
 }
 
 export interface CatalogOptions {
@@ -40,6 +43,7 @@ export function createCatalog({
   now = Date.now,
 }: CatalogOptions = {}): Catalog {
   const findOverride = indexOverrides(overrides);
+  const findMedia = indexMedia(overrides);
   if (published) setPrices(published);
   setBilledAs(billedAs);
   const providers = new Map<string, Map<string, Entry>>();
@@ -68,6 +72,13 @@ export function createCatalog({
       const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs);
       remember(providerName, model, entry);
       return entry.card;
+    },
+    media(providerName, model, atMs = now()) {
+      if (model.length > MAX_NAME_LENGTH) return undefined;
+      const seller = billedAs.get(providerName) ?? providerName;
+      return (
+        findMedia(providerName, model) ?? findMedia(seller, model) ?? publishedMedia(seller, model, atMs)
+      );
     },
   };
 }

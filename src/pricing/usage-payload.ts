@@ -19,7 +19,7 @@ const BESIDE_TOTAL = ['cache_read_input_tokens', 'cache_creation_input_tokens', 
 export interface UsageRules {
   /** Reasoning is excluded from the completion and included in `total_tokens`, as xAI and Gemini count. */
   reasoningBeside?: boolean;
-  /** Embeddings: there is no output, so `total_tokens` is the input. */
+  /** Embeddings and rerankers: there is no output, so `total_tokens` is the input. */
   inputOnly?: boolean;
 }
 
@@ -30,7 +30,7 @@ const REASONING_BESIDE = /grok|gemini/i;
 export function usageRules(provider: string, model: string, endpoint?: string): UsageRules {
   return {
     reasoningBeside: provider === 'xai' || provider === 'google' || REASONING_BESIDE.test(model),
-    inputOnly: endpoint === 'embeddings',
+    inputOnly: endpoint === 'embeddings' || endpoint === 'rerank',
   };
 }
 

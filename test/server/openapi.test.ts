@@ -177,6 +177,7 @@ test('every route answers as the document says, field for field', async () => {
   await call('PATCH /v1/gw/projects', {}, { body: { paused: true, cut: true } });
   await call('PATCH /v1/gw/projects', {}, { body: { paused: false } });
   await call('DELETE /v1/gw/requests', {}, { query: '?project_id=web' });
+  await call('DELETE /v1/gw/replays', {}, { query: '?project_id=web' });
   await call('GET /v1/gw/projects');
   const key = await call(
     'POST /v1/gw/keys',

@@ -80,32 +80,72 @@ const set: SetUp = (command, context) =>
   command
     .command('set <model>')
     .description('set the price of a model, or of provider/model; it overrides the built-in one')
-    .requiredOption('--input <usd>', 'dollars per million input tokens')
-    .requiredOption('--output <usd>', 'dollars per million output tokens')
+    .option('--input <usd>', 'dollars per million input tokens')
+    .option('--output <usd>', 'dollars per million output tokens')
     .option('--cached-input <usd>', 'dollars per million tokens read from the prompt cache')
     .option('--cache-write <usd>', 'dollars per million tokens written to the prompt cache')
     .option('--cache-write-1h <usd>', 'the same, with a lifetime of an hour')
     .option('--per-request <usd>', 'dollars per request, on top of its tokens')
+    .option('--per-image <usd>', 'dollars per picture')
+    .option('--per-second <usd>', 'dollars per second of sound or film')
+    .option('--per-million-characters <usd>', 'dollars per million characters that are spoken')
     .action(async (text, options) => {
       const rate = (text: string | undefined, option: string) =>
         text === undefined ? undefined : readPrice(text, option);
+      const fee = (text: string | undefined, option: string) =>
+        text === undefined ? undefined : readFee(text, option);
+      checkUnits(text, options);
       const price: StoredPrice = {
         ...modelOf(text, configuredIn(context)),
-        inputPicoUsd: readPrice(options.input, '--input'),
-        outputPicoUsd: readPrice(options.output, '--output'),
+        inputPicoUsd: rate(options.input, '--input'),
+        outputPicoUsd: rate(options.output, '--output'),
         cachedInputPicoUsd: rate(options.cachedInput, '--cached-input'),
         cacheWritePicoUsd: rate(options.cacheWrite, '--cache-write'),
         cacheWrite1hPicoUsd: rate(options.cacheWrite1h, '--cache-write-1h'),
-        requestPicoUsd:
-          options.perRequest === undefined ? undefined : readFee(options.perRequest, '--per-request'),
+        requestPicoUsd: fee(options.perRequest, '--per-request'),
+        imagePicoUsd: fee(options.perImage, '--per-image'),
+        secondPicoUsd: fee(options.perSecond, '--per-second'),
+        characterPicoUsd: rate(options.perMillionCharacters, '--per-million-characters'),
       };
       await withGateway(context, ({ setPrice }) => setPrice(statedPrice(price)));
-      const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
       note(
         context,
-        `Set the price of ${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out per million tokens${fee}. It applies from the next request; recorded costs stay as they are.`,
+        `Set the price of ${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${unitsOf(price)}. It applies from the next request; recorded costs stay as they are.`,
       );
     });
+
+/** Exit code 2 for a price of input without output, or of nothing. */
+function checkUnits(
+  model: string,
+  options: {
+    input?: string;
+    output?: string;
+    perImage?: string;
+    perSecond?: string;
+    perMillionCharacters?: string;
+  },
+): void {
+  const { input, output, perImage, perSecond, perMillionCharacters } = options;
+  const isOfMedia = (perImage ?? perSecond ?? perMillionCharacters) !== undefined;
+  if ((input === undefined) === (output === undefined) && (input !== undefined || isOfMedia)) return;
+  throw usageError(
+    `a price has --input and --output, or one of --per-image, --per-second and --per-million-characters: gw prices set ${model} --input 2.50 --output 10`,
+  );
+}
+
+/** The parts of a price, in words. */
+function unitsOf(price: StoredPrice): string {
+  const { requestPicoUsd, imagePicoUsd, secondPicoUsd, characterPicoUsd } = price;
+  const parts = [
+    price.inputPicoUsd !== undefined &&
+      `${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out per million tokens`,
+    requestPicoUsd && `plus ${feeText(requestPicoUsd)} per request`,
+    imagePicoUsd !== undefined && `${feeText(imagePicoUsd)} per picture`,
+    secondPicoUsd !== undefined && `${feeText(secondPicoUsd)} per second`,
+    characterPicoUsd !== undefined && `${perMillion(characterPicoUsd)} per million characters`,
+  ];
+  return parts.filter((part) => typeof part === 'string').join(', ');
+}
 
 const remove: SetUp = (command, context) =>
   command
@@ -137,9 +177,16 @@ function priceTable(prices: PriceView[], terminal: Terminal): string {
     { header: 'model', value: nameOf, shrinks: true },
     ...rateColumns<PriceView>((price, name) => rateText(price[name])),
     ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
+    ...MEDIA_COLUMNS.filter(({ value }) => prices.some((price) => value(price, 0) !== '-')),
   ];
   return listText(prices, columns, terminal, { title: 'Prices that you set, in dollars per million tokens' });
 }
+
+const MEDIA_COLUMNS: readonly Column<PriceView>[] = [
+  { header: 'picture', value: (price) => rateText(price.usd_per_image), align: 'right' },
+  { header: 'second', value: (price) => rateText(price.usd_per_second), align: 'right' },
+  { header: 'M characters', value: (price) => rateText(price.usd_per_million_characters), align: 'right' },
+];
 
 /** The prices in force of a model at each provider, with their sources. */
 function knownTable(prices: PriceInForceView[], terminal: Terminal): string {

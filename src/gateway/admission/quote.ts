@@ -48,8 +48,18 @@ export interface Quote {
   possibleTokens: number;
   /** Undefined when the provider runs no tools for this request. */
   tools: HeldTools | undefined;
-  /** The owner's price for each request: the cost of a passed-through one that reports no tokens. */
-  perRequest?: NanoUsd;
+  /** What a passed-through request costs besides tokens, or instead of them. */
+  media?: MediaCost | undefined;
+}
+
+/** The cost of pictures, sound and film. */
+export interface MediaCost {
+  /** The most that the call can cost; booked if its answer reports nothing. */
+  amount: NanoUsd;
+  /** It is the price, whatever tokens the answer reports. If not, it bounds what they cost. */
+  isPrice: boolean;
+  /** The price of each second that the answer reports, of which so many are billed at least. */
+  second?: { picoUsd: bigint; least: number };
 }
 
 /** `possibleTokens` of a model whose context window is unknown: above that of every existing model. */

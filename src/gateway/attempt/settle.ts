@@ -126,9 +126,13 @@ const meteredFields = ({ servedModel, routerFeeNanoUsd, assumed, conflicts }: Me
   conflicts: conflicts?.slice(0, 8),
 });
 
-/** Whether it cost more than a budget held for it. What is passed through has no worst case to be held. */
+/** Whether it cost more than a budget held for it. What is passed through has no worst case to be held, unless it is media. */
 function isUnderheld({ admitted, route }: Attempt, { costNanoUsd }: Metered): boolean {
-  return route !== undefined && admitted.remaining !== null && costNanoUsd > admitted.heldNanoUsd;
+  return (
+    (route !== undefined || admitted.quote.media !== undefined) &&
+    admitted.remaining !== null &&
+    costNanoUsd > admitted.heldNanoUsd
+  );
 }
 
 /** The record's detail of a request with several attempts. */
@@ -167,7 +171,8 @@ export function checkBounds(
   const { id } = context.exchange;
   if (context.wire.unreported === 'free' && (costNanoUsd > 0 || usage.outputTokens > 0))
     boundTrust.distrust({ ...target, model: context.wire.endpoint }, 'free', id);
-  // A passed-through request has no bounds.
+  if (quote.media && costNanoUsd > quote.amount) boundTrust.distrust(target, 'output', id);
+  // Other passed-through requests have no bounds.
   if (!route || !quote.card) return;
   const limit = (admitted.limit ?? context.request.maxOutputTokens) === undefined ? 'maximum' : 'output';
   // An error page is longer than a limit too, but no answer of the model.

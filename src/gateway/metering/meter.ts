@@ -2,6 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { amountOf, bookBound, NO_COST } from '../../money.ts';
 import { costOf, worstCase } from '../../pricing/cost.ts';
 import { findInLibrary } from '../../pricing/library.ts';
+import { fields } from '../../pricing/payload-fields.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { rateAt } from '../../pricing/rate.ts';
@@ -17,7 +18,7 @@ import { isSameModel } from '../../wire/answer/served-model.ts';
 import { type BilledFactor, billedFactor } from '../../wire/request/surcharges.ts';
 import type { RequestWire } from '../../wire/wire.ts';
 import { type Admitted, callsOf, limitOf, worstCaseOf } from '../admission/admitted.ts';
-import { feesWith, inputWith } from '../admission/quote.ts';
+import { feesWith, inputWith, type MediaCost } from '../admission/quote.ts';
 import { readAgain } from '../answer/answer-receiver.ts';
 import { headOf, isFrom } from '../answer/opening.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -49,12 +50,14 @@ export function meterCall(gateway: MeterParts, metering: Metering, end: CallEnd)
  */
 function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Metered> {
   const { relay, admitted, target, context } = metering;
+  const { media } = admitted.quote;
   const report = readReport(
     relay.usage,
     usageRules(target.provider.name, target.model, context.wire.endpoint),
   );
   const clamped = report && clampUsage(report.usage, admitted.quote);
   const usage = clamped?.value;
+  if (media?.isPrice && relay.status < 400) return meterMedia(media, relay.usage, usage);
   if (report && usage && isComplete(usage, metering)) {
     const { conflicts } = report;
     const parts = clamped.wasCut ? [{ model: undefined, usage }] : report.parts;
@@ -68,14 +71,26 @@ function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Meter
   if (relay.status >= 400) return priceAt(usage ?? NO_USAGE, admitted.quote.card, 0);
   const { wire } = metering.context;
   if (wire.unreported === undefined) return meterEstimated(gateway, wire, metering, usage);
-  const { perRequest } = admitted.quote;
-  if (perRequest !== undefined) return { usage: NO_USAGE, costNanoUsd: amountOf(perRequest), flags: 0 };
+  if (media) return meterMedia(media, relay.usage);
   return {
     usage: NO_USAGE,
     costNanoUsd: NO_COST,
     flags: wire.unreported === 'unmetered' ? FLAGS.unmetered : 0,
   };
 }
+
+/** Books pictures, sound and film: by the seconds that the answer reports, or what the request asked for. */
+function meterMedia({ amount, second }: MediaCost, report: unknown, usage: TokenUsage = NO_USAGE): Metered {
+  const { seconds } = fields(report);
+  if (!second || typeof seconds !== 'number' || !(seconds >= 0))
+    return { usage, costNanoUsd: amountOf(amount), flags: 0 };
+  const billed = BigInt(Math.max(Math.ceil(Math.min(seconds, MAX_SECONDS)), second.least));
+  const { value, wasCut } = clampCost(amountOf(nanoFromPico(second.picoUsd * billed)));
+  return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
+}
+
+/** A year. */
+const MAX_SECONDS = 31_536_000;
 
 /** Prices reported usage: at the cost that the provider reports, else at its prices with the surcharges it reports. */
 function meterReported(

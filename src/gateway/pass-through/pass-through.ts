@@ -6,6 +6,7 @@ import { messagesWire } from '../../wire/apis/messages.ts';
 import { type LooseRequest, readLoosely } from '../../wire/request/lenient.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
 import { admitFinally } from '../admission/admit.ts';
+import type { MediaCost } from '../admission/quote.ts';
 import { serviceHeaders } from '../answer/service-headers.ts';
 import { deliver, prepareAnswer } from '../attempt/deliver.ts';
 import { recordRefusal } from '../attempt/refusal-record.ts';
@@ -24,7 +25,8 @@ import { claimRepository } from '../intake/select-project.ts';
 import type { Target } from '../state/resolver.ts';
 import { ownLogin, passLogin, unboundedQuote } from '../subscription/pass-login.ts';
 import { channelTo } from '../upstream/build-request.ts';
-import { type Costs, costsOf, generatesOnce, passThroughWire } from './endpoints.ts';
+import { type Costs, costsOf, passThroughWire } from './endpoints.ts';
+import { mediaCost } from './media-cost.ts';
 import { bodyReferences, checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
 type IntakeParts = Pick<Gateway, 'clock'> &
@@ -61,7 +63,7 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
     context.wire = passThroughWire(context.wire.endpoint, costs);
     const quote = unboundedQuote(gateway, target, {
       isFree: costs !== 'unknown',
-      pieces: generatesOnce(method ?? 'GET', path) ? context.request.choices : undefined,
+      media: costs === 'unknown' ? mediaCostOf(gateway, context, target, path) : undefined,
     });
     const admitted = await admitFinally(gateway, { context, target, calendar: gateway.calendar() }, quote);
     const attempt = { context, target, admitted, why: 'passed-through', namesForeign };
@@ -123,6 +125,28 @@ function provenCosts(
     );
   const isFree = costs === 'nothing' && boundTrust.isTrusted({ provider, model: wire.endpoint }, 'free');
   return costs === 'stored' || isFree ? costs : 'unknown';
+}
+
+/** What a call can cost at most, unless an answer of the model has cost more than that. */
+function mediaCostOf(
+  { boundTrust, catalog, clock }: Pick<Gateway, 'boundTrust' | 'catalog' | 'clock'>,
+  { exchange, request }: RequestContext<PassThroughWire>,
+  target: Target,
+  path: string,
+): MediaCost | undefined {
+  if (!boundTrust.isTrusted(target, 'output')) return undefined;
+  const { method = 'GET', headers } = exchange.request;
+  const [name, now] = [target.provider.name, clock.now()];
+  return mediaCost({
+    method,
+    path,
+    contentType: headers['content-type'] ?? '',
+    bytes: request.bytes,
+    pieces: request.choices,
+    target,
+    prices: catalog().media(name, target.model, now),
+    card: catalog().find(name, target.model, now),
+  });
 }
 
 /** The path without `/v1`, which the provider's base URL contains. Throws GwError 400 for one that servers may misread. */

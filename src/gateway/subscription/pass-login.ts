@@ -1,13 +1,12 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
-import { hasNoTokenPrice } from '../../pricing/cost.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { type Login, loginIn, OWN_KEY_HEADER } from '../../providers/subscriptions.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import { inputBound } from '../admission/input-tokens.ts';
-import { POSSIBLE_TOKENS, type Quote } from '../admission/quote.ts';
+import { type MediaCost, POSSIBLE_TOKENS, type Quote } from '../admission/quote.ts';
 import { type QuoteParts, quoteRequest } from '../admission/quote-request.ts';
 import type { DirectAttempt } from '../attempt/attempt.ts';
 import { deliver, prepareAnswer } from '../attempt/deliver.ts';
@@ -143,26 +142,27 @@ function refused(message: string): GwError {
 /** How a call that is passed through is billed. */
 interface UnboundedCall {
   isFree: boolean;
-  /** It generates once, or as many pictures as this: a price for each request is all that it costs. */
-  pieces?: number | undefined;
+  /** The most that it costs, if that is known. */
+  media?: MediaCost | undefined;
 }
 
 /**
- * The quote of a pass-through request, whose usage has no known bound. A budget holds the owner's price for each request,
- * if there is one and the call generates once. Otherwise it refuses the request unless `passthrough.unmetered` allows it;
- * then it holds at least the smallest amount, so that a budget that is spent still stops it. That a model has a price of 0
- * says nothing of what other endpoints do with it.
+ * The quote of a pass-through request. A budget holds what the call can cost at most, if that is known. Otherwise it
+ * refuses the request unless `passthrough.unmetered` allows it; then it holds the owner's price for each request, or the
+ * smallest amount, so that a budget that is spent still stops it. That a model has a price of 0 says nothing of what other
+ * endpoints do with it.
  */
 export function unboundedQuote(
   gateway: Pick<Gateway, 'clock' | 'settings' | 'catalog'>,
   target: Target,
-  { isFree, pieces }: UnboundedCall,
+  { isFree, media }: UnboundedCall,
 ): Quote {
   const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
   const isAllowed = gateway.settings()['passthrough.unmetered'] === 'allow';
-  const perRequest = card ? nanoFromPico(card.perRequestPicoUsd * BigInt(pieces ?? 1)) : 0;
-  const isBounded = pieces !== undefined && perRequest > 0 && card !== undefined && hasNoTokenPrice(card);
-  const amount = isFree ? 0 : Math.max(1, perRequest);
+  const perRequest = card ? nanoFromPico(card.perRequestPicoUsd) : 0;
+  const fee: MediaCost | undefined = perRequest > 0 ? { amount: perRequest, isPrice: false } : undefined;
+  const cost = isFree ? undefined : (media ?? fee);
+  const amount = isFree ? 0 : Math.max(1, cost?.amount ?? 0);
   return {
     card,
     listed: card,
@@ -176,8 +176,8 @@ export function unboundedQuote(
     mayLower: false,
     leastOutputTokens: Number.MAX_SAFE_INTEGER,
     mustLimit: false,
-    unpriced: !isFree && !isAllowed && !isBounded,
-    ...(perRequest > 0 && !isFree && { perRequest }),
+    unpriced: !isFree && !isAllowed && !media,
+    media: cost,
     beyondLimit: 0,
     possibleTokens: POSSIBLE_TOKENS,
     tools: undefined,

@@ -1,4 +1,4 @@
-import { notFound } from '../../errors.ts';
+import { badRequest, notFound } from '../../errors.ts';
 import * as store from '../../store/accounts/prices.ts';
 import type { Input } from '../operation.ts';
 import { viewPrice, viewPriceInForce } from '../price-views.ts';
@@ -18,16 +18,34 @@ export async function setPrice({ db, change, now }: Sources, price: Input<typeof
     cacheWritePicoUsd: picoUsd(price.cache_write_usd_per_million),
     cacheWrite1hPicoUsd: picoUsd(price.cache_write_1h_usd_per_million),
     requestPicoUsd: picoUsd(price.usd_per_request, PICO_PER_USD),
+    imagePicoUsd: picoUsd(price.usd_per_image, PICO_PER_USD),
+    secondPicoUsd: picoUsd(price.usd_per_second, PICO_PER_USD),
+    characterPicoUsd: picoUsd(price.usd_per_million_characters),
   };
+  checkPrice(price);
   const stored = {
     provider: price.provider ?? '',
     model: price.model,
-    inputPicoUsd: Math.round(price.input_usd_per_million * PICO_PER_USD_PER_MILLION),
-    outputPicoUsd: Math.round(price.output_usd_per_million * PICO_PER_USD_PER_MILLION),
+    inputPicoUsd: picoUsd(price.input_usd_per_million),
+    outputPicoUsd: picoUsd(price.output_usd_per_million),
     ...rates,
   };
   await change(() => store.setPrice(db, stored, now()));
   return price;
+}
+
+/** Throws GwError 400 for a price of input without output, or of nothing. */
+function checkPrice(price: Input<typeof described.setPrice>): void {
+  const [input, output] = [price.input_usd_per_million ?? null, price.output_usd_per_million ?? null];
+  const isOfMedia = [price.usd_per_image, price.usd_per_second, price.usd_per_million_characters].some(
+    (each) => each != null,
+  );
+  if ((input === null) !== (output === null) || (input === null && !isOfMedia))
+    throw badRequest(
+      'a price has input_usd_per_million and output_usd_per_million, or one of usd_per_image, usd_per_second and usd_per_million_characters',
+      input === null ? 'input_usd_per_million' : 'output_usd_per_million',
+      'missing_required_parameter',
+    );
 }
 
 export async function removePrice(

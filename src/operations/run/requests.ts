@@ -4,6 +4,7 @@ import { findProject } from '../../store/accounts/projects.ts';
 import * as store from '../../store/archive/delete-records.ts';
 import { createRequestFollower } from '../../store/dashboard/follow-requests.ts';
 import type { Db } from '../../store/database/open.ts';
+import { removeAnswers } from '../../store/requests/kept-answers.ts';
 import { removeUnrecorded } from '../../store/requests/kept-bodies.ts';
 import {
   getRequest,
@@ -65,7 +66,7 @@ export async function request({ db, scope }: Sources, { id }: { id: string }): P
 }
 
 export async function deleteRecords(
-  { db, change, now, bodies, home }: Sources,
+  { db, change, now, bodies, replays, home }: Sources,
   { project_id, session_id }: Input<typeof described.deleteRecords>,
 ) {
   const records = { projectId: findProject(db, project_id), session: session_id, before: now() + 1 };
@@ -76,6 +77,7 @@ export async function deleteRecords(
     deleted += count;
   }
   await removeUnrecorded(bodies, db);
+  await removeAnswers(replays, records.projectId);
   if (session_id === undefined) removeTraining(home, project_id);
   return { object: 'requests.deleted', project_id, session_id: session_id ?? null, deleted };
 }

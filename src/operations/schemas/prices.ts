@@ -14,8 +14,14 @@ const rates = {
   usd_per_request: usd.nullable(),
 };
 
+const media = {
+  usd_per_image: usd.nullable(),
+  usd_per_second: usd.nullable(),
+  usd_per_million_characters: usd.nullable(),
+};
+
 /** A price that the user set. */
-const Price = z.object({ provider: z.string().nullable(), model: z.string(), ...rates });
+const Price = z.object({ provider: z.string().nullable(), model: z.string(), ...rates, ...media });
 
 /** The price in force of a model at a provider. */
 const PriceInForce = z.object({
@@ -36,6 +42,7 @@ export type PriceInForceView = z.infer<typeof PriceInForce>;
 
 const admin = ['changing prices', 'gw prices set MODEL'] as const;
 const rate = z.number().min(0).max(1_000_000);
+const fee = z.number().min(0).max(1_000);
 
 export const prices = describe({ summary: 'the prices that the user set', response: listOf(Price) });
 
@@ -45,12 +52,15 @@ export const setPrice = describe({
   body: z.strictObject({
     provider: z.string().min(1).nullable().default(null).describe('null: at any provider'),
     model: z.string().min(1),
-    input_usd_per_million: rate,
-    output_usd_per_million: rate,
+    input_usd_per_million: rate.nullable().default(null).describe('needed unless a price of media is set'),
+    output_usd_per_million: rate.nullable().default(null),
     cached_input_usd_per_million: rate.nullable().default(null),
     cache_write_usd_per_million: rate.nullable().default(null),
     cache_write_1h_usd_per_million: rate.nullable().default(null),
-    usd_per_request: z.number().min(0).max(1_000).nullable().default(null),
+    usd_per_request: fee.nullable().default(null),
+    usd_per_image: fee.nullable().default(null),
+    usd_per_second: fee.nullable().default(null),
+    usd_per_million_characters: rate.nullable().default(null),
   }),
   response: Price,
 });

@@ -6,14 +6,19 @@ export interface StoredPrice {
   /** Empty: any provider. */
   provider: string;
   model: string;
-  inputPicoUsd: number;
-  outputPicoUsd: number;
+  /** Undefined for both if the model is priced otherwise. */
+  inputPicoUsd?: number | undefined;
+  outputPicoUsd?: number | undefined;
   cachedInputPicoUsd?: number | undefined;
   cacheWritePicoUsd?: number | undefined;
   /** Written with a lifetime of an hour. */
   cacheWrite1hPicoUsd?: number | undefined;
   /** For each request, in addition to its tokens. */
   requestPicoUsd?: number | undefined;
+  /** For each picture, for each second of sound or film, for each character that is spoken. */
+  imagePicoUsd?: number | undefined;
+  secondPicoUsd?: number | undefined;
+  characterPicoUsd?: number | undefined;
 }
 
 type Rates = Omit<StoredPrice, 'provider' | 'model'>;

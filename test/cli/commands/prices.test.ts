@@ -20,6 +20,9 @@ describe('gw prices', () => {
         cache_write_usd_per_million: null,
         cache_write_1h_usd_per_million: null,
         usd_per_request: null,
+        usd_per_image: null,
+        usd_per_second: null,
+        usd_per_million_characters: null,
       },
     ]);
     expect((await cli.run(['prices'])).stdout).toMatch(/openai\/my-tune +\$3\.00 +\$0\.30 +- +\$12\.50/);
@@ -89,7 +92,7 @@ describe('gw prices', () => {
   });
 
   test.each([
-    [['set', 'x', '--input', '1'], 2, "required option '--output <usd>' not specified"],
+    [['set', 'x', '--input', '1'], 2, 'a price has --input and --output'],
     [['set', 'x', '--input', 'cheap', '--output', '1'], 2, '--input cheap is not a price'],
     [['set', 'x', '--input', '0.0000001', '--output', '1'], 2, 'at most 6 decimal places'],
     [['set', 'x', '--input', '1', '--output', '1', '--per-request', '1001'], 2, '1001 is not a fee'],
