@@ -92,6 +92,7 @@ function maintenanceSteps(core: Core): MaintenanceStep[] {
     () => ledger.write(() => limitSize(configuration.current().settings['retention.max_bytes'])),
     () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
     () => ledger.write(() => turns.prune(confirmedTime(db, clock.now()))),
+    () => ledger.expireJobs().then((expired) => expired > 0),
     () => keptBodies.sweep().then(() => false),
     () => keptAnswers.sweep().then(() => false),
   ];

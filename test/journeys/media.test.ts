@@ -1,9 +1,11 @@
 import OpenAI, { toFile } from 'openai';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { NANO_PER_USD } from '../../src/money.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, respond, type Script } from '../support/scripts.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import { startUpstream } from '../support/upstream.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { events } from '../wire/support/event-scripts.ts';
 
@@ -178,7 +180,13 @@ const CASES: Record<string, Case> = {
         seconds: '8',
         size: '1024x1792',
       }),
-    answer: json(200, { id: 'video_1', object: 'video', status: 'queued', seconds: '8', size: '1024x1792' }),
+    answer: json(200, {
+      id: 'video_1',
+      object: 'video',
+      status: 'completed',
+      seconds: '8',
+      size: '1024x1792',
+    }),
     billUsd: 4,
     capUsd: 17,
   },
@@ -198,30 +206,20 @@ describe('media under a cap', () => {
     expect(ok.every(({ flags }) => !flags.some((flag) => flag !== 'stream'))).toBe(true);
   });
 
-  test.each<[string, (sdk: OpenAI) => Promise<unknown>]>([
-    [
-      'a size without a price',
-      (sdk) => sdk.images.generate({ model: 'mock/dall-e-3', prompt: 'A cat', size: '512x512' }),
-    ],
-    ['a model without a table', (sdk) => sdk.images.generate({ model: 'mock/gpt-image-2', prompt: 'A cat' })],
-    [
-      'a voice that is billed by its sound',
-      (sdk) => sdk.audio.speech.create({ model: 'mock/gpt-4o-mini-tts', voice: 'alloy', input: 'Hi' }),
-    ],
-    [
-      'a recording of unknown length',
-      async (sdk) =>
-        sdk.audio.transcriptions.create({
-          model: 'mock/whisper-1',
-          file: await toFile(Buffer.alloc(500), 'a.wav'),
-        }),
-    ],
-  ])('%s is refused as before', async (_, call) => {
+  test('what has no bound is refused as before', async () => {
     const { gateway, sdk } = await served(5);
-    await expect(call(sdk)).rejects.toMatchObject({
-      status: 402,
-      code: 'cost_unbounded',
-    });
+    const unbounded: Record<string, Promise<unknown>> = {
+      'a size without a price': sdk.images.generate({ ...gptImage, model: 'mock/dall-e-3', size: '512x512' }),
+      'a model without a table': sdk.images.generate({ ...gptImage, model: 'mock/gpt-image-2' }),
+      'a voice that is billed by its sound': sdk.audio.speech.create({
+        ...{ model: 'mock/gpt-4o-mini-tts', voice: 'alloy', input: 'Hi' },
+      }),
+      'a recording of unknown length': sdk.audio.transcriptions.create({
+        ...{ model: 'mock/whisper-1', file: await toFile(Buffer.alloc(500), 'a.wav') },
+      }),
+    };
+    for (const [what, call] of Object.entries(unbounded))
+      await expect(call, what).rejects.toMatchObject({ status: 402, code: 'cost_unbounded' });
     expect(gateway.upstream.requests).toHaveLength(0);
   });
 
@@ -250,6 +248,66 @@ describe('media under a cap', () => {
     const [record] = await gateway.settled(1);
     expect(record).toMatchObject({ costNanoUsd: 90_000_000, flags: ['overrun', 'underheld'] });
     await expect(ask()).rejects.toMatchObject({ status: 402, code: 'cost_unbounded' });
+  });
+});
+
+describe('a film', () => {
+  const film = { model: 'mock/sora-2' as 'sora-2', prompt: 'A cat', seconds: '8' } as const;
+  const job = (status: string, id = 'video_1') => json(200, { id, object: 'video', status, seconds: '8' });
+
+  test('is held until a poll shows its end, and booked once', async () => {
+    const { gateway, sdk } = await served(1);
+    gateway.upstream.queue(job('queued'), job('in_progress'), job('completed'), job('completed'));
+    await sdk.videos.create(film);
+    expect(gateway.holds()).toBe(1);
+    // A second one finds no room, though nothing is booked yet.
+    gateway.configure({
+      providers: { mock: { baseUrl: gateway.upstream.url, pricesOf: 'openai' } },
+      'admission.max_wait_ms': 0,
+    });
+    await expect(sdk.videos.create(film)).rejects.toMatchObject({ status: 429, code: 'budget_busy' });
+    await sdk.videos.retrieve('video_1');
+    await gateway.committed();
+    expect(gateway.holds()).toBe(1);
+    for (const _ of [1, 2]) await sdk.videos.retrieve('video_1');
+    const booked = (await gateway.settled(5)).filter(({ costNanoUsd }) => costNanoUsd > 0);
+    expect(booked).toMatchObject([
+      { costNanoUsd: 800_000_000, endpoint: 'videos', outcome: 'ok', flags: [] },
+    ]);
+    await expect(sdk.videos.create(film)).rejects.toMatchObject({ status: 402, code: 'budget_exceeded' });
+  });
+
+  test('that failed costs nothing, and its room is free again', async () => {
+    const { gateway, sdk } = await served(1);
+    gateway.upstream.queue(job('queued'), job('failed'), job('queued', 'video_2'), respond(200, {}, 'film'));
+    await sdk.videos.create(film);
+    await sdk.videos.retrieve('video_1');
+    await sdk.videos.create(film);
+    await sdk.videos.downloadContent('video_2');
+    const films = (await gateway.settled(4)).filter(({ endpoint }) => endpoint === 'videos');
+    expect(films).toMatchObject([
+      { costNanoUsd: 0, outcome: 'upstream_failed', upstreamMessageId: 'video_1' },
+      { costNanoUsd: 800_000_000, outcome: 'ok', upstreamMessageId: 'video_2' },
+    ]);
+  });
+
+  test('outlives its daemon, and is booked in full when nobody asks', async () => {
+    const clock = createVirtualClock(Date.now());
+    const upstream = await startUpstream();
+    onTestFinished(() => upstream.close());
+    const home = tmpHome();
+    const settings = { providers: { mock: { baseUrl: upstream.url, pricesOf: 'openai' } } };
+    const options = { clock, upstream, home, settings, budget: { capUsd: 1, period: 'lifetime' as const } };
+    const first = await startGateway({ ...options, leavesHolds: true });
+    upstream.queue(job('queued'));
+    const sdk = new OpenAI({ baseURL: first.url, apiKey: first.key, maxRetries: 0 });
+    await sdk.videos.create(film);
+    await first.stop();
+    const second = await startGateway(options);
+    expect(second.holds()).toBe(1);
+    await clock.advance(25 * 3_600_000);
+    const [record] = await second.settled(1);
+    expect(record).toMatchObject({ costNanoUsd: 800_000_000, outcome: 'ok', flags: ['estimated'] });
   });
 });
 

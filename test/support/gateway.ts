@@ -35,6 +35,8 @@ export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'>
   home?: string;
   /** The errors that it may log, by their message; none if left out. */
   mayLog?: RegExp;
+  /** Jobs of providers run on when it stops. */
+  leavesHolds?: boolean;
   /** The test destroys the database. */
   losesDatabase?: boolean;
   /** Takes what has to be undone; a suite's `beforeAll` passes its own. */
@@ -138,7 +140,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 
   async function stop(): Promise<void> {
     await daemon.stop({ graceMs: 0 });
-    const left = options.losesDatabase ? 0 : home.holds();
+    const left = options.losesDatabase || options.leavesHolds ? 0 : home.holds();
     home.db.close();
     lock?.release();
     if (!options.upstream) await upstream.close();

@@ -26,6 +26,7 @@ import type { Target } from '../state/resolver.ts';
 import { ownLogin, passLogin, unboundedQuote } from '../subscription/pass-login.ts';
 import { channelTo } from '../upstream/build-request.ts';
 import { type Costs, costsOf, passThroughWire } from './endpoints.ts';
+import { endJob, holdForJob } from './jobs.ts';
 import { mediaCost } from './media-cost.ts';
 import { bodyReferences, checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
@@ -75,7 +76,10 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
       body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
     });
     prepareAnswer(gateway, attempt, result);
-    const settlement = await settle(gateway, attempt, result);
+    const call = { method: method ?? 'GET', path };
+    await endJob(gateway, call, attempt, result);
+    const settlement =
+      (await holdForJob(gateway, call, attempt, result)) ?? (await settle(gateway, attempt, result));
     await result.objects?.written();
     deliver(gateway, attempt, result, settlement);
   } catch (error) {

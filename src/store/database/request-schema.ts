@@ -279,6 +279,24 @@ export const usageSums = sqliteTable(
   ],
 );
 
+/** What providers run after the requests that started it have ended. The request holds its cost until then. */
+export const jobs = sqliteTable(
+  'jobs',
+  {
+    requestId: integer('request_id').primaryKey(),
+    providerId: integer('provider_id').notNull(),
+    /** The provider's id of it. */
+    jobId: text('job_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** When it is booked at what is held, if nobody has asked for its end. */
+    expiresAt: integer('expires_at').notNull(),
+  },
+  (table) => [
+    uniqueIndex('jobs_of_provider').on(table.providerId, table.jobId),
+    index('jobs_expiry').on(table.expiresAt),
+  ],
+);
+
 /** Calls that were read from agents' session logs, so that none is imported twice. Their figures are in `usage_hours`. */
 export const importedCalls = sqliteTable(
   'imported_calls',

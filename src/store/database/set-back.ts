@@ -32,6 +32,7 @@ export const BROUGHT_BACK: readonly (readonly [table: string, column: string])[]
   ['keys', 'rotated_at'],
   ['asks', 'created_at'],
   ['carried_turns', 'at'],
+  ['jobs', 'created_at'],
 ];
 
 /** Ends that were chosen in the future by their distance keep it. `from`: SQL for when the end was chosen. */
@@ -40,6 +41,7 @@ export const SHIFTED: readonly (readonly [table: string, column: string, from: s
   ['keys', 'expires_at', 'max(created_at, coalesce(rotated_at, 0))'],
   ['keys', 'old_until', 'rotated_at'],
   ['asks', 'expires_at', 'created_at'],
+  ['jobs', 'expires_at', 'created_at'],
 ];
 
 /** The latest time that a process on this database has seen, or its newest record has. */

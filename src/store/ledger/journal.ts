@@ -53,7 +53,7 @@ interface Row extends Omit<OpenHold, 'stream' | 'notBilled' | 'charges' | 'origi
 
 export function createJournal(options: JournalOptions) {
   const { db, names } = options;
-  const { insert, reopen, reopenNeed, update, openFold, fold, updateOrigin, select, selectSlot } =
+  const { insert, reopen, reopenNeed, update, openFold, fold, updateOrigin, select, selectSlot, selectOpen } =
     prepare(db);
   const { openingOf, endingOf } = createInputs(options);
   const writeTrial = createTrialWriter(db, options.now);
@@ -95,15 +95,13 @@ export function createJournal(options: JournalOptions) {
     },
     /** A hold that this process has added since anything else was written; undefined says nothing. */
     cached: (id: RequestId): Hold | undefined => cache.get(id),
-    /** The open holds of a daemon. */
-    ofSlot: (slot: number): OpenHold[] =>
-      selectSlot.all(slot).map(({ process, repo, flags, ...row }) => ({
-        ...row,
-        stream: (flags & FLAGS.stream) !== 0,
-        notBilled: (flags & FLAGS.not_billed) !== 0,
-        charges: JSON.parse(row.charges),
-        origin: { process, repo },
-      })),
+    /** The open holds of a daemon, but for those of jobs, which outlive it. */
+    ofSlot: (slot: number): OpenHold[] => selectSlot.all(slot).map(openHoldOf),
+    /** A running request with its hold. */
+    openHold(id: RequestId): OpenHold | undefined {
+      const row = selectOpen.get(id);
+      return row && openHoldOf(row);
+    },
     settle,
     add,
     /** As `add`, of a row that more refusals are counted in. */
@@ -118,6 +116,16 @@ export function createJournal(options: JournalOptions) {
       updateOrigin.run(names.idOf(process), names.idOf(repo), id),
     /** Drops what is cached: another writer has committed, or the batch has failed. */
     forget: () => cache.clear(),
+  };
+}
+
+function openHoldOf({ process, repo, flags, ...row }: Row): OpenHold {
+  return {
+    ...row,
+    stream: (flags & FLAGS.stream) !== 0,
+    notBilled: (flags & FLAGS.not_billed) !== 0,
+    charges: JSON.parse(row.charges),
+    origin: { process, repo },
   };
 }
 
@@ -184,6 +192,15 @@ function prepare(db: Db) {
       ...columns.values,
       idOf,
     ]);
+  const selectHolds = (where: string) =>
+    db.prepare<[number], Row>(`
+      SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
+      a.name AS askedModel, h.flags, h.hold_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
+      FROM journal h
+      JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
+      JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id
+      JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id
+      WHERE ${where} AND h.state = ${HELD} ORDER BY h.id`);
   return {
     insert: writer(
       db.prepare(`INSERT INTO journal (${OPENED.names.join(', ')})
@@ -201,14 +218,8 @@ function prepare(db: Db) {
       WHERE id = ? AND state = ${OPEN} AND folded_ms IS NOT NULL`),
     select: db.prepare<[number], { amount: number; charges: string }>(`SELECT hold_nano_usd AS amount, charges
       FROM journal WHERE id = ? AND state = ${HELD}`),
-    selectSlot: db.prepare<[number], Row>(`
-      SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
-      a.name AS askedModel, h.flags, h.hold_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
-      FROM journal h
-      JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
-      JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id
-      JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id
-      WHERE h.slot = ? AND h.state = ${HELD} ORDER BY h.id`),
+    selectSlot: selectHolds('h.slot = ? AND NOT EXISTS (SELECT 1 FROM jobs WHERE request_id = h.id)'),
+    selectOpen: selectHolds('h.id = ?'),
   };
 }
 

@@ -22,9 +22,12 @@ import { createLabelSets } from './label-sets.ts';
 import type { RequestRecord } from './record.ts';
 import { createBlockedEvents, createRefusalFolds, type RefusalFold } from './refusals.ts';
 import {
+  createJobs,
   createLateSettlements,
   createSettlements,
+  type JobEnd,
   type LateSettlement,
+  type ProviderJob,
   type SettleResult,
 } from './settlement.ts';
 import type { Standing } from './standing.ts';
@@ -66,6 +69,15 @@ export interface Ledger {
    * With `instanceId`, nothing is closed once another daemon has the slot: two sweepers may both have found it dead.
    */
   closeHolds(slot: number, instanceId?: string): Promise<number>;
+  /**
+   * Leaves the hold of a request to the job that its answer has started. False if the request has none, or if that job has
+   * one already: then it is to be settled.
+   */
+  beginJob(job: ProviderJob): Promise<boolean>;
+  /** Turns the hold of a job into its cost. False if there is no such job, or it has ended before. */
+  endJob(provider: string, jobId: string, how: JobEnd): Promise<boolean>;
+  /** Books jobs that nobody asked about in time, at what is held. Returns how many. */
+  expireJobs(): Promise<number>;
   /** Runs another write of the store in a batch. */
   write<T>(command: () => T): Promise<T>;
   /** As `write`, for rows of budgets: the command sees what the batch has changed, and the rest of the batch what it did. */
@@ -126,6 +138,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const asks = { rows: askRows, now: () => batchAt, emit };
   const admissions = createAdmissions({ slot, balances, journal, writeRecord: add, emitBlocked, team, asks });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle, asks: askRows });
+  const jobs = createJobs({ db, names, journal, settle: settlements.settle, now: () => batchAt });
   const watch = createChangeWatch(db, clock);
   const timeline = createTimeline(db, calendar);
   const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
@@ -203,6 +216,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     settleLate: (record) => late.settleLate(record, submitLate),
     record: (record) => submit(() => void add(record)),
     roll: () => submit(() => balances.rollAll()),
+    beginJob: (job) => submit(() => jobs.begin(job)),
+    endJob: (provider, jobId, how) => submit(() => jobs.end(provider, jobId, how)),
+    expireJobs: () => submit(() => jobs.expire()),
     closeHolds: (deadSlot, instanceId) => submit(() => settlements.closeHolds(deadSlot, instanceId)),
     write: (command) =>
       submit(() => {

@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts';
-import { timeOfRequestId } from '../../ids.ts';
+import { type RequestId, timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
+import type { Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import type { AskRows } from './asks.ts';
 import type { Balances } from './balances.ts';
@@ -157,5 +158,93 @@ export function createLateSettlements(options: LateSettlementsOptions) {
       if (committed) for (const id of written) drop(id);
       written = [];
     },
+  };
+}
+
+/** What a provider runs after the request that started it has ended, such as a film. */
+export interface ProviderJob {
+  requestId: RequestId;
+  provider: string;
+  /** The provider's id of it. */
+  jobId: string;
+  /** When it counts as done, at what is held. UTC milliseconds. */
+  expiresAt: number;
+}
+
+/** How a job ended. `expired`: nobody asked for its end in time. */
+export type JobEnd = 'completed' | 'failed' | 'expired';
+
+interface JobsOptions {
+  db: Db;
+  names: Names;
+  journal: Pick<Journal, 'openHold'>;
+  settle: (record: RequestRecord) => SettleResult;
+  /** The time of the running batch. */
+  now: () => number;
+}
+
+interface JobRow {
+  requestId: RequestId;
+  jobId: string;
+}
+
+/**
+ * Jobs whose requests hold their cost: no daemon's end closes such a hold, only the end of the job, which deletes the job in
+ * the same transaction. Each function runs within a batch.
+ */
+export function createJobs({ db, names, journal, settle, now }: JobsOptions) {
+  const insert = db.prepare<(string | number)[]>(`INSERT OR IGNORE INTO jobs
+    (request_id, provider_id, job_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`);
+  const SELECT = 'SELECT request_id AS requestId, job_id AS jobId FROM jobs WHERE';
+  const select = db.prepare<[number, string], JobRow>(`${SELECT} provider_id = ? AND job_id = ?`);
+  const selectExpired = db.prepare<[number], JobRow>(
+    `${SELECT} expires_at <= ? ORDER BY request_id LIMIT 100`,
+  );
+  const remove = db.prepare<[number]>('DELETE FROM jobs WHERE request_id = ?');
+
+  function end({ requestId, jobId }: JobRow, how: JobEnd): void {
+    remove.run(requestId);
+    const hold = journal.openHold(requestId);
+    if (hold) settle(jobRecord(hold, jobId, how, now()));
+  }
+
+  return {
+    /** Leaves the hold of a request to its job. False if it has none, or if that job has another one's. */
+    begin({ requestId, provider, jobId, expiresAt }: ProviderJob): boolean {
+      if (!journal.openHold(requestId)) return false;
+      const row = [requestId, names.idOf(provider), jobId, Math.trunc(now()), Math.trunc(expiresAt)];
+      return insert.run(...row).changes > 0;
+    },
+    /** Books the end of a job. False if no such job runs: it has ended before. */
+    end(provider: string, jobId: string, how: JobEnd): boolean {
+      const row = select.get(names.idOf(provider), jobId);
+      if (row) end(row, how);
+      return row !== undefined;
+    },
+    /** Books jobs whose time is over. Returns how many. */
+    expire(): number {
+      const expired = selectExpired.all(Math.trunc(now()));
+      for (const row of expired) end(row, 'expired');
+      return expired.length;
+    },
+  };
+}
+
+/** A failed job costs nothing; any other what is held for it. */
+function jobRecord({ amount, ...hold }: OpenHold, jobId: string, how: JobEnd, now: number): RequestRecord {
+  const costNanoUsd: NanoUsd = how === 'failed' ? 0 : amount;
+  return {
+    ...hold,
+    status: 200,
+    outcome: how === 'failed' ? 'upstream_failed' : 'ok',
+    flags: how === 'expired' ? FLAGS.estimated : 0,
+    usage: NO_USAGE,
+    costNanoUsd,
+    savedTokens: 0,
+    savedNanoUsd: 0,
+    durationMs: Math.max(0, now - timeOfRequestId(hold.id)),
+    firstByteMs: null,
+    upstreamMessageId: jobId,
+    detail: { job: how },
   };
 }

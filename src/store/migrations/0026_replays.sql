@@ -1,4 +1,4 @@
--- Replays: requests that were answered from disk.
+-- Replays: requests that were answered from disk. Jobs: what providers run after their requests have ended.
 ALTER TABLE `usage_hours` ADD COLUMN `replayed_requests` integer DEFAULT 0 NOT NULL;
 --> statement-breakpoint
 ALTER TABLE `usage_sums` ADD COLUMN `replayed_requests` integer DEFAULT 0 NOT NULL;
@@ -16,3 +16,15 @@ CREATE VIEW `hourly_usage` AS SELECT h.bucket, d.source, d.project_id, d.provide
 h.requests, h.blocked_requests, h.failed_requests, h.unpriced_requests, h.input_tokens, h.cached_input_tokens, h.cache_write_tokens, h.output_tokens, h.reasoning_tokens, h.saved_tokens, h.cost_nano_usd, h.saved_nano_usd, h.missed_tokens, h.missed_nano_usd, h.replayed_requests FROM `usage_hours` h CROSS JOIN `usage_dims` d ON d.id = h.dims_id;
 --> statement-breakpoint
 CREATE VIEW `usage` AS SELECT * FROM `hourly_usage` UNION ALL SELECT * FROM `journaled_usage`;
+--> statement-breakpoint
+CREATE TABLE `jobs` (
+	`request_id` integer PRIMARY KEY NOT NULL,
+	`provider_id` integer NOT NULL,
+	`job_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `jobs_of_provider` ON `jobs` (`provider_id`, `job_id`);
+--> statement-breakpoint
+CREATE INDEX `jobs_expiry` ON `jobs` (`expires_at`);
