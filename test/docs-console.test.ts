@@ -139,9 +139,9 @@ const commandsOf = new Map(DOCUMENTS.map((file) => [file, shownCommands(readDocu
 const runsOf = (file: string) => (commandsOf.get(file) ?? []).filter(({ notRun }) => notRun === undefined);
 
 test('most commands of the documents are run', () => {
-  // Those of a team need its PostgreSQL.
-  const all = [...commandsOf.values()]
-    .flat()
+  // Those of a team need its PostgreSQL, those of a cloud an account there.
+  const all = [...commandsOf]
+    .flatMap(([file, commands]) => (file.endsWith('clouds.md') ? [] : commands))
     .filter(({ command }) => /\bgw (?!team |.* --team)/.test(command));
   expect(all.length).toBeGreaterThan(100);
   expect(all.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThan(0.6 * all.length);

@@ -88,7 +88,13 @@ async function whileTheLogIsMoved(answer: (sources: Sources) => Promise<unknown>
       isTeam: false,
     },
   };
-  const gateway = { ledger, clock: world.clock, calendar: () => calendar, keptBodies: { folder: '' } };
+  const gateway = {
+    ledger,
+    clock: world.clock,
+    calendar: () => calendar,
+    keptBodies: { folder: '' },
+    replays: { folder: '' },
+  };
   // The rest is not read.
   const options = { gateway, db, reload: async () => {} } as unknown as SourceOptions;
   const sources = createSources(options)(caller);

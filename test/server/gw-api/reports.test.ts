@@ -72,7 +72,13 @@ test('refuses as the operation does', async () => {
 test('no report is lost for want of a thread', async () => {
   const { db } = await started();
   const reports = { read: () => Promise.reject(new Error('the thread stopped')) };
-  const gateway = { calendar: () => createCalendar('UTC'), clock: systemClock, keptBodies: {}, ledger: {} };
+  const gateway = {
+    calendar: () => createCalendar('UTC'),
+    clock: systemClock,
+    keptBodies: {},
+    replays: {},
+    ledger: {},
+  };
   const routes = gwRoutes((answer) => answer as unknown as Handler, {
     db,
     reports,
