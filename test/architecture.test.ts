@@ -140,6 +140,26 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
   },
 };
 
+/** The rooms of the command line, lowest first: each may import those below it. */
+const CLI_ROOMS = [
+  ...['', 'statusline', 'daemon', 'input', 'service', 'remote', 'gateway', 'budgets', 'config', 'doctor'],
+  ...['prices', 'start', 'webhooks', 'client', 'connect', 'optimize', 'team', 'coverage', 'first-run'],
+  ...['providers', 'requests', 'route', 'commands', 'program'],
+];
+ROOMS.cli = Object.fromEntries(CLI_ROOMS.map((room, i) => [room, CLI_ROOMS.slice(0, i)]));
+
+/** Files that belong to another room than their folder's. */
+const PLACES: Record<string, string> = {
+  ...placed('gateway', 'with-store', 'with-gateway', 'local-gateway', 'webhooks/local-service'),
+  ...placed('gateway', 'team/connection'),
+  ...placed('start', 'daemon/start'),
+  ...placed('program', 'catalog', 'main', 'program', 'run-cli', 'statusline/main'),
+};
+
+function placed(room: string, ...files: string[]): Record<string, string> {
+  return Object.fromEntries(files.map((file) => [`cli/${file}.ts`, room]));
+}
+
 /** Imports that the table does not allow, and why they stand. */
 const EXCEPTIONS: Record<string, string> = {
   // The daemon in the foreground; loaded when the command runs and not before.
@@ -190,7 +210,7 @@ function folderOf(file: string): string {
 /** The room of a file in its folder; empty for the files beside the rooms. */
 function roomOf(file: string): string {
   const [, ...inside] = dirname(file).split('/');
-  return inside[0] ?? '';
+  return PLACES[file] ?? inside[0] ?? '';
 }
 
 const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -270,11 +290,9 @@ describe('imports', () => {
       expect(circlesOf((name) => table[name] ?? [], Object.keys(table))).toEqual([]);
   });
 
-  test('have no circle, those of types included', () => {
+  test('have no circle, those of types and lazy ones included', () => {
     const importsOf = (file: string) =>
-      (byFile.get(file)?.imports ?? [])
-        .filter(({ isPackage, isLazy }) => !isPackage && !isLazy)
-        .map(({ target }) => target);
+      (byFile.get(file)?.imports ?? []).filter(({ isPackage }) => !isPackage).map(({ target }) => target);
     expect(circlesOf(importsOf, [...byFile.keys()])).toEqual([]);
   });
 

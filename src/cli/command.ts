@@ -5,6 +5,13 @@ import type { Context } from './context.ts';
 /** Adds the arguments, options, help and action of a command. */
 export type SetUp = (command: Command, context: Context) => void;
 
+/** The same for a command that needs others: `programFor` builds the program with the command that the words name. */
+export type SetUpAmongOthers = (
+  command: Command,
+  context: Context,
+  programFor: (words: readonly string[]) => Promise<Command>,
+) => void;
+
 /** The options that a function adds to a command, with the types that commander infers. */
 export type OptionsOf<Add extends (command: Command) => { opts(): unknown }> = ReturnType<
   ReturnType<Add>['opts']
@@ -32,5 +39,5 @@ export interface CommandEntry {
   reach?: 'local' | 'any';
   /** Subcommands of a `local` command that a remote gw answers all the same. */
   remote?: readonly string[];
-  load(): Promise<SetUp>;
+  load(): Promise<SetUpAmongOthers>;
 }

@@ -56,7 +56,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): Reader {
       return own;
     },
     async registry() {
-      const { knownProviders } = await import('./providers/known-providers.ts');
+      const { knownProviders } = await import('./known-providers.ts');
       return knownProviders(context);
     },
     async catalog() {

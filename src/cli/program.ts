@@ -58,6 +58,10 @@ export async function createProgram(
       getErrHelpWidth: () => context.stderr.columns ?? 80,
       outputError: (text, write) => write(text.replace(/^error: /, 'gw: ')),
     });
+  const programFor = (words: readonly string[]) => {
+    const entry = entryFor(words);
+    return createProgram(context, entry ? [entry] : []);
+  };
   for (const entry of CATALOG) {
     const command = program
       .command(entry.name, { hidden: entry.hidden === true || (entry.rare === true && !all) })
@@ -66,7 +70,7 @@ export async function createProgram(
       .description(entry.about);
     if (loaded.includes(entry)) {
       command.showHelpAfterError(`See: gw ${entry.name} --help`);
-      (await entry.load())(command, context);
+      (await entry.load())(command, context, programFor);
       command.hook('preAction', (_, action) => checkReach(context, entry, action));
       for (const each of command.commands)
         each.showHelpAfterError(`See: gw ${entry.name} ${each.name()} --help`);

@@ -1,6 +1,6 @@
 import type { Polling } from './reader.ts';
 import { type AnyRun, type Name, OPERATIONS, type Operations, type Reader } from './registry.ts';
-import { projectToRead, type Sources } from './sources.ts';
+import type { Sources } from './sources.ts';
 
 /** This machine's database. Modules are loaded by the first operation that needs them, for the sake of short commands. */
 export function localReader(sources: Sources): Reader {
@@ -10,17 +10,16 @@ export function localReader(sources: Sources): Reader {
       async (input = {}) => (await runOf(name))(sources, input),
     ]),
   ) as unknown as Operations;
-  const { calendar, db, pollDb, scope } = sources;
   const polling: Polling = {
-    calendar: async () => calendar,
+    calendar: async () => sources.calendar,
     requests: async (query) => (await operations.requestPage(query)).data,
     async followRequests(filter) {
       const { followMatching } = await import('./run/requests.ts');
-      return followMatching(sources, filter, await pollDb());
+      return followMatching(sources, filter);
     },
     async dashboard() {
       const { localDashboard } = await import('./run/dashboard.ts');
-      return localDashboard(await pollDb(projectToRead(db, scope, undefined)), calendar);
+      return localDashboard(sources);
     },
   };
   return Object.assign(operations, polling);

@@ -105,7 +105,9 @@ describe('a remote reader', () => {
     const feed = await reader.dashboard();
     const query = { window: 'day', filter: { kind: 'all', text: '' }, now: NOW } as const;
     const db = await openDatabase(gateway.paths.database, { readonly: true });
-    const here = localDashboard(db, createCalendar('UTC'));
+    const scope = { admin: true, project: 'default', projectId: 1 };
+    const calendar = createCalendar('UTC');
+    const here = await localDashboard({ calendar, db, scope, pollDb: async () => db });
     for (const window of ['hour', 'day', 'month'] as const) {
       expect(await feed.read({ ...query, window })).toEqual(await here.read({ ...query, window }));
     }

@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { Argument, type Command, type CommandUnknownOpts } from 'commander';
 import { remoteGateway } from '../../remote/target.ts';
 import { listProjects } from '../../store/accounts/projects.ts';
-import type { SetUp } from '../command.ts';
+import type { SetUp, SetUpAmongOthers } from '../command.ts';
 import { type Context, say } from '../context.ts';
-import { createProgram, entryFor } from '../program.ts';
 import { withStore } from '../with-store.ts';
 
 interface Candidate {
@@ -12,13 +11,11 @@ interface Candidate {
   about: string;
 }
 
-export const complete: SetUp = (command, context) =>
+export const complete: SetUpAmongOthers = (command, context, programFor) =>
   command.argument('[words...]', 'the command line so far, without gw').action(async (words) => {
     const before = words.slice(0, -1);
     const prefix = words.at(-1) ?? '';
-    const entry = entryFor(before);
-    const program = await createProgram(context, entry ? [entry] : []);
-    const all = await candidates(context, program, before, prefix);
+    const all = await candidates(context, await programFor(before), before, prefix);
     const lines = all
       .filter(({ value }) => value.startsWith(prefix))
       .map(({ value, about }) => `${value}\t${about}`);

@@ -20,7 +20,8 @@ import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson, screenOf, tell } from '../context.ts';
-import { type ConnectedAgent, checkConnectedAgents } from '../coverage/connected-agent.ts';
+import { checkConnectedAgents } from '../coverage/connected-agent.ts';
+import type { ConnectedAgent } from '../coverage/find-connected.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { portOwner } from '../daemon/port-owner.ts';
 import {
@@ -42,8 +43,8 @@ import {
   warning,
 } from '../doctor/checks.ts';
 import { CliError } from '../exit.ts';
+import { knownProviders } from '../known-providers.ts';
 import { readSwitchedOff, switchOn } from '../optimize/report.ts';
-import { knownProviders } from '../providers/known-providers.ts';
 import { probeProvider } from '../providers/probe-provider.ts';
 import { readLearnt } from '../providers/show-provider.ts';
 import { networkOf, readSettings } from '../settings.ts';

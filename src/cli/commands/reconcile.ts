@@ -178,7 +178,7 @@ async function destinationOf(
 ): Promise<Pick<FetchOptions, 'origin' | 'network' | 'ownProxy'>> {
   const network = await networkOf(context);
   if (remoteOf(context)) return { origin: report.origin, network };
-  const { knownProviders } = await import('../providers/known-providers.ts');
+  const { knownProviders } = await import('../known-providers.ts');
   const known = knownProviders(context).providers.get(provider);
   const origin = known?.origin ?? report.origin;
   const { protocol, hostname } = new URL(origin);

@@ -11,12 +11,8 @@ import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { wrapMessage } from '../../terminal/wrap-message.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, sayJson, screenOf, tell } from '../context.ts';
-import {
-  bypassText,
-  type ConnectedAgent,
-  checkConnectedAgents,
-  connectedAgentJson,
-} from '../coverage/connected-agent.ts';
+import { bypassText, checkConnectedAgents, connectedAgentJson } from '../coverage/connected-agent.ts';
+import type { ConnectedAgent } from '../coverage/find-connected.ts';
 import type { DaemonState } from '../daemon/find.ts';
 import { EXIT, Exit } from '../exit.ts';
 import { daemonState } from '../remote/connection.ts';

@@ -15,7 +15,7 @@ import { createProjectLookup } from '../../store/accounts/callers.ts';
 import { type Context, note } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss } from '../input/prompt.ts';
-import { knownProviders } from '../providers/known-providers.ts';
+import { knownProviders } from '../known-providers.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 

@@ -7,7 +7,7 @@ import { SettingsConflict, SettingsSyntaxError } from '../../agents/settings/cha
 import { AGENTS } from '../../agents/table.ts';
 import { type Context, homeOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { knownProviders } from '../providers/known-providers.ts';
+import { knownProviders } from '../known-providers.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 

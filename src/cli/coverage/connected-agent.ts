@@ -1,31 +1,10 @@
 import { existsSync } from 'node:fs';
-import type { Agent } from '../../agents/agent.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { plural } from '../../terminal/numbers.ts';
 import type { TimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { remoteOf } from '../remote/connection.ts';
-
-/** An agent whose settings point at the gw of this machine. */
-export interface ConnectedAgent {
-  agent: Agent;
-  /** `changed`: others have edited what gw wrote. */
-  state: 'connected' | 'changed';
-  connectedAt: number;
-  /** From when on its log was compared with the ledger, UTC milliseconds. */
-  since: number;
-  /** Calls in its log that the ledger lacks; null for an agent whose log gw can't read. */
-  bypassed: number | null;
-  /** False if there was no time for all of its log: the newest files come first. */
-  complete: boolean;
-}
-
-export interface Limits {
-  /** How far back its log is read. */
-  pastMs: number;
-  /** How long all may take. */
-  limitMs: number;
-}
+import type { ConnectedAgent, Limits } from './find-connected.ts';
 
 /** Short enough for `gw status`, which some have in their prompt. */
 const QUICK: Limits = { pastMs: 24 * 3_600_000, limitMs: 300 };

@@ -5,7 +5,27 @@ import { findBypass } from '../../insight/coverage/find-bypass.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { connectionState } from '../connect/list-agents.ts';
 import { type Context, homeOf } from '../context.ts';
-import type { ConnectedAgent, Limits } from './connected-agent.ts';
+
+/** An agent whose settings point at the gw of this machine. */
+export interface ConnectedAgent {
+  agent: Agent;
+  /** `changed`: others have edited what gw wrote. */
+  state: 'connected' | 'changed';
+  connectedAt: number;
+  /** From when on its log was compared with the ledger, UTC milliseconds. */
+  since: number;
+  /** Calls in its log that the ledger lacks; null for an agent whose log gw can't read. */
+  bypassed: number | null;
+  /** False if there was no time for all of its log: the newest files come first. */
+  complete: boolean;
+}
+
+export interface Limits {
+  /** How far back its log is read. */
+  pastMs: number;
+  /** How long all may take. */
+  limitMs: number;
+}
 
 /** The connected agents, each with the number of calls that bypassed gw since. */
 export async function findConnected(

@@ -14,7 +14,7 @@ import { isOlder } from '../../version.ts';
 import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
-import { knownProviders } from '../providers/known-providers.ts';
+import { knownProviders } from '../known-providers.ts';
 import { installedService, runAll } from '../service/manager.ts';
 import { type Flags, readSettings, soundSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';

@@ -1,13 +1,16 @@
-import type { Calendar } from '../../calendar.ts';
 import { listAsks } from '../../store/budgets/asks.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
-import type { Db } from '../../store/database/open.ts';
 import type { DashboardFeed } from '../reader.ts';
+import { projectToRead, type Sources } from '../sources.ts';
 import { viewAsk } from './asks.ts';
 import { viewBudget } from './budgets.ts';
 
-/** Polls the database. `db` must be a connection that writes nothing itself; it may be read-only. */
-export function localDashboard(db: Db, calendar: Calendar): DashboardFeed {
+/** Polls the database, on the connection for it. */
+export async function localDashboard({
+  calendar,
+  ...sources
+}: Pick<Sources, 'calendar' | 'db' | 'pollDb' | 'scope'>): Promise<DashboardFeed> {
+  const db = await sources.pollDb(projectToRead(sources.db, sources.scope, undefined));
   const reader = createDashboardReader(db, calendar);
   return {
     changed: reader.changed,

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { VERSION } from '../../version.ts';
 import type { Description } from '../operation.ts';
-import { descriptions, EARLIER_ROUTES, GW_ROUTES, statusOf } from '../registry.ts';
 import { EARLIER } from '../schemas/earlier.ts';
 
 type Json = Record<string, unknown>;
+
+/** What the registry says of gw's endpoints. */
+interface Api {
+  routes: readonly string[];
+  described: Readonly<Record<string, Description>>;
+  /** The status of a success. */
+  statusOf: (route: string) => number;
+}
 
 const ERROR = z.object({
   error: z.object({
@@ -19,14 +26,15 @@ const ERROR = z.object({
  * The OpenAPI 3.1 document of gw's own endpoints: https://spec.openapis.org/oas/v3.1.0. Its version is gw's. Within a
  * major version, answers only gain fields.
  */
-export async function openapi(): Promise<Json> {
+export function openapi({ routes, described, statusOf }: Api): Json {
   const paths: Record<string, Json> = {};
-  const described = { ...(await descriptions()), ...EARLIER };
-  for (const route of [...GW_ROUTES, ...EARLIER_ROUTES]) {
+  const all = { ...described, ...EARLIER };
+  for (const route of routes) {
     const [method = '', path = ''] = route.split(' ');
-    const description = described[route];
+    const description = all[route];
     if (!description) throw new Error(`${route} has no description`);
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, description) };
+    const operation = operationOf(route, description, statusOf(route));
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   }
   return {
     openapi: '3.1.0',
@@ -45,7 +53,7 @@ export async function openapi(): Promise<Json> {
   };
 }
 
-function operationOf(route: string, { summary, query, body, response }: Description): Json {
+function operationOf(route: string, { summary, query, body, response }: Description, status: number): Json {
   const names = [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   return {
     summary,
@@ -55,7 +63,7 @@ function operationOf(route: string, { summary, query, body, response }: Descript
     ],
     ...(body ? { requestBody: { required: true, content: jsonOf(schemaOf(body)) } } : {}),
     responses: {
-      [statusOf(route)]: { description: 'ok', content: jsonOf(schemaOf(response)) },
+      [status]: { description: 'ok', content: jsonOf(schemaOf(response)) },
       default: { description: 'error', content: jsonOf({ $ref: '#/components/schemas/error' }) },
     },
   };

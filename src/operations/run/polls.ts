@@ -3,11 +3,12 @@ import { newId } from '../../ids.ts';
 import { listKeys } from '../../store/accounts/keys.ts';
 import { VERSION } from '../../version.ts';
 import { encodeDashboard } from '../dashboard-wire.ts';
-import { localReader } from '../local.ts';
 import type { Input } from '../operation.ts';
 import type { Feed, Polls } from '../reader.ts';
 import type * as described from '../schemas/dashboard.ts';
 import type { Sources } from '../sources.ts';
+import { localDashboard } from './dashboard.ts';
+import { followMatching } from './requests.ts';
 
 const MAX_TAILS = 100;
 const TAIL_IDLE_MS = 60_000;
@@ -47,7 +48,7 @@ async function feedOf(sources: Sources): Promise<Feed> {
   const projectId = scope.admin ? 0 : scope.projectId;
   const cached = feeds.get(projectId);
   if (cached?.timezone === calendar.timezone) return cached;
-  const feed = await localReader(sources).dashboard();
+  const feed = await localDashboard(sources);
   const begun = { timezone: calendar.timezone, feed, name: newId('view', random), version: 0 };
   feeds.set(projectId, begun);
   return begun;
@@ -61,7 +62,7 @@ export async function tail(sources: Sources, { cursor, ...filter }: Input<typeof
     if (now() - usedAt > TAIL_IDLE_MS || tails.size > MAX_TAILS) tails.delete(each);
   if (cursor === undefined) {
     const next = newId('tail', random);
-    const follower = await localReader(sources).followRequests(filter);
+    const follower = await followMatching(sources, filter);
     tails.set(next, { keyId: scope.keyId, follower, usedAt: now() });
     return { object: 'list', data: [], next_cursor: next };
   }

@@ -3,7 +3,6 @@ import { parseRequestId } from '../../ids.ts';
 import { findProject } from '../../store/accounts/projects.ts';
 import * as store from '../../store/archive/delete-records.ts';
 import { createRequestFollower } from '../../store/dashboard/follow-requests.ts';
-import type { Db } from '../../store/database/open.ts';
 import { removeAnswers } from '../../store/requests/kept-answers.ts';
 import { removeUnrecorded } from '../../store/requests/kept-bodies.ts';
 import {
@@ -82,12 +81,12 @@ export async function deleteRecords(
   return { object: 'requests.deleted', project_id, session_id: session_id ?? null, deleted };
 }
 
-/** Follows matching requests. Needs a connection that writes nothing itself. */
-export function followMatching(
-  { scope, now }: Sources,
+/** Follows matching requests, on the connection for polling. */
+export async function followMatching(
+  { scope, now, pollDb }: Sources,
   query: Pick<RequestConditions, 'project_id' | 'status'>,
-  db: Db,
-): Follower<RequestView> {
+): Promise<Follower<RequestView>> {
+  const db = await pollDb();
   projectToRead(db, scope, query.project_id);
   const project = query.project_id ?? (scope.admin ? undefined : scope.project);
   const status = statusOf(query.status);
