@@ -6,7 +6,6 @@ import { DOCUMENTS, readDocument as read } from './support/console-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
-const ARCHITECTURE = 'docs/architecture.md';
 const sourceNames = new Set(
   readdirSync(SRC, { recursive: true, encoding: 'utf8' }).flatMap((path) => path.split('/').at(-1) ?? []),
 );
@@ -33,19 +32,6 @@ function sourcePaths(text: string): string[] {
 /** File names without a folder, in backticks: `affinity.ts`. */
 function bareNames(text: string): string[] {
   return [...text.matchAll(/`([\w-]+\.tsx?)`/g)].flatMap(([, name]) => name ?? []);
-}
-
-/** The paths of the tree in docs/architecture.md, without a slash at the end. Two blanks indent by a folder. */
-function treePaths(): string[] {
-  const block = /## The tree\s+```\n(.*?)```/s.exec(read(ARCHITECTURE))?.[1] ?? '';
-  const parents: string[] = [];
-  return block.split('\n').flatMap((line) => {
-    const [, indent = '', name] = /^( *)([\w./*-]+)/.exec(line) ?? [];
-    if (name === undefined || name.includes('*')) return [];
-    parents.length = indent.length / 2;
-    parents.push(name.replace(/\/$/, ''));
-    return [parents.join('/')];
-  });
 }
 
 describe.each(DOCUMENTS)('%s', (file) => {
@@ -164,27 +150,3 @@ function callsOf(text: string, name: string): string[][] {
     return args;
   });
 }
-
-test('no paragraph of the life of a request is longer than 80 words', () => {
-  const life = /## Life of a request\n([\s\S]*?)\n## /.exec(read(ARCHITECTURE))?.[1] ?? '';
-  const paragraphs = life.split(/\n\n+/).filter((each) => /^[\w*`]/.test(each) && !each.startsWith('```'));
-  expect(paragraphs.length).toBeGreaterThan(15);
-  expect(paragraphs.filter((each) => each.split(/\s+/).length > 80)).toEqual([]);
-});
-
-describe('the tree in docs/architecture.md', () => {
-  const tree = treePaths();
-
-  test('names folders that exist', () => {
-    expect(tree.length).toBeGreaterThan(40);
-    expect(tree.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-  });
-
-  test('has every folder of src, and every room of the folders whose rooms it lists', () => {
-    const parents = new Set(tree.map(dirname).filter((path) => path !== '.'));
-    const folders = [...parents].flatMap((path) =>
-      foldersIn(join(ROOT, path)).map((name) => `${path}/${name}`),
-    );
-    expect(folders.filter((folder) => !tree.includes(folder))).toEqual([]);
-  });
-});
