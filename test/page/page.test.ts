@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { cliHome } from '../cli/cli-home.ts';
 import { goldenFile } from '../frozen/golden.ts';
 import { answer } from '../support/chat-scripts.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, until } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import {
   enter,
@@ -248,10 +248,13 @@ describe.skipIf(!hasBrowser)('a session of the page', () => {
     await running.waitFor();
     expect(await running.innerText()).toMatch(/mock\/test-model.*\$\d/s);
     const second = ask();
-    // It waits ten seconds of the virtual clock.
-    await expect
-      .poll(() => clock.advance(100).then(() => waiting.count()), { interval: 200, timeout: 15_000 })
-      .toBe(1);
+    // It waits ten seconds of the virtual clock, which stands still while the page comes to show it.
+    await until(async () => {
+      await clock.advance(10);
+      const shown = (await gateway.get('/v1/gw/dashboard')).json() as { data: { waiting: unknown[] } };
+      return shown.data.waiting.length > 0;
+    });
+    await waiting.waitFor();
     expect(await waiting.innerText()).toMatch(/mock\/test-model.*\$0\.\d/s);
     release();
     expect(await Promise.all([first, second])).toMatchObject([{ status: 200 }, { status: 200 }]);
