@@ -230,6 +230,22 @@ describe('media under a cap', () => {
     expect((await gateway.settled(1))[0]).toMatchObject({ costNanoUsd: 20_000_000, flags: [] });
   });
 
+  test('recordings at once hold their seconds together', async () => {
+    const { gateway, sdk } = await served(0.05);
+    gateway.configure({
+      providers: { mock: { baseUrl: gateway.upstream.url, pricesOf: 'openai' } },
+      'admission.max_wait_ms': 0,
+    });
+    gateway.upstream.script(json(200, { text: 'Hello', usage: { type: 'duration', seconds: 100 } }));
+    const file = wav(100);
+    const ask = async () =>
+      sdk.audio.transcriptions.create({ model: 'mock/whisper-1', file: await toFile(file, 'a.wav') });
+    const asked = await Promise.allSettled(Array.from({ length: 12 }, ask));
+    expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    const usd = (await gateway.settled(12)).reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0);
+    expect(usd).toBe(50_000_000);
+  });
+
   test('an error costs nothing', async () => {
     const { gateway, sdk } = await served(5);
     gateway.upstream.script(json(400, { error: { message: 'No.', type: 'invalid_request_error' } }));
@@ -318,7 +334,8 @@ test('the owner sets prices of pictures, seconds and characters, which win over 
   const set = (...options: string[]) => cli.exec(['prices', 'set', ...options]);
   for (const options of [
     ['mock/painter', '--per-image', '0.25'],
-    ['mock/listener', '--per-second', '0.001'],
+    // Free tokens, which its answers report, are not the price of its seconds.
+    ['mock/listener', '--per-second', '0.001', '--input', '0', '--output', '0'],
     ['mock/reader', '--per-million-characters', '20'],
   ])
     expect((await set(...options)).code).toBe(0);
@@ -327,7 +344,8 @@ test('the owner sets prices of pictures, seconds and characters, which win over 
     stderr: expect.stringContaining('--per-image'),
   });
   const sdk = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
-  gateway.upstream.queue(images(2), json(200, { text: 'Hi' }), sound);
+  const usage = { type: 'tokens', input_tokens: 90, output_tokens: 5, total_tokens: 95 };
+  gateway.upstream.queue(images(2), json(200, { text: 'Hi', usage }), sound);
   await sdk.images.generate({ model: 'mock/painter', prompt: 'A cat', n: 2 });
   await sdk.audio.transcriptions.create({ model: 'mock/listener', file: await toFile(wav(9), 'a.wav') });
   await sdk.audio.speech.create({ model: 'mock/reader', voice: 'alloy', input: 'x'.repeat(1_000) });

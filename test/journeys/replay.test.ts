@@ -17,6 +17,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
 import { either } from '../wire/support/event-scripts.ts';
 import { messageBody, messageStream, text, toolUse } from '../wire/support/messages-shapes.ts';
+import { send } from '../wire/support/send.ts';
 
 const HOUR = 3_600_000;
 const ON: TestSettings = { 'replay.ttl': '1h', 'optimizer.level': 'off' };
@@ -112,6 +113,43 @@ describe('a replay', () => {
     expect(gateway.upstream.requests).toHaveLength(3);
   });
 
+  test('of a response and of its stream has all that they had, reasoning included', async () => {
+    const { gateway, files, calls } = await served();
+    const body = { model: MODEL, input: 'Hi', store: false };
+    const usage = { input_tokens: 5, output_tokens: 3, total_tokens: 8 };
+    const output = [
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] },
+      { type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] },
+    ];
+    const response = {
+      id: 'resp_1',
+      object: 'response',
+      model: 'test-model',
+      status: 'completed',
+      output,
+      usage,
+    };
+    gateway.upstream.script(
+      either(response, [
+        [
+          'response.reasoning_summary_text.delta',
+          { type: 'response.reasoning_summary_text.delta', delta: 'Hm.' },
+        ],
+        ['response.output_text.delta', { type: 'response.output_text.delta', delta: 'Hello' }],
+        ['response.completed', { type: 'response.completed', response }],
+      ]),
+    );
+    const ask = (fields: object) => send(gateway, '/v1/responses', { ...body, ...fields });
+    const first = [await ask({}), await ask({ stream: true })];
+    await until(() => files().length === 2);
+    const second = [await ask({}), await ask({ stream: true })];
+    expect(second.map(markOf)).toEqual(['hit', 'hit']);
+    expect(second.map((each) => each.text())).toEqual(first.map((each) => each.text()));
+    // Each of its own fields counts.
+    expect(markOf(await ask({ instructions: 'Be brief.' }))).toBe('miss');
+    expect(calls()).toBe(3);
+  });
+
   test('fits an exhausted budget, as it costs nothing', async () => {
     const { gateway, kept } = await served();
     await kept();
@@ -183,6 +221,20 @@ describe('what counts', () => {
     for (const fields of cases)
       for (const _ of [1, 2]) expect(markOf(await gateway.post({ ...PLAIN, ...fields }))).toBeUndefined();
     expect([calls(), files().length]).toEqual([6, 0]);
+  });
+
+  test("Gemini's temperature is found in its object", async () => {
+    const { gateway, files } = await served();
+    gateway.upstream.script(answer('Hello.'));
+    const ask = (generationConfig: object) =>
+      send(gateway, '/v1beta/models/test-model:generateContent', {
+        contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
+        generationConfig,
+      });
+    expect(markOf(await ask({ temperature: 0.5 }))).toBeUndefined();
+    expect(markOf(await ask({ temperature: 0 }))).toBe('miss');
+    await until(() => files().length === 1);
+    expect(markOf(await ask({ temperature: 0 }))).toBe('hit');
   });
 
   test('any temperature is replayed if the owner says so', async () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Settings } from '../../config/settings.ts';
 import { applyEdits, removeMember } from '../../json/edit.ts';
+import { isObject } from '../../json/object.ts';
+import type { Member } from '../../json/scan.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { memberOf } from '../../wire/request/fields.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
@@ -57,12 +59,20 @@ const STATEFUL = new Set(['conversation', 'background', 'prompt_id', 'container'
  * tools for it, or if it refers to something stored, which may have changed.
  */
 function isReplayable(request: WireRequest, anyTemperature: boolean): boolean {
-  const { bytes, members, choices, nonText, options, serverTools } = request;
+  const { members, choices, nonText, options, serverTools } = request;
   if (choices > 1 || serverTools || nonText.context || options.explain) return false;
   if (members.some(({ key }) => STATEFUL.has(key))) return false;
-  const temperature = anyTemperature ? undefined : members.find(({ key }) => key === 'temperature');
-  // `null` is 0 here: the model's default, as without the field.
-  return !temperature || Number(JSON.parse(bytes.toString('utf8', temperature.start, temperature.end))) === 0;
+  return anyTemperature || !members.some((member) => asksForVariety(request, member));
+}
+
+/** Fields that have a temperature, or are one; Gemini's is in an object. */
+const TEMPERATURE = new Set(['temperature', 'generationConfig', 'generation_config', 'inferenceConfig']);
+
+function asksForVariety({ bytes }: WireRequest, { key, start, end }: Member): boolean {
+  if (!TEMPERATURE.has(key)) return false;
+  const value: unknown = JSON.parse(bytes.toString('utf8', start, end));
+  // `null` is the model's default, as without the field.
+  return Number((isObject(value) ? value.temperature : value) ?? 0) !== 0;
 }
 
 /** The client's body without `service`, which is gw's. */
