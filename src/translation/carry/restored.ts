@@ -1,5 +1,5 @@
 import type { RequestContext } from '../context.ts';
-import { isCall, isReasoning, type Turn } from '../conversation/conversation.ts';
+import { isCall, isReasoning, type Part, type Turn } from '../conversation/conversation.ts';
 import { reasoningIn, turnId } from './item-memory.ts';
 
 /** The turns with the reasoning of calls that the client has dropped, as far as it was kept. */
@@ -10,8 +10,7 @@ export function withKeptReasoning(
 ): Turn[] {
   return turns.map((turn) => {
     const calls = turn.parts.filter(isCall);
-    if (calls.length === 0 || turn.parts.some((part) => isReasoning(part) && part.seals.length > 0))
-      return turn;
+    if (calls.length === 0 || turn.parts.some(isSealed)) return turn;
     for (const { id } of calls) {
       const kept = reasoningIn(recall(turnId(owner, id)));
       if (kept) return { ...turn, parts: [kept, ...turn.parts.filter((part) => !isReasoning(part))] };
@@ -19,3 +18,6 @@ export function withKeptReasoning(
     return turn;
   });
 }
+
+/** Whether more than the text of some reasoning has come back. */
+const isSealed = (part: Part): boolean => isReasoning(part) && part.seals.some(({ kind }) => kind !== 'text');
