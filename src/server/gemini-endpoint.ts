@@ -4,14 +4,15 @@ import type { Exchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { geminiWire } from '../wire/apis/gemini.ts';
 import { withCall } from '../wire/request/gemini-body.ts';
-import { queryOf, type RouteTable } from './routes.ts';
+import { type Handler, queryOf, type RouteTable } from './routes.ts';
 
 /**
  * The routes of Gemini's API: https://ai.google.dev/api. Names of models may have slashes, and the AI SDK leaves `models/` out
- * before those that do.
+ * before those that do. google-genai for Python has used v1 since its version 3.
  */
 export function geminiRoutes(gateway: Gateway): RouteTable {
-  return { 'POST /v1beta/{call...}': (exchange, { call = '' }) => generate(gateway, exchange, call) };
+  const answer: Handler = (exchange, { call = '' }) => generate(gateway, exchange, call);
+  return { 'POST /v1beta/{call...}': answer, 'POST /v1/models/{call...}': answer };
 }
 
 /** `call` is a model's name with what is asked of it: `gemini-3-pro:generateContent`. */

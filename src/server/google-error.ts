@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { GwError } from '../errors.ts';
 import { googleError } from '../wire/answer/google-error.ts';
 
-const GEMINI_PATH = /^(?:\/+v1)*\/+v1beta\//;
+const GEMINI_PATH = /^(?:\/+v1)*\/+v1(?:beta\/|\/models\/[^?]*:\w+(?:\?|$))/;
 
 /** Whether the client uses Gemini's API and so expects its errors. */
 export const speaksGoogle = ({ url = '' }: IncomingMessage): boolean => GEMINI_PATH.test(url);

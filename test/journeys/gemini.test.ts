@@ -68,9 +68,13 @@ describe('a client of Gemini at Gemini', () => {
     });
   });
 
-  test('may write its key into the address, which no record and no provider sees', async () => {
+  test.each([
+    ['last', `${STREAM}&key=`],
+    ['first', STREAM.replace('?alt=sse', '?key=')],
+    ['at v1', STREAM.replace('v1beta', 'v1').replace('?alt=sse', '?x=1&key=')],
+  ])('may write its key into the address, which no record and no provider sees: %s', async (_, address) => {
     const gateway = await start();
-    const answer = await request(`${gateway.origin}${STREAM}&key=${gateway.key}`, {
+    const answer = await request(`${gateway.origin}${address}${gateway.key}&alt=sse`, {
       body: { contents: HI },
       headers: { 'content-type': 'application/json' },
     });

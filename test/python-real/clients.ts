@@ -37,7 +37,7 @@ export const PYTHON_CLIENTS: readonly PythonClient[] = [
     program: 'langgraph_agent.py',
     answers: 2,
   },
-  { name: 'google-genai', packages: ['google-genai==1.73.1'], program: 'google_genai.py', answers: 3 },
+  { name: 'google-genai', packages: ['google-genai==3.6.1'], program: 'google_genai.py', answers: 3 },
   { name: 'litellm', packages: ['litellm==1.106.2'], program: 'litellm_sdk.py', answers: 2 },
   {
     name: 'pydantic-ai',

@@ -12,7 +12,7 @@ const REPLACED = ['settings.json', '.env'];
 const variables = ({ origin, key }: Pick<Access, 'origin' | 'key'>) => ({
   GOOGLE_GEMINI_BASE_URL: origin,
   GEMINI_API_KEY: key,
-  // gw has this version alone.
+  // gw has no v1alpha.
   GOOGLE_GENAI_API_VERSION: 'v1beta',
 });
 

@@ -77,12 +77,14 @@ export function openExchange(
   return exchange;
 }
 
+const GEMINI = /^[^?]*\/(?:v1beta\/|models\/[^?]*:)/;
 const KEY = /([?&])key=([^&#]*)&?/;
 
 /** The address. Clients of Google may write their key into it, where logs and records would show it. */
 function withoutKey(request: IncomingMessage): string {
   const { url = '/', headers } = request;
-  const [, before = '', key = ''] = url.includes('/v1beta/') ? (KEY.exec(url) ?? []) : [];
+  const isGemini = url.includes('key=') && GEMINI.test(url);
+  const [, before = '', key = ''] = isGemini ? (KEY.exec(url) ?? []) : [];
   if (before === '') return url;
   headers['x-goog-api-key'] ??= orElse(() => decodeURIComponent(key), key);
   request.url = url.replace(KEY, before).replace(/[?&]$/, '');
