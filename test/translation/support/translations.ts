@@ -74,3 +74,9 @@ export const responsesForChat = {
   request: requestsOf(CHAT, 'responses'),
   answers: answersOf(CHAT, 'responses'),
 };
+export const geminiForMessages = {
+  request: requestsOf('messages', 'gemini'),
+  answers: answersOf('messages', 'gemini'),
+};
+export const geminiForChat = { request: requestsOf(CHAT, 'gemini'), answers: answersOf(CHAT, 'gemini') };
+export const chatForGemini = { request: requestsOf('gemini', CHAT), answers: answersOf('gemini', CHAT) };

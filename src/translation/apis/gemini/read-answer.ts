@@ -23,6 +23,8 @@ export class GeminiAnswerReader implements AnswerReader {
   #hasEnded = false;
   #reason: EndReason | undefined;
   #callCount = 0;
+  /** Of a thought or a text before a call: https://github.com/BerriAI/litellm/issues/25322 */
+  #signature: unknown;
 
   constructor(newId: (prefix: string) => string) {
     this.#newId = newId;
@@ -68,7 +70,8 @@ export class GeminiAnswerReader implements AnswerReader {
   }
 
   #part({ text, thought, thoughtSignature, functionCall }: Json): AnswerEvent[] {
-    if (isObject(functionCall)) return this.#call(functionCall, thoughtSignature);
+    if (isObject(functionCall)) return this.#call(functionCall, thoughtSignature ?? this.#signature);
+    this.#signature = thoughtSignature ?? this.#signature;
     if (typeof text !== 'string' || text === '') return [];
     return [{ type: thought === true ? 'reasoning' : 'text', text }];
   }
@@ -77,6 +80,7 @@ export class GeminiAnswerReader implements AnswerReader {
   #call({ id: given, name, args }: Json, signature: unknown): AnswerEvent[] {
     if (typeof name !== 'string') return [];
     const key = this.#callCount++;
+    this.#signature = undefined;
     const id = typeof given === 'string' && given !== '' ? plainId(given) : this.#newId('call');
     const values = [{ id, extra_content: { google: { thought_signature: signature } } }];
     return [
