@@ -317,6 +317,7 @@ describe('imports', () => {
         imports.some(({ target, isLazy, isType }) => wanted.test(target) && !isLazy && !isType) ? [file] : [],
       );
     expect(importing(/^drizzle-orm/)).toEqual([
+      'store/database/provider-schema.ts',
       'store/database/request-schema.ts',
       'store/database/schema.ts',
       'store/database/team-schema.ts',

@@ -10,7 +10,11 @@ import { readStoredPrices, type StoredPrices } from '../pricing/published/stored
 import { billedAs, buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
 import { type ProjectCut, readProjectCuts } from '../store/accounts/projects.ts';
-import { projectsWithClientBudgets, projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
+import {
+  projectsWithClientBudgets,
+  projectsWithFallbacks,
+  projectsWithRepoBudgets,
+} from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import { createConfigurationWatch } from '../store/database/write.ts';
 
@@ -121,6 +125,7 @@ async function read(
     budgetScopes: {
       repos: projectsWithRepoBudgets(options.db),
       clients: projectsWithClientBudgets(options.db),
+      fallbacks: projectsWithFallbacks(options.db),
     },
     projectCuts: readProjectCuts(options.db),
     problems: [...problems, ...registry.problems.map(({ name, message }) => `provider ${name} ${message}`)],

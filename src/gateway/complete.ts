@@ -1,10 +1,9 @@
 import { GwError } from '../errors.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import type { Wire } from '../wire/wire.ts';
-import { admit, TargetFull } from './admission/admit.ts';
-import { measureLarge } from './admission/measure-prompt.ts';
 import type { RoutedAttempt } from './attempt/attempt.ts';
 import { deliver, prepareAnswer } from './attempt/deliver.ts';
+import { firstAttempt } from './attempt/first-attempt.ts';
 import { nextAttempt } from './attempt/next-attempt.ts';
 import { recordGone, recordRefusal } from './attempt/refusal-record.ts';
 import { sendAttempt } from './attempt/send-attempt.ts';
@@ -24,8 +23,7 @@ import { optimize } from './optimize.ts';
 import { endReplay, keepAnswer, replay } from './replay/replay.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
-import { type Route, route, routeElsewhere } from './routing/route.ts';
-import { translateRequest } from './routing/translate.ts';
+import { route } from './routing/route.ts';
 import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
@@ -62,12 +60,13 @@ export async function complete(
     checkBody(gateway, context);
     const replaying = replay(gateway, context, targets);
     if (replaying && (await replaying)) return;
-    if (!context.conversation && needsConversation(context, targets))
+    const mayFallBack = gateway.budgetScopes().fallbacks.has(context.project.id);
+    if (!context.conversation && (mayFallBack || needsConversation(context, targets)))
       context.conversation = identifyConversation(context);
     context = await optimize(gateway, context);
     exchange.compressedAt = gateway.clock.monotonic();
     if (context.options.explain) return await explain(gateway, context, targets);
-    let attempt = await firstAttempt(gateway, context, route(gateway, context, targets));
+    let attempt = await firstAttempt(gateway, route(gateway, context, targets));
     for (;;) {
       const request = buildRequest(gateway, attempt);
       keepBodies(gateway, context, attempt, request);
@@ -102,37 +101,6 @@ function resolveTargets(
   const { family } = context.wire;
   const offer = gateway.tiers.of(withoutContextSize(model), family);
   return offer ? chooseTier(gateway, context, offer) : gateway.resolver.resolve(model, family);
-}
-
-/**
- * The first attempt: the request in the words of its target's API, with a hold for its worst case there. Where a budget
- * of that target has no room, it goes to the next one.
- */
-async function firstAttempt(
-  gateway: Gateway,
-  context: RequestContext,
-  chosen: Route,
-): Promise<RoutedAttempt> {
-  const attemptAt = async (route: Route, hasOthers: boolean): Promise<RoutedAttempt> => {
-    const { target, why } = route;
-    const form = translateRequest(context, target, gateway);
-    const translated = form instanceof Promise ? await form : form;
-    if (isLarge(translated.request.bytes)) await measureLarge(translated, target);
-    const admitted = await admit(gateway, translated, target, gateway.calendar(), { hasOthers });
-    return { context: translated, target, admitted, why, route };
-  };
-  let route = chosen;
-  while (route.targets.length > 1) {
-    try {
-      return await attemptAt(route, true);
-    } catch (error) {
-      if (!(error instanceof TargetFull)) throw error;
-      const next = routeElsewhere(gateway, route);
-      if (!next) break;
-      route = next;
-    }
-  }
-  return attemptAt(route, false);
 }
 
 /** With `requests.keep_bodies`: keeps the client's body, that of the optimizer, and the one that is about to be sent. */

@@ -80,6 +80,9 @@ export interface BudgetChange extends BudgetName {
   windowMs?: number | undefined;
   /** Default: as it is. */
   onLimit?: OnLimit | undefined;
+  /** With `fallback`: the cheaper models. */
+  fallback?: string[] | undefined;
+  fallbackPercent?: number | undefined;
 }
 
 /** The body of the API's request for a change. */
@@ -93,6 +96,8 @@ export function budgetBody(change: BudgetChange): Input<typeof setBudget> {
     alert_percents: terms.alertPercents && [...terms.alertPercents],
     window_seconds: windowMs === undefined ? undefined : windowMs / 1_000,
     on_limit: terms.onLimit,
+    fallback: terms.fallback,
+    fallback_percent: terms.fallbackPercent,
     repo: terms.repo,
     scope: scope && scopeToJson(scope),
   };

@@ -6,6 +6,8 @@ import type { Tier } from './tier.ts';
 interface Pin {
   target: Candidate;
   tier?: Tier;
+  /** Which budget sent the conversation to this cheaper target, and since when. */
+  fallen?: { budgetId: number; version: number; start: number };
 }
 
 /** A pin that survives a restart. Its age is stored as a duration, because the monotonic clock restarts. */

@@ -1,7 +1,7 @@
 import type { FeedRow } from '../store/dashboard/feed.ts';
 import { type Look, styleOf } from './look.ts';
 import { tokens } from './numbers.ts';
-import { costOf, mark } from './request-words.ts';
+import { costOf, mark, modelName } from './request-words.ts';
 import type { Cell } from './styled-lines.ts';
 import { plain } from './terminal.ts';
 import { widthOf } from './text.ts';
@@ -60,7 +60,7 @@ export function feedCells(
   }
   const figures = WIDTHS.cost + optionalFigures(columns);
   const lack = Math.max(0, text.length - figures);
-  const least = Math.min(columns.model, MIN_MODEL_WITH_NOTE, widthOf(nameOf(row)));
+  const least = Math.min(columns.model, MIN_MODEL_WITH_NOTE, widthOf(modelName(row)));
   const model = Math.max(least, columns.model - lack);
   return [
     ...headCells(row, { ...columns, model }, look, selected),
@@ -76,7 +76,7 @@ function headCells(row: FeedRow, { project, model }: FeedColumns, look: Look, se
     { text: `${selected ? '>' : ' '}${sign}`, width: WIDTHS.mark, style },
     { text: look.times.time(row.timeMs), width: WIDTHS.time, style: selected ? bold : dim },
     ...(project ? [{ text: row.project, width: WIDTHS.project }] : []),
-    { text: nameOf(row), width: model, style: selected ? bold : plain },
+    { text: modelName(row), width: model, style: selected ? bold : plain },
     { text: row.status === 0 ? '-' : String(row.status), width: WIDTHS.status, style },
   ];
 }
@@ -89,10 +89,6 @@ function figureCells(row: FeedRow, columns: FeedColumns): Cell[] {
     figure(costOf(row), WIDTHS.cost),
     ...(columns.took ? [figure(tookText(row.durationMs), WIDTHS.took)] : []),
   ];
-}
-
-function nameOf({ model, askedModel }: FeedRow): string {
-  return model || askedModel || '-';
 }
 
 /** The note for a failed request that cost nothing. */

@@ -41,6 +41,12 @@ export function costOf({ costNanoUsd, flags }: { costNanoUsd: NanoUsd; flags: re
   return `${flags.includes('estimated') ? '~' : ''}${formatUsd(costNanoUsd)}`;
 }
 
+/** The model that served a request, or would have; behind the model that it asked for, if a budget sent it on. */
+export function modelName(row: { model: string; askedModel: string; flags: readonly string[] }): string {
+  const { model, askedModel, flags } = row;
+  return flags.includes('fallback') ? `${askedModel} > ${model}` : model || askedModel || '-';
+}
+
 /** The calling program and its repository, if they are known. */
 export function originText({ process, repo }: Record<'process' | 'repo', string | null>): string {
   return `${process || 'unknown'}${repo ? ` in ${repo}` : ''}`;

@@ -43,9 +43,18 @@ test('requests are recorded, grouped and found by labels of the header and of th
 
 test('labels that gw cannot count are refused before anything is sent', async () => {
   const gateway = await startGateway();
+  const latin1 = await gateway.post(PLAIN, { headers: { 'x-service-labels': 'customer=M\u00fcller' } });
+  expect([latin1.status, latin1.json()]).toMatchObject([400, { error: { param: 'x-service-labels' } }]);
   const header = await gateway.post(PLAIN, { headers: { 'x-service-labels': 'customer' } });
   expect([header.status, header.json()]).toMatchObject([400, { error: { param: 'x-service-labels' } }]);
   const body = await gateway.post({ ...PLAIN, service: { labels: { customer: 7 } } });
   expect([body.status, body.json()]).toMatchObject([400, { error: { param: 'service.labels' } }]);
   expect(gateway.upstream.requests).toEqual([]);
+  const bytes = (text: string) => Buffer.from(text).toString('latin1');
+  const utf8 = await gateway.post(PLAIN, { headers: { 'x-service-labels': bytes('customer=Müller') } });
+  expect(utf8.status).toBe(200);
+  await gateway.settled(1);
+  expect(gateway.db.prepare('SELECT labels FROM label_sets').pluck().all()).toContain(
+    '{"customer":"Müller"}',
+  );
 });

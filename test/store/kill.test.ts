@@ -96,7 +96,10 @@ test(
   async () => {
     if (!existsSync(BUILT)) throw new Error('dist/ is missing. Run: npm run build');
     for (let kills = 0; kills < KILLS; kills += 2) await round(CAPS[(kills / 2) % 2] ?? 0);
-    console.log(`${flagged} of ${answered} answers were booked in full after ${KILLS} kills`);
+    console.log(
+      `${flagged} of ${answered} answers were booked in full after ${KILLS} kills; ${fallen} went to a cheaper model`,
+    );
+    expect(fallen).toBeGreaterThan(0);
     // Each of its clients has one settlement under way at the most.
     expect(flagged).toBeLessThanOrEqual(20 * KILLS);
   },
@@ -105,6 +108,8 @@ test(
 
 let answered = 0;
 let flagged = 0;
+/** Requests that went to the cheaper model. */
+let fallen = 0;
 
 /** Counts the answers whose settlement the kill came before: they are booked in full and flagged. */
 function countFlagged(db: Db, victim: Victim): void {
@@ -123,7 +128,9 @@ async function round(cap: number): Promise<void> {
   const calendar = createCalendar('UTC');
   for (const id of [1, 2]) {
     const project = { id, name: `p${id}`, plan: 'pro' as const, createdAt: 0, pausedAt: null };
-    await setBudget(db, project, { period: 'daily', capNanoUsd: cap }, { calendar, now: Date.now() });
+    const bends = id === 1 ? { onLimit: 'fallback' as const, fallback: 'cheap', fallbackPercent: 50 } : {};
+    const terms = { period: 'daily' as const, capNanoUsd: cap, ...bends };
+    await setBudget(db, project, terms, { calendar, now: Date.now() });
   }
   const ledger = createLedger({ db, clock: systemClock, calendar: () => calendar, slot: 31 });
   const first = start(path, 'first');
@@ -142,6 +149,13 @@ async function round(cap: number): Promise<void> {
     checkCaps(db);
   }
   expect(db.prepare('SELECT count(*) FROM open_holds').pluck().get()).toBe(0);
+  const cheap = db.prepare(
+    "SELECT project_id AS id, count(*) AS count FROM request_log r JOIN names m ON m.id = r.model_id WHERE m.name = 'cheap' GROUP BY 1",
+  );
+  fallen += (cheap.all() as { id: number; count: number }[]).reduce(
+    (sum, { id, count }) => sum + (id === 1 ? count : Number.NaN),
+    0,
+  );
   checkFile(db);
   db.close();
 }

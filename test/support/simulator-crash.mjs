@@ -29,7 +29,7 @@ const ledger = createLedger({ db, clock: systemClock, calendar: () => calendar, 
 const nextId = createRequestIds(slot, Date.now, lastRequestId(db));
 say(`slot ${slot}`);
 
-function head(id) {
+function head(id, model = `m${id % 5}`) {
   const projectId = 1 + (id % 2);
   return {
     id,
@@ -37,14 +37,14 @@ function head(id) {
     keyId: 1,
     endpoint: 'chat/completions',
     provider: 'openai',
-    model: `m${id % 5}`,
+    model,
     askedModel: 'm',
   };
 }
 
-function record(id, costNanoUsd, outcome) {
+function record(id, costNanoUsd, outcome, model) {
   return {
-    ...head(id),
+    ...head(id, model),
     status: 200,
     outcome,
     flags: 0,
@@ -57,18 +57,25 @@ function record(id, costNanoUsd, outcome) {
   };
 }
 
+function ask(id, amount, model, more) {
+  return ledger.admit({
+    ...head(id, model),
+    ...{ stream: false, amount, least: amount, isFinal: true, ...more },
+    blockedRecord: () => record(id, 0, 'blocked'),
+  });
+}
+
 async function client() {
   for (;;) {
     const id = nextId();
-    const amount = 1 + Math.floor(Math.random() * 10);
-    const result = await ledger.admit({
-      ...head(id),
-      stream: false,
-      amount,
-      least: amount,
-      final: true,
-      blockedRecord: () => record(id, 0, 'blocked'),
-    });
+    let amount = 1 + Math.floor(Math.random() * 10);
+    let model = `m${id % 5}`;
+    let result = await ask(id, amount, model, { mayFallBack: { before: undefined } });
+    if (result.kind === 'fallback') {
+      amount = 1;
+      model = 'cheap';
+      result = await ask(id, amount, model, { fallenFrom: result.standings[0].budget.id });
+    }
     if (result.kind !== 'held') {
       await pause(5);
       continue;
@@ -76,10 +83,11 @@ async function client() {
     say(`held ${id} ${amount}`);
     await pause(Math.random() * 5);
     const cost = Math.floor(Math.random() * (amount + 1));
+    const ended = record(id, cost, 'ok', model);
     // The client has its answer before the settlement is committed.
-    const late = ledger.settleLate(record(id, cost, 'ok'));
+    const late = ledger.settleLate(ended);
     say(`answered ${id} ${cost}`);
-    await (late?.committed ?? ledger.settle(record(id, cost, 'ok')));
+    await (late?.committed ?? ledger.settle(ended));
     say(`settled ${id} ${cost}`);
   }
 }

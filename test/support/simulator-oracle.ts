@@ -91,6 +91,8 @@ export interface Ask extends Client {
   small: number;
   cut: boolean;
   isFinal: boolean;
+  /** Budgets may send it to a cheaper model. */
+  mayFall: boolean;
   /** What it is to hold if its owner approves it. */
   needed: number;
   /** Until when it can wait for an answer. */
@@ -117,7 +119,7 @@ export type Expected =
       spentOfCap: number;
       allowed?: number | undefined;
     }
-  | { kind: 'needs_count' | 'wait' | 'blocked' | 'ask' };
+  | { kind: 'needs_count' | 'wait' | 'blocked' | 'ask' | 'fallback' };
 
 export type ExpectedAgain =
   | { kind: 'held'; amount: number; remaining: number | null }
@@ -264,6 +266,10 @@ export class Oracle {
     const room = Math.min(...budgets.map((b) => this.roomOf(b)));
     const hold = (amount: number) => this.hold(ask, amount, budgets);
     if (budgets.length === 0 || ask.amount === 0) return hold(ask.amount);
+    const bends = (needed: number) =>
+      budgets.some((b) => b.onLimit === 'fallback' && needed > this.roomOf(b));
+    if (ask.mayFall && bends(ask.amount))
+      return { kind: ask.isFinal || bends(0) ? 'fallback' : 'needs_count' };
     const line = `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`;
     const behind = this.queued.has(line);
     if (!behind && ask.amount <= room) return hold(ask.amount);
@@ -316,7 +322,7 @@ export class Oracle {
 
   /** The owner is asked if all budgets without room do that. */
   private asks(budgets: OracleBudget[], ask: Ask, full: OracleBudget): Expected | undefined {
-    const isBlocked = budgets.some((b) => b.onLimit === 'block' && ask.least > this.unspent(b));
+    const isBlocked = budgets.some((b) => b.onLimit !== 'ask' && ask.least > this.unspent(b));
     if (isBlocked || ask.waitsUntil <= this.now) return undefined;
     const known = this.questionOf(ask.id);
     if (known?.state === 'open' && known.budget === full) return { kind: 'ask' };
@@ -363,7 +369,7 @@ export class Oracle {
     const cut = ask.cut && room >= ask.least ? Math.min(room, ask.amount) : undefined;
     const held = ask.amount <= room ? ask.amount : cut;
     if (held !== undefined) return this.hold(ask, held, budgets, allowed);
-    const others = budgets.filter((b) => b.onLimit === 'block');
+    const others = budgets.filter((b) => b.onLimit !== 'ask');
     const full = this.fullFor(others, ask.least);
     if (!full && ask.waitsUntil > this.now) return { kind: 'ask' };
     const leastRoom = Math.min(...budgets.map((b) => this.roomOf(b)));
@@ -425,7 +431,7 @@ export class Oracle {
 
   /** Exchanges a hold for what was spent and the next worst case. */
   readmit(
-    ask: Omit<Ask, 'projectId' | 'isFinal' | 'key' | 'session' | 'needed' | 'waitsUntil'> & {
+    ask: Omit<Ask, 'projectId' | 'isFinal' | 'mayFall' | 'key' | 'session' | 'needed' | 'waitsUntil'> & {
       spent: number;
       only: boolean;
     },

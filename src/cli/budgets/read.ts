@@ -32,6 +32,27 @@ export function readPercent(text: string): number {
   return Number(percent);
 }
 
+/** Parses `block`, `ask` or `fallback:openai/gpt-5-mini,ollama/qwen3`, and the share from which on the latter is used. */
+export function readOnLimit(
+  text: string | undefined,
+  from: string | undefined,
+): Pick<BudgetChange, 'onLimit' | 'fallback' | 'fallbackPercent'> {
+  const example = 'such as --on-limit fallback:openai/gpt-5-mini,ollama/qwen3';
+  const [, list] = /^fallback(?::(.*))?$/s.exec(text ?? '') ?? [];
+  const fallback = list?.split(',').map((name) => name.trim());
+  if (fallback?.every((name) => /^[^\s|]+$/.test(name)))
+    return {
+      onLimit: 'fallback',
+      fallback,
+      fallbackPercent: from === undefined ? undefined : readPercent(from),
+    };
+  if (from !== undefined) throw usageError(`--from belongs to cheaper models: give them too, ${example}`);
+  if (text === undefined || text === 'block' || text === 'ask') return { onLimit: text };
+  if (text.startsWith('fallback'))
+    throw usageError(`"${text}" does not name the models to go to: separate them by commas, ${example}`);
+  throw usageError(`"${text}" is not what a budget can do at its limit: use block, ask or fallback:MODEL`);
+}
+
 /** Parses an amount in a sliding window: `2/hour`, `$0.50/10m`. */
 export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number } {
   const [amount, time, ...rest] = text.split('/');

@@ -39,7 +39,7 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
     ...(urgent.some(({ held_nano_usd }) => held_nano_usd > 0) ? [heldColumn] : []),
     right('left', (row) => formatUsd(row.left_nano_usd)),
     ...(urgent.some(({ team }) => team) ? [grantedColumn] : []),
-    ...(urgent.some(({ on_limit }) => on_limit === 'ask') ? [onLimitColumn] : []),
+    ...(urgent.some(({ on_limit }) => on_limit !== 'block') ? [onLimitColumn] : []),
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
   const notable = urgent.filter((row) => mark(row) !== ' ' || row.reached_at !== null);
@@ -56,7 +56,7 @@ const grantedColumn: Column<BudgetView> = {
 
 const onLimitColumn: Column<BudgetView> = {
   header: 'on limit',
-  value: ({ on_limit }) => on_limit,
+  value: ({ on_limit, fallback }) => fallback?.[0] ?? on_limit,
 };
 
 const heldColumn: Column<BudgetView> = {

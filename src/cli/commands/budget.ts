@@ -19,19 +19,20 @@ import {
   EACH_CHOICES,
   type EachKind,
   isEachKind,
-  ON_LIMITS,
   teamBudgetOf,
   teamBudgetText,
 } from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { addBacktests } from '../budgets/backtest.ts';
+import { confirmation } from '../budgets/confirmation.ts';
 import {
   LASTING_PERIODS,
   type LastingPeriod,
   readAlerts,
   readAmount,
   readOldRepo,
+  readOnLimit,
   readRate,
   readRepo,
 } from '../budgets/read.ts';
@@ -88,21 +89,21 @@ const set: SetUp = (command, context) =>
     )
     .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95 (default: 80)')
     .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
-    .addOption(
-      new Option(
-        '--on-limit <what>',
-        'block: refuse requests beyond it (default); ask: let them wait for gw approve',
-      ).choices(ON_LIMITS),
+    .option(
+      '--on-limit <what>',
+      'block: refuse requests beyond it (default); ask: let them wait for gw approve; fallback:MODEL,...: send them to the first of these that fits',
     )
+    .option('--from <percent>', 'with fallback: from this share of the cap on, such as 80%')
     .option(...AS_JSON)
-    .action(async (amount, { project, alert, onLimit, json, ...options }) => {
+    .action(async (amount, { project, alert, onLimit, from, json, ...options }) => {
       const scope = scopeFrom(options);
       if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
       const repo = options.repo === undefined ? undefined : readRepo(options.repo);
       const terms = termsOf(amount, options);
+      const limit = readOnLimit(onLimit, from);
       const { budget, timezone } = await withGateway(context, async (reader) => ({
         budget: await reader.setBudget(
-          budgetBody({ ...terms, ...readAlerts(alert), onLimit, project, repo, scope }),
+          budgetBody({ ...terms, ...readAlerts(alert), ...limit, project, repo, scope }),
         ),
         timezone: (await reader.calendar()).timezone,
       }));
@@ -121,52 +122,6 @@ function termsOf(
   if (amount === undefined)
     throw usageError('missing amount. For example: gw budget set 5   or: gw budget set --max-rate 2/hour');
   return { period, capNanoUsd: readAmount(amount) };
-}
-
-function confirmation(budget: BudgetView, timezone: string, now: number): string {
-  const { resets_at } = budget;
-  // A reset does not reopen a cap of $0.
-  const isShown = resets_at !== null && budget.period !== 'rolling' && budget.cap_nano_usd > 0;
-  const resets = isShown
-    ? `, resets ${createTimeFormat(timezone).moment(Date.parse(resets_at), now)} (${timezone})`
-    : '';
-  const counts = scopeText(budget);
-  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}${askText(budget)}`;
-}
-
-function askText({ on_limit }: BudgetView): string {
-  return on_limit === 'ask' ? ' Requests beyond it wait for an answer: gw asks' : '';
-}
-
-/** Scope of a budget in words, and how far it can be trusted. */
-function scopeText({ project_id: project, scope }: BudgetView): string {
-  if (scope === null) return '';
-  switch (scope.kind) {
-    case 'run':
-      return '';
-    case 'repo':
-      return ` It counts requests of project ${project} from ${scope.value}.`;
-    case 'key':
-      return scope.value === null
-        ? ` It caps each key of project ${project}.`
-        : ` It counts requests of project ${project} with key ${scope.value}.`;
-    case 'session':
-    case 'agent': {
-      const what = scope.value === null ? `each ${scope.kind}` : `${scope.kind} ${scope.value}`;
-      return ` It caps ${what} of project ${project}, as far as the client says which that is: to be sure, cap the key too.`;
-    }
-    case 'model':
-    case 'provider':
-      return scope.value === null
-        ? ` It caps each ${scope.kind} of project ${project}.`
-        : ` It counts requests of project ${project} that ${scope.kind} ${scope.value} serves.`;
-    default: {
-      const label = scope.kind.slice('label:'.length);
-      return scope.value === null
-        ? ` It caps each value of the label ${label} in project ${project}, which clients choose.`
-        : ` It counts requests of project ${project} with the label ${label}=${scope.value}, which clients choose.`;
-    }
-  }
 }
 
 const raise: SetUp = (command, context) =>

@@ -63,9 +63,10 @@ export function requestTable(requests: RequestView[], { timezone, now, terminal 
  * The model that served the request, or would have, and the providers that failed before it. Old records may be of
  * shadow requests, which gw made itself.
  */
-function modelText({ model, asked_model, flags, detail }: RequestView): string {
+function modelText({ model, asked_model, fallback_from, flags, detail }: RequestView): string {
   const attempts = Array.isArray(detail.attempts) ? detail.attempts.slice(0, -1) : [];
   const failed = [...new Set(attempts.map(({ provider }: { provider?: unknown }) => String(provider)))];
   const shadow = flags.includes('shadow') ? ' (shadow)' : '';
-  return `${model || asked_model || '-'}${failed.length > 0 ? ` (${failed.join(', ')} failed)` : ''}${shadow}`;
+  const fallen = fallback_from === null ? '' : ` (for ${fallback_from})`;
+  return `${model || asked_model || '-'}${fallen}${failed.length > 0 ? ` (${failed.join(', ')} failed)` : ''}${shadow}`;
 }

@@ -3,6 +3,7 @@ import { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { AskResult, AskTerms } from '../../store/ledger/asks.ts';
+import type { Standing } from '../../store/ledger/standing.ts';
 import { ClientGone, clientLimitMs } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import {
@@ -41,17 +42,17 @@ export type AdmitParts = QuoteParts &
 /**
  * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts
  * them exactly only if a budget has no room for the bound; the provider is asked for a count only where the request
- * would be refused. Throws GwError 402 or 429 if there is no room, TargetFull if another target may have some, and
- * ClientGone.
+ * would be refused. Throws GwError 402 or 429 if there is no room, TargetFull if another target may have some, FallsBack
+ * if a budget names cheaper models for it, and ClientGone.
  */
 export async function admit(
   gateway: AdmitParts,
   context: RequestContext,
   target: Target,
   calendar: Calendar,
-  { hasOthers = false }: Pick<AdmissionRequest, 'hasOthers'> = {},
+  ways: Pick<AdmissionRequest, 'hasOthers' | 'mayFallBack'> = {},
 ): Promise<Admitted> {
-  const admission = { context, target, calendar, hasOthers };
+  const admission = { context, target, calendar, ...ways };
   const quoteFor = quoteRequest(gateway, context, target);
   const least = leastInput(gateway, context, target);
   const bound = quoteFor(least.tokens, least.by);
@@ -118,6 +119,16 @@ export async function admitFinally(
 /** A budget of the target has no room. Nothing is on record: the request may go to another target. */
 export class TargetFull extends Error {}
 
+/** Budgets at their limit send the request to cheaper models. Nothing is on record. */
+export class FallsBack extends Error {
+  readonly standings: readonly Standing[];
+
+  constructor(standings: readonly Standing[]) {
+    super();
+    this.standings = standings;
+  }
+}
+
 /** Asks the ledger once. Undefined if a budget has no room for the quote, and may have for that of a count. */
 async function admitQuote(
   gateway: AdmitParts,
@@ -157,7 +168,7 @@ function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer)
 
 function ledgerAdmission(
   gateway: AdmitParts,
-  { context, target, hasOthers = false }: AdmissionRequest,
+  { context, target, hasOthers = false, mayFallBack }: AdmissionRequest,
   offer: Offer,
 ): Admission {
   const { exchange, request, session } = context;
@@ -179,10 +190,13 @@ function ledgerAdmission(
     stream: request.stream,
     amount: quote.amount,
     least: quote.least,
+    whole: wholeOf(request, quote),
     small,
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
     hasOthers,
+    mayFallBack,
+    fallenFrom: context.fallback?.budget.id,
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
     leastIfCounted: (isAlerted) => offer.byCount?.least(offer.hold.quote, isAlerted),
     isWorthCounting(room) {
@@ -217,11 +231,16 @@ function ledgerAdmission(
     offer.hold = fittingHold(gateway, lower);
     admission.amount = lower.amount;
     admission.least = lower.least;
+    admission.whole = wholeOf(request, lower);
     admission.small = offer.hold.small;
     admission.fitInto = offer.hold.fitInto;
   }
   return admission;
 }
+
+/** The worst case with the request's own output limit; without one, with enough output. */
+const wholeOf = ({ maxOutputTokens }: AnyRequestContext['request'], quote: Quote): NanoUsd =>
+  maxOutputTokens === undefined ? enoughFor(quote) : quote.amount;
 
 function outcomeOf(
   gateway: Pick<Gateway, 'clock' | 'tiers'>,
@@ -241,6 +260,8 @@ function outcomeOf(
       return undefined;
     case 'elsewhere':
       throw new TargetFull();
+    case 'fallback':
+      throw new FallsBack(result.standings);
     case 'unpriced':
       throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
     case 'blocked':

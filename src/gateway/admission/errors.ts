@@ -6,6 +6,7 @@ import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber }
 import { libraryModelNames } from '../../pricing/library.ts';
 import { didYouMean } from '../../providers/nearest-names.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
+import type { Admission } from '../../store/ledger/admission.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
 import {
   capOf,
@@ -302,6 +303,8 @@ export interface AdmissionRequest {
   calendar: Calendar;
   /** Other targets can serve it. */
   hasOthers?: boolean;
+  /** Undefined: no budget sends it to a cheaper model. */
+  mayFallBack?: Admission['mayFallBack'];
 }
 
 /** Why a budget has no room for a request's next attempt; `spent` is the cost of its attempts so far. */

@@ -8,7 +8,7 @@ import { sealOf } from '../../wire/request/seals.ts';
 import { continuedGrowth, normalizationGrowth, rewriteGrowth } from '../../wire/request/text-growth.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
-import { giveWay, measureInThread } from '../intake/scan-large.ts';
+import { giveWay, isLarge, measureInThread } from '../intake/scan-large.ts';
 import { type PromptBases, SMALL_BYTES } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
@@ -76,8 +76,11 @@ function jsonIn(blocks: MeasuredPrompt['blocks'] | undefined): Range[] | undefin
   return blocks?.filter(({ isJson }) => isJson).map(({ start, end }) => ({ start, end }));
 }
 
-/** Splits a large body, and measures it in a thread. */
-export async function measureLarge(context: Splittable, target: Target): Promise<void> {
+/** Splits a large body, and measures it in a thread; undefined for one that is not large. */
+export const measureLarge = (context: Splittable, target: Target): Promise<void> | undefined =>
+  isLarge(context.request.bytes) ? measure(context, target) : undefined;
+
+async function measure(context: Splittable, target: Target): Promise<void> {
   const prompt = promptOf(context);
   const { request, wire } = context;
   const { bytes, split } = request;

@@ -30,6 +30,8 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   conversation?: Conversation | undefined;
   /** Undefined when no tiers are configured for the model. */
   tier?: TierChoice;
+  /** Undefined unless a budget has sent the request to a cheaper model. */
+  fallback?: Fallback;
   /** Estimate of the tokens that the optimizer saved. */
   savedTokens: number;
   /** The body before the optimizer changed it; undefined where it didn't, or bodies are not kept. */
@@ -73,6 +75,14 @@ export function queueKeyOf(
     ? `${session.agent} ${session.sessionId} ${target.provider.name} ${target.model} ${options.labels ? labelsText(options.labels) : ''}`
     : '';
   return key === '' && repo === '' && client === '' ? project.id : `${project.id} ${key} ${client} ${repo}`;
+}
+
+/** Why a request goes to a cheaper model than it asked for. */
+export interface Fallback {
+  /** The target that it would have gone to. */
+  from: string;
+  /** The budget that is at its limit. */
+  budget: { id: number; name: string };
 }
 
 /** The conversation that a request belongs to. */
@@ -123,10 +133,11 @@ export type FindProject = (name: string) => ProjectRef | undefined;
 /** Whether a project has a budget of a period; `repo` is empty for the project's own budgets. */
 export type HasBudget = (projectId: number, period: string, repo: string) => boolean;
 
-/** The projects with budgets of repositories, and with budgets of sessions, agents, labels, models or providers. */
+/** The projects with budgets of repositories, of sessions, agents, labels, models or providers, and with cheaper models. */
 export interface BudgetScopes {
   repos: ReadonlySet<number>;
   clients: ReadonlySet<number>;
+  fallbacks: ReadonlySet<number>;
 }
 
 /** Lookups for the projects and budgets that a request names. */

@@ -45,6 +45,12 @@ export function recordOf(
     missed: fields.missed,
   };
   if (fields.detail) record.detail = fields.detail;
+  if (context.fallback)
+    record.detail = {
+      ...record.detail,
+      fallback_from: context.fallback.from,
+      fallback_budget: context.fallback.budget.name,
+    };
   if (context.optimized?.trial) record.trial = context.optimized.trial;
   return record;
 }
@@ -58,12 +64,13 @@ function timingsOf({ startedAt, bodyAt, compressedAt, heldAt, sentAt }: Exchange
   };
 }
 
-function requestFlags({ request, options, optimized }: AnyRequestContext): number {
+function requestFlags({ request, options, optimized, fallback }: AnyRequestContext): number {
   return (
     (optimized?.flags ?? 0) |
     (request.stream ? FLAGS.stream : 0) |
     (options.optimize === false || options.optimize === 'off' ? FLAGS.noOptimize : 0) |
-    (options.route === false ? FLAGS.noRoute : 0)
+    (options.route === false ? FLAGS.noRoute : 0) |
+    (fallback ? FLAGS.fallback : 0)
   );
 }
 

@@ -90,11 +90,12 @@ export function keepAnswer(
   result: AttemptResult,
   { flags, outcome }: Settlement,
 ): void {
-  const { exchange } = attempt.context;
+  const { exchange, fallback } = attempt.context;
   const copy = exchange.sent;
   if (!(copy instanceof AnswerCopy)) return;
   const isReliable = (flags & UNRELIABLE) === 0 && result.headers.maxOutputTokens === undefined;
-  const isFirst = attempt.route !== undefined && attempt.route.history === undefined;
+  // A cheaper model's answer is none of the model that the request asks for.
+  const isFirst = attempt.route !== undefined && attempt.route.history === undefined && !fallback;
   const hasFees = attempt.admitted.quote.tools !== undefined || result.relay.toolResults.count > 0;
   const body = outcome === 'ok' && isReliable && isFirst && !hasFees ? copy.body() : undefined;
   if (!body || REFUSED.test(body.toString('latin1'))) return;

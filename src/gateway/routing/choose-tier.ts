@@ -1,9 +1,5 @@
-import { isObject } from '../../json/object.ts';
-import { JsonSyntaxError, readValue } from '../../json/scan.ts';
-import { capabilitiesOf } from '../../pricing/capabilities.ts';
+import { JsonSyntaxError } from '../../json/scan.ts';
 import { costOf } from '../../pricing/cost.ts';
-import { modelLimits } from '../../pricing/limits.ts';
-import { lackOf, type Needs } from '../../routing/needs.ts';
 import { decideTier, observe, type TierDecision } from '../../tiering/decide-tier.ts';
 import { scorePrompt } from '../../tiering/score.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
@@ -13,6 +9,7 @@ import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { TierOffer } from '../state/tiers.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
 import { identifyConversation, type PromptMessages, promptMessages } from './identify-conversation.ts';
+import { isStored, lackOfTarget, requirementsOf } from './requirements.ts';
 import { canTranslateTo } from './translate.ts';
 
 type TierParts = Pick<Gateway, 'clock' | 'router' | 'tiers' | 'catalog' | 'responsesSupport'>;
@@ -23,7 +20,11 @@ export function chooseTier(
   context: RequestContext,
   offer: TierOffer,
 ): readonly RoutedTarget[] {
-  if (context.options.route === false || !TIERED.has(context.wire.endpoint) || isStored(context, offer))
+  if (
+    context.options.route === false ||
+    !TIERED.has(context.wire.endpoint) ||
+    isStored(context, [...offer.weak, ...offer.strong], offer.untiered[0])
+  )
     return offer.untiered;
   try {
     return choose(gateway, context, offer);
@@ -36,22 +37,6 @@ export function chooseTier(
 
 /** The endpoints whose requests are turns of a conversation. */
 const TIERED: ReadonlySet<string> = new Set(['chat/completions', 'responses', 'messages']);
-
-/**
- * Whether a request continues a conversation that its provider stores, or starts one that may be continued by its id.
- * No other provider has it, so such a request stays with the requested model.
- */
-function isStored({ wire, request: { bytes, members } }: RequestContext, offer: TierOffer): boolean {
-  if (wire.endpoint !== 'responses') return false;
-  const jsonOf = (name: string) => {
-    const member = members.find(({ key }) => key === name);
-    return member ? bytes.toString('latin1', member.start, member.end) : 'null';
-  };
-  if (jsonOf('previous_response_id') !== 'null' || jsonOf('conversation') !== 'null') return true;
-  const owner = offer.untiered[0]?.provider;
-  const hasOtherProvider = [...offer.weak, ...offer.strong].some(({ provider }) => provider !== owner);
-  return hasOtherProvider && jsonOf('store') !== 'false';
-}
 
 function choose(gateway: TierParts, context: RequestContext, offer: TierOffer): readonly RoutedTarget[] {
   const turns = promptMessages(context);
@@ -153,32 +138,4 @@ function switchingCosts(
     savingNanoUsd: costOf(usage, strongCard) - costOf(usage, weakCard),
     cacheLossNanoUsd: costOf(usage, strongCard) - costOf(cached, strongCard),
   };
-}
-
-/** Members in which the three APIs specify the output format. */
-const FORMATS = ['response_format', 'text', 'output_format', 'output_config'];
-/** A low ratio on purpose: a request close to a model's context window is better off at a larger model. */
-const LOW_BYTES_PER_TOKEN = 3;
-
-/** The capabilities that a request needs. */
-function requirementsOf({ request }: RequestContext): Needs {
-  const { bytes, members, nonText, maxOutputTokens = 0 } = request;
-  return {
-    contextTokens: Math.ceil(bytes.length / LOW_BYTES_PER_TOKEN) + maxOutputTokens,
-    tools: members.some(({ key }) => key === 'tools' || key === 'functions'),
-    vision: nonText.images > 0,
-    jsonSchema: members.some((member) => FORMATS.includes(member.key) && isSchema(readValue(bytes, member))),
-  };
-}
-
-/** The needs that a target is known not to meet. */
-function lackOfTarget({ provider, model }: Target, needs: Needs): (keyof Needs)[] {
-  const contextTokens = modelLimits(provider.name, model)?.contextTokens;
-  const capabilities = capabilitiesOf(model);
-  return lackOf(contextTokens === undefined ? capabilities : { ...capabilities, contextTokens }, needs);
-}
-
-/** Whether a value is `{"type": "json_schema"}`, or has that under `format`. */
-function isSchema(value: unknown): boolean {
-  return isObject(value) && (value.type === 'json_schema' || isSchema(value.format));
 }

@@ -1,5 +1,5 @@
 import { usdNumber } from '../../money.ts';
-import type { TierChoice } from '../context/request-context.ts';
+import type { Fallback, TierChoice } from '../context/request-context.ts';
 
 /** The header `x-service-route`, as in `tier=fast; asked=gpt-5; score=0.21<0.35; why=short; basis=prior; by=share`. */
 export function describeTier({ decision, scored, name, lacks }: TierChoice, request: string): string {
@@ -16,6 +16,10 @@ export function describeTier({ decision, scored, name, lacks }: TierChoice, requ
   ];
   return parts.join('; ');
 }
+
+/** The header `x-service-route` of a request that a budget sent to a cheaper model, as in `fallback; asked=gpt-5; by=web/daily`. */
+export const describeFallback = ({ budget }: Fallback, request: string): string =>
+  `fallback; asked=${printable(request)}; by=${printable(budget.name)}`;
 
 /** Shows as many decimals as the comparison needs. Between equals, a hash of the conversation has decided. */
 function comparison(score: number, sign: string, threshold: number): string {

@@ -17,7 +17,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
-import { describeTier } from './describe-tier.ts';
+import { describeFallback, describeTier } from './describe-tier.ts';
 import { canTranslateTo } from './translate.ts';
 
 type RouteParts = Pick<Gateway, 'clock' | 'router' | 'responsesSupport'>;
@@ -116,7 +116,8 @@ export function candidatesAmong(
 }
 
 /** Why a request goes to its first target, for the header `x-service-route`. */
-export function whyOf({ tier, request }: RequestContext): string {
+export function whyOf({ tier, request, fallback }: RequestContext): string {
+  if (fallback) return describeFallback(fallback, request.model);
   return tier ? describeTier(tier, request.model) : 'as-asked';
 }
 

@@ -47,10 +47,13 @@ interface AffinitySnapshot {
   savedAtMs: number;
   stickiness: SavedPin[];
   responses: SavedPin[];
+  fallen: SavedPin[];
 }
 
 /** How long OpenAI stores responses: https://platform.openai.com/docs/guides/conversation-state */
 const RESPONSES_MS = 30 * 86_400_000;
+/** The longest period of a budget that starts again. */
+const FALLEN_MS = 31 * 86_400_000;
 /** Writing this many takes a millisecond. */
 const MAX_SAVED = 500;
 
@@ -69,19 +72,26 @@ export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, sav
     idleMs: RESPONSES_MS,
     savedPins: agePins(snapshot?.responses, elapsedMs),
   });
+  /** The conversations that budgets have sent to cheaper models. */
+  const fallen = createStickiness(clock, {
+    idleMs: FALLEN_MS,
+    savedPins: agePins(snapshot?.fallen, elapsedMs),
+  });
   let changes = 0;
   return {
     stickiness,
     responses,
+    fallen,
     /** A snapshot of the latest entries for the next start; undefined when nothing has changed since the last snapshot. */
     conversationsToSave(): AffinitySnapshot | undefined {
-      const now = stickiness.changes + responses.changes;
+      const now = stickiness.changes + responses.changes + fallen.changes;
       if (now === changes) return undefined;
       changes = now;
       return {
         savedAtMs: clock.now(),
         stickiness: stickiness.latest(MAX_SAVED),
         responses: responses.latest(MAX_SAVED),
+        fallen: fallen.latest(MAX_SAVED),
       };
     },
   };

@@ -37,7 +37,9 @@ export async function setBudget(
     repo,
     alertPercents: body.alert_percents,
     alertPercent: body.alert_percent,
-    onLimit: body.on_limit,
+    onLimit: body.on_limit ?? (body.fallback && 'fallback'),
+    fallback: body.fallback?.join(','),
+    fallbackPercent: body.fallback_percent,
     windowMs: body.window_seconds === undefined ? undefined : body.window_seconds * 1_000,
   };
   return change(async () => {

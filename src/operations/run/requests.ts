@@ -99,9 +99,14 @@ export async function followMatching(
   };
 }
 
-function matches(request: LoggedRequest, { status, outcomes }: StatusFilter, project: string | undefined) {
+function matches(
+  request: LoggedRequest,
+  { status, outcomes, isFallback }: StatusFilter,
+  project: string | undefined,
+) {
   if (project !== undefined && request.project !== project) return false;
   if (status !== undefined && request.status !== status) return false;
+  if (isFallback && !request.flags.includes('fallback')) return false;
   return outcomes === undefined || outcomes.includes(request.outcome);
 }
 

@@ -50,8 +50,12 @@ export const Budget = z.object({
   unreachable_since: time.nullable().optional().describe("since when the team's database does not answer"),
   resets_at: time.nullable().describe('null: never'),
   on_limit: z
-    .enum(['block', 'ask'])
-    .describe('what happens to a request that it has no room for; ask: its owner is asked first'),
+    .enum(ON_LIMITS)
+    .describe(
+      'what happens to a request that it has no room for; ask: its owner is asked first; fallback: it goes to a cheaper model',
+    ),
+  fallback: z.array(z.string()).nullable().describe('the cheaper models, in order'),
+  fallback_percent: count.describe('from which share of the cap on requests go there'),
   raised_usd: usd.describe('the part of the cap that ends by itself'),
   raised_until: time.nullable().describe('when the first such raise ends'),
   exceeded: z.boolean(),
@@ -79,7 +83,19 @@ const BudgetBody = z.strictObject({
   on_limit: z
     .enum(ON_LIMITS)
     .optional()
-    .describe('ask: a request that the budget has no room for waits for its owner'),
+    .describe(
+      'ask: a request that the budget has no room for waits for its owner; fallback: it goes to a cheaper model',
+    ),
+  fallback: z
+    .array(z.string().regex(/^[^\s,|]+$/, 'use models such as openai/gpt-5-mini'))
+    .min(1)
+    .max(10)
+    .optional()
+    .describe('with fallback: the cheaper models, in order'),
+  fallback_percent: z
+    .number()
+    .optional()
+    .describe('from which share of the cap on requests go there; default: 100'),
   /** Path of a git repository's main working tree. */
   repo: z.string().startsWith('/').max(200).optional(),
   scope: z

@@ -14,6 +14,10 @@ const fields = {
   provider: z.string(),
   model: z.string(),
   asked_model: z.string(),
+  fallback_from: z
+    .string()
+    .nullable()
+    .describe('the target that it would have gone to, had a budget not been at its limit'),
   status: z.number().int(),
   outcome: z.enum(Object.keys(OUTCOMES) as [Outcome]),
   count: count

@@ -10,6 +10,7 @@ const PERIODS = ['daily', 'weekly', 'monthly', 'lifetime'] as const;
 const WHEN_FULL = [
   ['block', 'refuse the request'],
   ['ask', 'ask me first'],
+  ['fallback', 'go to a cheaper model'],
 ] as const;
 
 type Fields = Readonly<Record<string, string>>;
@@ -25,7 +26,25 @@ function alertsIn({ alerts = '' }: Fields): number[] {
   return percents;
 }
 
-const onLimitIn = ({ onLimit }: Fields) => (onLimit === 'ask' ? 'ask' : 'block');
+/** Throws Error without a model to go to. */
+function limitIn({ onLimit, fallback = '', from = '' }: Fields) {
+  if (onLimit !== 'fallback') return { on_limit: onLimit === 'ask' ? 'ask' : 'block' } as const;
+  const names = fallback.split(/[\s,]+/).filter(Boolean);
+  if (names.length === 0) throw new Error('name the cheaper models, such as openai/gpt-5-mini');
+  const percent = from === '' ? {} : { fallback_percent: Number(from.replace('%', '')) };
+  return { on_limit: 'fallback', fallback: names, ...percent } as const;
+}
+
+function LimitFields({ budget }: { budget?: BudgetView }) {
+  const { on_limit = 'block', fallback, fallback_percent: from = 100 } = budget ?? {};
+  return (
+    <>
+      <Field name="onLimit" label="When it is full" value={on_limit} choices={WHEN_FULL} />
+      <Field name="fallback" label="Cheaper models" value={fallback?.join(', ') ?? ''} />
+      <Field name="from" label="Used from (%)" value={String(from)} />
+    </>
+  );
+}
 
 export function NewBudget({ projects }: { projects: readonly ProjectView[] }) {
   return (
@@ -38,7 +57,7 @@ export function NewBudget({ projects }: { projects: readonly ProjectView[] }) {
           period: PERIODS.find((period) => period === fields.period) ?? 'daily',
           cap_usd: fields.cap ?? '',
           alert_percents: alertsIn(fields),
-          on_limit: onLimitIn(fields),
+          ...limitIn(fields),
         });
         return undefined;
       }}
@@ -51,7 +70,7 @@ export function NewBudget({ projects }: { projects: readonly ProjectView[] }) {
       <Field name="period" label="Period" choices={PERIODS.map((period) => [period, period] as const)} />
       <Field name="cap" label="Cap ($)" isNeeded />
       <Field name="alerts" label="Alerts at (%)" value="80" />
-      <Field name="onLimit" label="When it is full" choices={WHEN_FULL} />
+      <LimitFields />
     </Action>
   );
 }
@@ -69,14 +88,14 @@ export function SetBudget({ budget }: { budget: BudgetView }) {
           ...(budget.repo === null ? { scope: budget.scope } : { repo: budget.repo }),
           cap_usd: fields.cap ?? '',
           alert_percents: alertsIn(fields),
-          on_limit: onLimitIn(fields),
+          ...limitIn(fields),
         });
         return undefined;
       }}
     >
       <Field name="cap" label="Cap ($)" value={String(budget.cap_usd)} isNeeded />
       <Field name="alerts" label="Alerts at (%)" value={budget.alert_percents.join(', ')} />
-      <Field name="onLimit" label="When it is full" value={budget.on_limit} choices={WHEN_FULL} />
+      <LimitFields budget={budget} />
     </Action>
   );
 }

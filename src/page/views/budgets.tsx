@@ -116,6 +116,11 @@ function Pause({ project: { project_id: project, paused_at } }: { project: Proje
   );
 }
 
+function whenFull({ on_limit, fallback, fallback_percent: from }: BudgetView): string {
+  if (fallback === null) return on_limit === 'ask' ? 'asks' : 'refuses';
+  return `${from < 100 ? `from ${from}% ` : ''}to ${fallback.join(', ')}`;
+}
+
 function Detail({ id, budgets }: { id: string; budgets: readonly BudgetView[] }) {
   const { times, now, isAdmin } = useGateway();
   const budget = budgets.find((each) => each.id === id);
@@ -129,7 +134,7 @@ function Detail({ id, budgets }: { id: string; budgets: readonly BudgetView[] })
       note: grantedText(budget).replace(/^, /, '') || undefined,
     },
     { label: 'alerts at', value: budget.alert_percents.map((percent) => `${percent}%`).join(', ') },
-    { label: 'when full', value: budget.on_limit === 'ask' ? 'asks' : 'refuses' },
+    { label: 'when full', value: whenFull(budget) },
   ];
   return (
     <>

@@ -1,6 +1,6 @@
 import type { RequestView } from '../../operations/schemas/requests.ts';
 import { tokens } from '../../terminal/numbers.ts';
-import { costOf, feedFieldsOf, mark } from '../../terminal/request-words.ts';
+import { costOf, feedFieldsOf, mark, modelName } from '../../terminal/request-words.ts';
 import { timeColumn, tookText } from '../../terminal/time.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import { hrefOf } from '../state/address.ts';
@@ -11,7 +11,7 @@ type RequestRow = { id: string } & Omit<ReturnType<typeof feedFieldsOf>, 'provid
 export const rowOf = (request: RequestView): RequestRow => ({
   ...feedFieldsOf(request),
   id: request.id,
-  model: request.model || request.asked_model,
+  model: modelName(feedFieldsOf(request)),
 });
 
 const TONES: Record<string, string> = { X: 'bad', '!': 'warn' };

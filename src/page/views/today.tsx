@@ -3,7 +3,7 @@ import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { DashboardView } from '../../operations/schemas/dashboard.ts';
 import { mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, plural, usdText } from '../../terminal/numbers.ts';
-import { healthText, isTroubled, originText } from '../../terminal/request-words.ts';
+import { healthText, isTroubled, modelName, originText } from '../../terminal/request-words.ts';
 import { tookText } from '../../terminal/time.ts';
 import { Chart } from '../parts/chart.tsx';
 import { Choice } from '../parts/choice.tsx';
@@ -39,7 +39,12 @@ function Day({ data, by }: { data: DashboardView; by: By }) {
   const { providers } = data;
   const budgets = data.budgets.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_URGENT);
   const requests = data.requests.slice(0, LATEST).map((row) => ({
-    ...{ id: row.id, timeMs: row.time_ms, project: row.project, model: row.model || row.asked_model },
+    ...{
+      id: row.id,
+      timeMs: row.time_ms,
+      project: row.project,
+      model: modelName({ ...row, askedModel: row.asked_model }),
+    },
     ...{ status: row.status, outcome: row.outcome, flags: row.flags, error: row.error },
     ...{ inputTokens: row.input_tokens, outputTokens: row.output_tokens },
     ...{ costNanoUsd: row.cost_nano_usd, durationMs: row.duration_ms },

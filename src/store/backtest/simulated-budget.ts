@@ -33,6 +33,7 @@ export function createSimulatedBudget(
       write: () => undefined,
       advance: () => undefined,
       advanceTeam: unused,
+      fall: () => undefined,
       endRaises: unused,
     },
     windowRows: { sum: unused, write: unused, highestAlert: unused, isMarked: unused },
@@ -51,10 +52,12 @@ export function createSimulatedBudget(
       post: unused,
       leave: unused,
       exceed: () => account.emitExceeded(),
+      fallBack: () => account.emitFallback(),
     },
     journal: { open: (_slot, { id }, hold) => holds.set(id, hold), reopen: unused, holdOf: unused },
     emitBlocked() {},
     writeRecord: () => undefined,
+    now: () => context.now,
   });
 
   const head = { id: 0, projectId, keyId: 0, endpoint: '', provider: '', model: '', askedModel: '' };
@@ -133,6 +136,10 @@ function termsOf({ projectId, capNanoUsd, period, since }: SimulatedTerms, calen
     parentId: 0,
     teamBudgetId: null,
     onLimit: 'block',
+    fallback: '',
+    fallbackPercent: 100,
+    fallbackVersion: 0,
+    fallbackStart: 0,
     removed: 0,
   };
 }

@@ -41,6 +41,9 @@ export interface BudgetSettings extends BudgetPlace {
   windowMs?: number | undefined;
   /** Default: as it is, and `block` for a new budget. */
   onLimit?: OnLimit | undefined;
+  /** With `fallback`: the cheaper models, as an alias lists them, and the percentage of the cap from which on they are used. */
+  fallback?: string | undefined;
+  fallbackPercent?: number | undefined;
 }
 
 export const DEFAULT_ALERT_PERCENT = 80;
@@ -146,6 +149,13 @@ export function projectsWithClientBudgets(db: Db): ReadonlySet<number> {
   return new Set(db.prepare<[], number>(select).pluck().all());
 }
 
+/** The projects with budgets that name cheaper models. */
+export function projectsWithFallbacks(db: Db): ReadonlySet<number> {
+  const select = `SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0
+    AND on_limit = 'fallback'`;
+  return new Set(db.prepare<[], number>(select).pluck().all());
+}
+
 /**
  * Removes a project's budget for a period, or that of a repository, key, session, agent or run. Where there is a cap for
  * each of these, that one applies again. Throws GwError 404 if there is none.
@@ -180,10 +190,13 @@ export function checkTerms({
   alertPercents = [alertPercent ?? DEFAULT_ALERT_PERCENT],
   period,
   windowMs,
+  fallbackPercent = 100,
 }: BudgetSettings): void {
   if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD) {
     throw badRequest('a cap is an amount from $0 to $1,000,000 with at most 9 decimal places', 'cap_usd');
   }
+  if (!(fallbackPercent >= 1 && fallbackPercent <= 100 && Number.isInteger(fallbackPercent)))
+    throw badRequest(`the share ${fallbackPercent} is not a whole number from 1 to 100`, 'fallback_percent');
   const wrong = alertPercents.find(
     (percent) => !(Number.isInteger(percent) && percent >= 1 && percent <= 100),
   );
@@ -214,16 +227,17 @@ export function openBalances(db: Db, calendar: Calendar, now: number) {
 }
 
 function insert({ db, project, settings, scope }: Setting, { calendar, now }: BudgetContext): number {
-  const { period, windowMs = null, capNanoUsd, repo = '', onLimit = 'block' } = settings;
+  const { period, windowMs = null, capNanoUsd, repo = '' } = settings;
   const { alertPercent, alertPercents } = alertColumns(settings) ?? {
     alertPercent: DEFAULT_ALERT_PERCENT,
     alertPercents: '',
   };
-  const terms = { period, windowMs, capNanoUsd, alertPercent, alertPercents, capVersion: 1, onLimit };
+  const terms = { period, windowMs, capNanoUsd, alertPercent, alertPercents, capVersion: 1 };
   const currentStart = period === 'rolling' ? now : startOf(settings, project, { calendar, now });
   return insertRow(db, 'budgets', {
     projectId: project.id,
     ...terms,
+    ...limitColumns(settings, { onLimit: 'block', fallback: '', fallbackPercent: 100 }),
     repo,
     ...scope,
     currentStart,
@@ -236,23 +250,41 @@ function insert({ db, project, settings, scope }: Setting, { calendar, now }: Bu
  * of a cap for each becomes a budget of its own.
  */
 function update({ db, settings, scope }: Setting, existing: StoredBudget): boolean {
-  const { capNanoUsd, windowMs = existing.windowMs, onLimit = existing.onLimit } = settings;
+  const { capNanoUsd, windowMs = existing.windowMs } = settings;
   const { alertPercent, alertPercents } = alertColumns(settings) ?? existing;
   const changed =
     capNanoUsd !== existing.capNanoUsd ||
     windowMs !== existing.windowMs ||
     alertPercent !== existing.alertPercent ||
     alertPercents !== existing.alertPercents;
+  const limit = limitColumns(settings, existing);
   const { id } = existing;
   const { changes: endedRaises } = db.prepare('DELETE FROM budget_raises WHERE budget_id = ?').run(id);
   const capVersion = existing.capVersion + (changed ? 1 : 0);
-  const terms = { capNanoUsd, alertPercent, alertPercents, windowMs, onLimit, capVersion };
+  const terms = { capNanoUsd, alertPercent, alertPercents, windowMs, ...limit, capVersion };
   db.prepare(`
     UPDATE budgets SET cap_nano_usd = @capNanoUsd, alert_percent = @alertPercent, alert_percents = @alertPercents,
-    window_ms = @windowMs, on_limit = @onLimit, cap_version = @capVersion, parent_id = 0,
+    window_ms = @windowMs, on_limit = @onLimit, fallback = @fallback, fallback_percent = @fallbackPercent,
+    cap_version = @capVersion, parent_id = 0,
     scope_value = iif(parent_id = 0, scope_value, @scopeValue), key_id = iif(scope_kind = 'run', key_id, @keyId)
     WHERE id = @id`).run({ ...terms, ...scope, id });
-  return changed || onLimit !== existing.onLimit || endedRaises > 0;
+  const isBent = LIMIT_COLUMNS.some((name) => limit[name] !== existing[name]);
+  return changed || isBent || endedRaises > 0;
+}
+
+const LIMIT_COLUMNS = ['onLimit', 'fallback', 'fallbackPercent'] as const;
+type LimitColumns = Pick<StoredBudget, (typeof LIMIT_COLUMNS)[number]>;
+
+/** The columns of what happens at the limit. Cheaper models belong to `fallback` alone. */
+function limitColumns(settings: BudgetSettings, existing: LimitColumns): LimitColumns {
+  const { onLimit = existing.onLimit } = settings;
+  if (onLimit !== 'fallback') return { onLimit, fallback: '', fallbackPercent: 100 };
+  const { fallback = existing.fallback, fallbackPercent } = settings;
+  if (fallback === '')
+    throw badRequest('name the cheaper models, such as openai/gpt-5-mini,ollama/qwen3', 'fallback');
+  // A new list begins at the limit again.
+  const before = settings.onLimit === undefined ? existing.fallbackPercent : 100;
+  return { onLimit, fallback, fallbackPercent: fallbackPercent ?? before };
 }
 
 /** The columns of the alerts that the settings name: the lowest, and all if there are several. */
@@ -293,8 +325,8 @@ interface BudgetPlace {
 }
 
 const STORED = [
-  ...(['id', 'capNanoUsd', 'capVersion', 'alertPercent', 'alertPercents', 'windowMs', 'onLimit'] as const),
-  'parentId' as const,
+  ...(['id', 'capNanoUsd', 'capVersion', 'alertPercent', 'alertPercents', 'windowMs'] as const),
+  ...(['onLimit', 'fallback', 'fallbackPercent', 'parentId'] as const),
 ];
 
 /** A live budget as it is stored. */

@@ -128,6 +128,8 @@ export const requests = sqliteTable(
     index('requests_of_agent').on(table.agentId, table.id),
     index('requests_of_session').on(table.sessionId, table.id),
     index('requests_of_labels').on(table.labelsId, table.id),
+    // Only rows with the flag.
+    index('requests_fallback').on(table.id),
     // Only rows with another status than 200, and with another outcome than `ok`.
     index('requests_of_status').on(table.status, table.id),
     index('requests_of_outcome').on(table.outcome, table.id),

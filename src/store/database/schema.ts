@@ -1,6 +1,7 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
+export * from './provider-schema.ts';
 export * from './request-schema.ts';
 export * from './team-schema.ts';
 
@@ -113,11 +114,18 @@ export const budgets = sqliteTable(
     /** The team's id of it; null: it is local. Its cap is then what this gateway may spend in the running period. */
     teamBudgetId: integer('team_budget_id'),
     /** What happens to a request that it has no room for in its period. */
-    onLimit: text('on_limit', { enum: ['block', 'ask'] })
+    onLimit: text('on_limit', { enum: ['block', 'ask', 'fallback'] })
       .notNull()
       .default('block'),
     /** The period whose early spend is carried over at its end, as far as it had no room for it; null: there is none. */
     earlyStart: integer('early_start'),
+    /** The cheaper models, as an alias lists them; '': none. */
+    fallback: text().notNull().default(''),
+    /** The share of the cap from which on requests go to them. */
+    fallbackPercent: integer('fallback_percent').notNull().default(100),
+    /** The cap version and the start of the period that requests went there in last: it is announced once. */
+    fallbackVersion: integer('fallback_version').notNull().default(0),
+    fallbackStart: integer('fallback_start').notNull().default(0),
   },
   (t) => [
     index('budgets_early').on(t.earlyStart),
@@ -339,60 +347,4 @@ export const routeHealth = sqliteTable('route_health', {
   savedAt: integer('saved_at').notNull(),
   /** JSON: cooldowns and breakers with their remaining time; the target of each recent conversation. */
   snapshot: text().notNull(),
-});
-
-/** What only the providers of tool calls can read, for clients that bring back no more than the calls' ids. */
-export const carriedTurns = sqliteTable(
-  'carried_turns',
-  {
-    projectId: integer('project_id').notNull(),
-    /** Of the turn's first call, behind the name of the provider that can read it. */
-    callId: text('call_id').notNull(),
-    /** UTC milliseconds. */
-    at: integer().notNull(),
-    /** JSON: the reasoning's text and its seals. */
-    turn: text().notNull(),
-  },
-  (table) => [
-    primaryKey({ columns: [table.projectId, table.callId] }),
-    index('carried_turns_at').on(table.at),
-  ],
-);
-
-/** Bounds of holds that a provider's report has exceeded; they are not used again for 30 days. */
-export const distrustedBounds = sqliteTable(
-  'distrusted_bounds',
-  {
-    provider: text().notNull(),
-    model: text().notNull(),
-    /**
-     * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
-     * the request; `maximum`, the model's own; `code`, what a round of code adds; `price x1.4`, the cost in relation to the dearest listed price; or `free`,
-     * of an endpoint, whose name is in place of a model.
-     */
-    bound: text().notNull(),
-    /** UTC milliseconds. */
-    at: integer().notNull(),
-    /** The request whose report exceeded the bound. */
-    requestId: integer('request_id').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.provider, table.model, table.bound] })],
-);
-
-/** Who made what providers store. Ids are compared without regard to letter case. */
-export const objects = sqliteTable(
-  'objects',
-  {
-    id: text().notNull(),
-    provider: text().notNull(),
-    projectId: integer('project_id').notNull(),
-    createdAt: integer('created_at').notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.id, table.provider] })],
-);
-
-/** The project that owns a provider's objects that are in no row of `objects`. */
-export const objectClaims = sqliteTable('object_claims', {
-  provider: text().primaryKey(),
-  projectId: integer('project_id').notNull(),
 });

@@ -9,6 +9,8 @@ import {
   type BudgetTerms,
   boundariesBetween,
   budgetName,
+  fallNow,
+  isFallen,
   runningPeriod,
   thresholdOf,
 } from './terms.ts';
@@ -20,7 +22,7 @@ export type Charge = [budgetId: number, start: number, before?: NanoUsd];
 
 /** State that the accounts of one connection share. */
 export interface AccountContext {
-  rows: Pick<BalanceRows, 'read' | 'write' | 'advance' | 'advanceTeam' | 'endRaises'>;
+  rows: Pick<BalanceRows, 'read' | 'write' | 'advance' | 'advanceTeam' | 'endRaises' | 'fall'>;
   windowRows: Pick<WindowRows, 'sum' | 'write' | 'highestAlert' | 'isMarked'>;
   calendar: () => Calendar;
   team: Pick<TeamTerms, 'period' | 'figures'>;
@@ -133,6 +135,22 @@ export class Account {
     if (this.budget.teamBudgetId !== null || this.#isMarked('exceededVersion')) return;
     this.#mark('exceededVersion');
     this.#emit('budget.exceeded');
+  }
+
+  /** Emits that requests go to the budget's cheaper models from now on, once a period and version of the cap. */
+  emitFallback(): void {
+    const { budget } = this;
+    const { now, rows, emit } = this.#context;
+    if (isFallen(budget, { version: budget.fallbackVersion, start: budget.fallbackStart }, now)) return;
+    const { version, start } = fallNow(budget, now);
+    Object.assign(budget, { fallbackVersion: version, fallbackStart: start });
+    rows.fall(budget.id, { version, start });
+    emit('budget.threshold_reached', budget.projectId, {
+      ...standingData(this.standing()),
+      kind: 'fallback',
+      alert_percent: budget.fallbackPercent,
+      fallback: budget.fallback,
+    });
   }
 
   /** Keeps the marks of an earlier cap version that still hold: a crossed threshold, the same cap exceeded. */

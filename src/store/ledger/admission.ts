@@ -9,6 +9,8 @@ import type { EmitBlocked, RefusalFold } from './refusals.ts';
 import {
   capOf,
   exhausted,
+  type FallenConversation,
+  fallsBack,
   isAlerted,
   isSpentFor,
   remainingIn,
@@ -55,6 +57,12 @@ export interface Admission extends RequestHead {
    * period and this has. Worked out when a refusal asks for it; `isAlerted`: the budget's first alert is out.
    */
   leastIfCounted?: (isAlerted: boolean) => NanoUsd | undefined;
+  /** The worst case with its own output limit, or else with enough output. Default: `amount`. */
+  whole?: NanoUsd;
+  /** A budget with cheaper models may send it there. `before`: the one that sent its conversation there. */
+  mayFallBack?: { before: FallenConversation | undefined } | undefined;
+  /** The budget that has sent it to this cheaper model, where it goes whole or not at all. */
+  fallenFrom?: number | undefined;
   /** Other targets can serve it: where a budget of this one has no room, nothing is decided. */
   hasOthers?: boolean;
   /** The record to write if the request is blocked. */
@@ -87,6 +95,8 @@ export type AdmissionResult =
   | { kind: 'needs_count' }
   /** A budget of the target has no room, and there are other targets. Nothing is written. */
   | { kind: 'elsewhere'; standing: Standing }
+  /** Budgets at their limit, which name cheaper models for it. Nothing is written. */
+  | { kind: 'fallback'; standings: Standing[] }
   /** The cost can't be bounded and there is a budget. Nothing is written. */
   | { kind: 'unpriced'; standing: Standing }
   /** There may be room once running requests settle. Nothing is written. */
@@ -120,14 +130,16 @@ export type ReadmissionResult =
 export interface AdmissionsOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
-  balances: Pick<Balances, 'standingsFor' | 'reserve' | 'post' | 'leave' | 'exceed'>;
+  balances: Pick<Balances, 'standingsFor' | 'reserve' | 'post' | 'leave' | 'exceed' | 'fallBack'>;
   journal: Pick<Journal, 'open' | 'reopen' | 'holdOf'>;
   /** Returns the row that stands for this refusal and others; undefined if it has a row of its own. */
   writeRecord: (record: RequestRecord) => RefusalFold | undefined;
   emitBlocked: EmitBlocked;
   team?: TeamHooks | undefined;
   /** Undefined: nobody is asked. */
-  asks?: { rows: AskRows; now: () => number; emit: EmitEvent } | undefined;
+  asks?: { rows: AskRows; emit: EmitEvent } | undefined;
+  /** The time of the running batch. */
+  now: () => number;
 }
 
 /** Need of a blocked request, and of a small one at the same price. */
@@ -138,10 +150,9 @@ interface BlockedNeed {
 
 /** Decides who may run. Each function runs within a batch; after `endBatch`, those who wait may find room that was freed. */
 export function createAdmissions(options: AdmissionsOptions) {
-  const { slot, balances, journal, writeRecord, emitBlocked, team, asks } = options;
-  const { standingsFor } = balances;
+  const { slot, balances, journal, writeRecord, emitBlocked, team, asks, now } = options;
   const asking =
-    asks && createAsking<Admission, AdmissionResult>({ ...asks, standingsFor, admit, hold, block });
+    asks && createAsking<Admission, AdmissionResult>({ ...asks, ...balances, now, admit, hold, block });
   /** Queues in which a request of this batch has to wait: later requests wait behind it. */
   const waiting = new Set<number | string>();
 
@@ -149,10 +160,11 @@ export function createAdmissions(options: AdmissionsOptions) {
     if (admission.notBilled) return hold(admission, 0, []);
     const standings = balances.standingsFor(admission);
     const [first] = standings;
-    if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
+    const bent = first && bend(admission, standings, now);
+    if (bent) return bent;
     if (!first || admission.amount === 0) return hold(admission, admission.amount, standings);
     const queueKey = admission.queueKey ?? admission.projectId;
-    const mustQueue = waiting.has(queueKey);
+    const mustQueue = admission.fallenFrom === undefined && waiting.has(queueKey);
     const room = roomIn(standings);
     if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
     const short = shortOfTeam(standings, admission.amount);
@@ -182,17 +194,17 @@ export function createAdmissions(options: AdmissionsOptions) {
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[], allowed?: NanoUsd): Held {
     const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
     journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
+    if (admission.fallenFrom !== undefined) balances.fallBack(admission.projectId, admission.fallenFrom);
     if (team)
       for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
-    const remaining = remainingAfter(standings, amount);
-    return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings), allowed };
+    const figures = { remaining: remainingAfter(standings, amount), spentOfCap: spentOfCap(standings) };
+    return { kind: 'held', amount, ...figures, allowed };
   }
 
   function block(admission: Admission, full: Standing): AdmissionResult {
     const record = admission.blockedRecord();
     record.detail = { ...record.detail, ...blockedDetail(full) };
-    const { least: needed, small } = admission;
-    announce(admission, { needed, small }, full, writeRecord(record));
+    announce(admission, { needed: admission.least, small: admission.small }, full, writeRecord(record));
     return { kind: 'blocked', standing: full };
   }
 
@@ -226,6 +238,26 @@ export function createAdmissions(options: AdmissionsOptions) {
   }
 
   return { admit, look: asking?.look ?? admit, readmit, endBatch: () => waiting.clear() };
+}
+
+/** What becomes of a request that is to go to a cheaper model, or lacks room there; undefined: it may be held. */
+function bend(admission: Admission, standings: Standing[], now: () => number): AdmissionResult | undefined {
+  const { mayFallBack, fallenFrom, isFinal, amount, whole = amount, unpriced } = admission;
+  const isFallen = fallenFrom !== undefined;
+  if (unpriced) return { kind: isFallen ? 'elsewhere' : 'unpriced', standing: tightest(standings) };
+  if (amount === 0) return undefined;
+  if (isFallen && whole > roomIn(standings))
+    return isFinal ? { kind: 'elsewhere', standing: tightest(standings) } : { kind: 'needs_count' };
+  if (!mayFallBack) return undefined;
+  const at = { before: mayFallBack.before, now: now() };
+  const bent = standings.filter((each) => fallsBack(each, whole, at));
+  const [first] = bent;
+  if (!first) return undefined;
+  // A count of the input may show that there is room.
+  if (!isFinal && !bent.some((each) => fallsBack(each, 0, at))) return { kind: 'needs_count' };
+  return admission.hasOthers && isOfTarget(first.budget)
+    ? { kind: 'elsewhere', standing: first }
+    : { kind: 'fallback', standings: bent };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
-import type { BudgetTerms } from './terms.ts';
+import type { BudgetTerms, Fall } from './terms.ts';
 
 /** Spend and holds of one budget in one period (in one minute, for a rolling budget). */
 export interface BalanceRow {
@@ -38,7 +38,8 @@ export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS p
   b.window_ms AS windowMs, b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent,
   b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
   b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
-  b.team_budget_id AS teamBudgetId, b.on_limit AS onLimit, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+  b.team_budget_id AS teamBudgetId, b.on_limit AS onLimit, b.fallback, b.fallback_percent AS fallbackPercent,
+  b.fallback_version AS fallbackVersion, b.fallback_start AS fallbackStart, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
 
 const LIVE = 'removed_at IS NULL AND parent_id = 0';
 
@@ -79,9 +80,9 @@ export function prepareCopyRaises(db: Db) {
 export function prepareInsertMember(db: Db) {
   const insert = db.prepare<[Record<string, number | string>]>(`
     INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit)
+    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit, fallback, fallback_percent)
     SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
-    @value, @keyId, id, on_limit FROM budgets WHERE id = @parentId`);
+    @value, @keyId, id, on_limit, fallback, fallback_percent FROM budgets WHERE id = @parentId`);
   const copyRaises = prepareCopyRaises(db);
   return (
     { id, period, scopeValue, currentStart, raisedUntil }: BudgetTerms,
@@ -123,6 +124,9 @@ export function createBalanceRows(db: Db) {
       UPDATE budgets SET current_start = @start, cap_nano_usd = coalesce((SELECT limit_nano_usd FROM team_limits
       WHERE budget_id = @id AND start = @start), 0) WHERE id = @id RETURNING cap_nano_usd`)
     .pluck();
+  const fall = db.prepare<[number, number, number]>(
+    'UPDATE budgets SET fallback_version = ?, fallback_start = ? WHERE id = ?',
+  );
   return {
     /** A project's budgets that are not removed, without the members of caps for each. */
     termsOf: (projectId: number): BudgetTerms[] => selectProject.all({ projectId }),
@@ -164,6 +168,8 @@ export function createBalanceRows(db: Db) {
         row.thresholdPercent,
         period === 'rolling' ? 1 : 0,
       ),
+    /** Notes since when a budget sends requests to its cheaper models. */
+    fall: (budgetId: number, { version, start }: Fall) => void fall.run(version, start, budgetId),
     /** Ends the raises of a budget that are due. */
     endRaises: createRaiseEnd(db),
   };

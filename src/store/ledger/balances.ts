@@ -100,6 +100,8 @@ export function createBalances(options: BalancesOptions) {
         if (account.isRunning(start) && account.budget.removed === 0) account.emitReached();
       }
     },
+    /** Emits that a budget sends requests to its cheaper models. */
+    fallBack: (projectId: number, budgetId: number): void => find(projectId, budgetId)?.emitFallback(),
     /** Emits that a budget is exceeded: a request was blocked for lack of room in it. */
     exceed: (projectId: number, budgetId: number): void => find(projectId, budgetId)?.emitExceeded(),
     /**

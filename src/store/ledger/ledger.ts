@@ -135,8 +135,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   const journal = createJournal({ db, names, sessions, labelSets, now: () => batchAt });
   const folds = createRefusalFolds(journal, () => batchAt);
   const askRows = createAskRows(db, slot);
-  const asks = { rows: askRows, now: () => batchAt, emit };
-  const admissions = createAdmissions({ slot, balances, journal, writeRecord: add, emitBlocked, team, asks });
+  const admissions = createAdmissions({
+    ...{ slot, balances, journal, writeRecord: add, emitBlocked, team },
+    asks: { rows: askRows, emit },
+    now: () => batchAt,
+  });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle, asks: askRows });
   const jobs = createJobs({ db, names, journal, settle: settlements.settle, now: () => batchAt });
   const watch = createChangeWatch(db, clock);

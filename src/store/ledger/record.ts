@@ -57,6 +57,8 @@ export const FLAGS = {
   inconsistent: 8192,
   /** Answered from disk: it cost nothing, and saved what the first answer cost. */
   replayed: 16384,
+  /** A budget at its limit sent it to a cheaper model: `detail.fallback_from` has the first target. */
+  fallback: 32768,
 } as const;
 export type Flag = keyof typeof FLAGS;
 const FLAG_NAMES = Object.keys(FLAGS) as Flag[];

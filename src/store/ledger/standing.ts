@@ -1,6 +1,6 @@
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { TeamFigures } from './team-terms.ts';
-import { type BudgetTerms, thresholdOf } from './terms.ts';
+import { type BudgetTerms, type Fall, isFallen, thresholdOf } from './terms.ts';
 
 /** Spend and holds of a budget in its running period or window. */
 export interface Standing {
@@ -99,6 +99,22 @@ export function exhausted(standings: readonly Standing[], needed: NanoUsd): Stan
   );
   if (least.team?.isFresh === false) return undefined;
   return needed > unspentOf(least) ? least : undefined;
+}
+
+/** A conversation that has gone to a cheaper model, and the budget that sent it there. */
+export interface FallenConversation extends Fall {
+  budgetId: number;
+}
+
+/** Whether a budget with cheaper models sends a request there that needs `whole`: beyond its share, or as before. */
+export function fallsBack(
+  { budget, posted, pending }: Standing,
+  whole: NanoUsd,
+  { before, now }: { before: FallenConversation | undefined; now: number },
+): boolean {
+  if (budget.onLimit !== 'fallback') return false;
+  if (posted + pending + whole > thresholdOf(budget, budget.fallbackPercent)) return true;
+  return before?.budgetId === budget.id && isFallen(budget, before, now);
 }
 
 /** The team budget with the least room, if that is less than `needed`. */

@@ -26,8 +26,8 @@ export interface BudgetTerms
 
 export const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as const;
 
-/** `ask`: the request waits for its owner's answer before it is refused. */
-export const ON_LIMITS = ['block', 'ask'] as const;
+/** `ask`: the request waits for its owner's answer before it is refused; `fallback`: it goes to a cheaper model. */
+export const ON_LIMITS = ['block', 'ask', 'fallback'] as const;
 export type OnLimit = (typeof ON_LIMITS)[number];
 
 /**
@@ -215,6 +215,26 @@ export function thresholdOf(
   // In two parts: from $90,000 on, cap times percent is no longer a safe integer.
   const { capNanoUsd: cap } = budget;
   return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
+}
+
+/** The period, and the version of the cap, in which a budget has sent requests to its cheaper models. */
+export interface Fall {
+  version: number;
+  /** Of a rolling budget: when. */
+  start: number;
+}
+
+export const fallNow = ({ period, capVersion, currentStart }: BudgetTerms, now: number): Fall => ({
+  version: capVersion,
+  start: period === 'rolling' ? now : currentStart,
+});
+
+/** Whether it lasts: until the period's reset or a raise; of a rolling budget, as long as its window. */
+export function isFallen(budget: BudgetTerms, { version, start }: Fall, now: number): boolean {
+  if (version !== budget.capVersion) return false;
+  return budget.period === 'rolling'
+    ? start <= now && now < start + (budget.windowMs ?? 0)
+    : start === budget.currentStart;
 }
 
 /** A budget's identity: its project, its period and, if it has one, its repository or scope. */

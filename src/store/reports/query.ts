@@ -74,7 +74,16 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
  */
 export type UsageConditions = Pick<
   RequestFilter,
-  'projectId' | 'keyIds' | 'model' | 'agent' | 'session' | 'repo' | 'labels' | 'status' | 'outcomes'
+  | 'projectId'
+  | 'keyIds'
+  | 'model'
+  | 'agent'
+  | 'session'
+  | 'repo'
+  | 'labels'
+  | 'status'
+  | 'outcomes'
+  | 'isFallback'
 >;
 
 export interface UsageQuery extends UsageConditions {

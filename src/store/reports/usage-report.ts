@@ -197,7 +197,8 @@ function rowsOf(db: Db, { from, to, conditions: { source, ...conditions } }: Gro
   const counted = source === 'all' ? undefined : (source ?? 'gw');
   const where = (filter: Parameters<typeof conditionsOf>[1]) =>
     ['TRUE', ...conditionsOf(db, { ...filter, source: counted })].join(' AND ');
-  if (conditions.status === undefined && conditions.outcomes === undefined)
+  const { status, outcomes, isFallback } = conditions;
+  if (status === undefined && outcomes === undefined && !isFallback)
     return `SELECT * FROM usage WHERE ${where(conditions)} AND bucket >= ${from} AND bucket < ${to}`;
   const matching = where({ ...conditions, since: from, until: to });
   return `SELECT ${FIGURES_OF_RECORD} FROM requests WHERE ${matching}

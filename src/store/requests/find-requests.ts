@@ -3,7 +3,7 @@ import type { Labels } from '../../labels.ts';
 import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { labelValueSql } from '../database/recorded-names.ts';
-import { OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
+import { FLAGS, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
 
 /** Which requests to list; undefined fields match all. */
 export interface RequestFilter {
@@ -22,6 +22,8 @@ export interface RequestFilter {
   since?: number | undefined;
   until?: number | undefined;
   outcomes?: readonly Outcome[] | undefined;
+  /** Only those that a budget sent to a cheaper model. */
+  isFallback?: boolean | undefined;
   /** HTTP status. */
   status?: number | undefined;
   source?: Source | undefined;
@@ -88,6 +90,8 @@ function sharedConditions(db: Db, filter: RequestFilter): string[] {
           'outcome',
           outcomes?.map((outcome) => OUTCOMES[outcome]),
         )),
+    // As its partial index has it.
+    ...(filter.isFallback ? [`flags & ${FLAGS.fallback}`] : []),
     ...equals('source', source && SOURCES[source]),
     ...named('agent_id', filter.agent),
     ...named('repo_id', filter.repo),

@@ -124,6 +124,7 @@ export function requestResponse(request: LoggedRequest) {
     provider: request.provider,
     model: request.model,
     asked_model: request.askedModel,
+    fallback_from: (request.detail.fallback_from as string | undefined) ?? null,
     status: request.status,
     outcome: request.outcome,
     ...(request.folded && {

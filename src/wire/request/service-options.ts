@@ -85,8 +85,19 @@ function readReplay(value: unknown, name: string): number {
 function withLabels(text: string, options: ServiceOptions, headers: IncomingHttpHeaders): ServiceOptions {
   const { 'x-service-labels': _, ...others } = headers;
   const name = 'x-service-labels';
-  const labels = mergeLabels(name, options.labels, parseLabels(text, name));
+  const labels = mergeLabels(name, options.labels, parseLabels(utf8Of(text, name), name));
   return { ...withServiceHeaders(options, others), ...(labels && { labels }) };
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The text of a header, whose bytes Node reads as Latin-1. Throws GwError 400 if they are no UTF-8. */
+function utf8Of(text: string, name: string): string {
+  try {
+    return UTF8.decode(Buffer.from(text, 'latin1'));
+  } catch {
+    throw badRequest(`"${name}" is "${text}", which is not UTF-8`, name);
+  }
 }
 
 function readOptions(

@@ -4,11 +4,13 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const target = { provider: 'a', model: 'm', priority: 0, weight: 1 };
 
-test('conversations and stored responses survive a restart, and have aged by its duration', async () => {
+test('conversations, also those that went to a cheaper model, and stored responses survive a restart, and have aged by its duration', async () => {
   const clock = createVirtualClock();
   const before = createAffinityStore(clock, undefined);
   before.stickiness.set('talk', { target, tier: 'weak' });
   before.responses.set('resp_1', { target });
+  const fallen = { budgetId: 1, version: 2, start: 0 };
+  before.fallen.set('talk', { target, fallen });
   const stored = JSON.parse(JSON.stringify(before.conversationsToSave()));
   await clock.advance(300_000);
   const soon = createAffinityStore(clock, stored);
@@ -17,6 +19,7 @@ test('conversations and stored responses survive a restart, and have aged by its
   const late = createAffinityStore(clock, stored);
   expect(late.stickiness.get('talk')).toBeUndefined();
   expect(late.responses.get('resp_1')).toEqual({ target });
+  expect(late.fallen.get('talk')).toEqual({ target, fallen });
 });
 
 test('there is nothing to save until a conversation changes', () => {

@@ -232,6 +232,7 @@ const batchOf = (commands: fc.Arbitrary<Command>) =>
             small,
             cut,
             isFinal,
+            mayFall: id % 2 === 0,
             // Where its output can't be cut, it needs all of it.
             needed: cut ? Math.max(least, Math.ceil(amount / 2)) : amount,
             waitsUntil: real.world.clock.now() + command.waitMs,
@@ -245,6 +246,7 @@ const batchOf = (commands: fc.Arbitrary<Command>) =>
             least,
             small,
             isFinal,
+            mayFallBack: ask.mayFall ? { before: undefined } : undefined,
             asking: { needed: () => ask.needed, expiresAt: () => ask.waitsUntil },
             ...(cut ? { fitInto } : {}),
             blockedRecord: () =>
@@ -583,6 +585,7 @@ const setOf = (values: typeof setValues) =>
         capNanoUsd: cap,
         alertPercent: alert,
         onLimit,
+        fallback: onLimit === 'fallback' ? 'b/m' : undefined,
         repo: ofRepo,
         ...settingsOf(ofScope),
         ...(period === 'rolling' ? { windowMs } : {}),
