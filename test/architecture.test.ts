@@ -73,7 +73,8 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     reports: ['archive', 'database', 'ledger', 'requests'],
     requests: ['database', 'ledger'],
     router: ['database', 'ledger'],
-    dashboard: ['database', 'ledger', 'requests', 'router'],
+    limits: ['database', 'ledger'],
+    dashboard: ['database', 'ledger', 'limits', 'requests', 'router'],
     team: ['accounts', 'archive', 'database', 'ledger'],
   },
   agents: {
@@ -317,6 +318,7 @@ describe('imports', () => {
         imports.some(({ target, isLazy, isType }) => wanted.test(target) && !isLazy && !isType) ? [file] : [],
       );
     expect(importing(/^drizzle-orm/)).toEqual([
+      'store/database/limit-schema.ts',
       'store/database/provider-schema.ts',
       'store/database/request-schema.ts',
       'store/database/schema.ts',

@@ -35,6 +35,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'cache', group: SPEND, rare: true, about: "show what the providers' caches missed, and why", load: async () => (await import('./commands/cache.ts')).cache },
   { name: 'replay', group: SPEND, rare: true, about: 'delete answers that are kept to be replayed', load: async () => (await import('./commands/replay.ts')).replay },
   { name: 'reconcile', group: SPEND, rare: true, about: "compare the ledger with a provider's own cost report", load: async () => (await import('./commands/reconcile.ts')).reconcileBill },
+  { name: 'limits', group: SPEND, rare: true, bare: 'list', about: "show the windows of subscriptions, and who used them", load: async () => (await import('./commands/limits.ts')).limits },
   { name: 'sessions', group: SPEND, about: 'list the sessions of agents, or show one', load: async () => (await import('./commands/sessions.ts')).sessions },
   { name: 'statusline', group: SPEND, rare: true, about: 'print one line for the status line of a coding agent', load: async () => (await import('./commands/statusline.ts')).statusline },
   { name: 'requests', group: SPEND, about: 'list requests, or show one', load: async () => (await import('./commands/requests.ts')).requests },

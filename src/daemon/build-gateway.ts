@@ -21,6 +21,7 @@ import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
 import { createSettleRetry } from '../gateway/state/settle-retry.ts';
+import type { PlanLimits } from '../gateway/state/subscriptions/plan-limits.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
 import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
 import { createInputCounter } from '../gateway/upstream/input-counter.ts';
@@ -101,6 +102,19 @@ function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
   });
 }
 
+/** Loads and creates the windows of subscriptions with the first request that brings a login. */
+function planLimitsOf({ db, ledger, clock, warn }: BuildGatewayOptions): Gateway['planLimits'] {
+  let created: Promise<PlanLimits> | undefined;
+  const create = async () => {
+    const { createPlanLimits } = await import('../gateway/state/subscriptions/plan-limits.ts');
+    return createPlanLimits({ db, ledger, now: () => clock.now(), warn });
+  };
+  return () => {
+    created ??= create();
+    return created;
+  };
+}
+
 /** Creates the gateway: all dependencies of the request stages. */
 export function buildGateway(options: BuildGatewayOptions): Gateway {
   const { db, ledger, slot, configuration, lists, router, clock, calendar, warn } = options;
@@ -145,6 +159,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     budgetScopes: () => current().budgetScopes,
     providers,
     subscriptions: options.subscriptions ?? SUBSCRIPTIONS,
+    planLimits: planLimitsOf(options),
     resolver,
     router,
     tiers,

@@ -10,6 +10,7 @@ import { startArchiver } from '../store/archive/archive.ts';
 import { createSizeLimit } from '../store/archive/size-limit.ts';
 import { confirmedTime, createPruning } from '../store/database/retention.ts';
 import { type ClockJump, recordClockJump } from '../store/database/set-back.ts';
+import { pruneLimits } from '../store/limits/limit-rows.ts';
 import { outcomeOf } from '../store/optimizer/outcome.ts';
 import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
 import { createCarriedTurns } from '../store/requests/carried-turns.ts';
@@ -93,6 +94,7 @@ function maintenanceSteps(core: Core): MaintenanceStep[] {
     () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
     () => ledger.write(() => turns.prune(confirmedTime(db, clock.now()))),
     () => ledger.expireJobs().then((expired) => expired > 0),
+    () => ledger.writeApart(() => pruneLimits(db, confirmedTime(db, clock.now()))),
     () => keptBodies.sweep().then(() => false),
     () => keptAnswers.sweep().then(() => false),
   ];

@@ -10,6 +10,7 @@ import type { Ledger } from '../store/ledger/ledger.ts';
 import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
 import { capOf, roomOf, spentOf } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
+import { listLimits } from '../store/limits/limit-rows.ts';
 import { type Membership, readMembership } from '../store/team/membership.ts';
 import { VERSION } from '../version.ts';
 
@@ -39,6 +40,7 @@ export function createMetrics(options: MetricsOptions) {
   addTeam(registry, options);
   addProviders(registry, options);
   addWebhooks(registry, options);
+  addLimits(registry, options);
   let last: Promise<unknown> = Promise.resolve();
 
   async function write(accept: string | undefined) {
@@ -208,6 +210,29 @@ function addWebhooks(registry: Registry<RegistryContentType>, { db }: MetricsOpt
     collect() {
       this.set(read().reduce((sum, { open }) => sum + open, 0));
     },
+  });
+}
+
+/** The windows of subscriptions, by a hash of their account. Without one, the gauges have no values. */
+function addLimits(registry: Registry<RegistryContentType>, { db, clock }: MetricsOptions): void {
+  const shared = { labelNames: ['login', 'window', 'model'] as const, registers: [registry] };
+  new Gauge({
+    name: 'gw_limit_used_ratio',
+    help: "What is used of a subscription's window, 0 to 1, as the provider said last.",
+    ...shared,
+    collect() {
+      for (const each of [this, resets]) each.reset();
+      for (const { login, window, model, usedPpm, resetsAt } of listLimits(db)) {
+        const isOver = resetsAt <= clock.now();
+        this.set({ login, window, model }, isOver ? 0 : usedPpm / 1e6);
+        if (!isOver) resets.set({ login, window, model }, resetsAt / 1_000);
+      }
+    },
+  });
+  const resets = new Gauge({
+    name: 'gw_limit_resets_timestamp_seconds',
+    help: "When a subscription's window resets.",
+    ...shared,
   });
 }
 

@@ -11,6 +11,7 @@ const PROJECTS = { run: () => import('./run/projects.ts'), describe: () => impor
 const PRICES = { run: () => import('./run/prices.ts'), describe: () => import('./schemas/prices.ts') };
 const USAGE = { run: () => import('./run/usage.ts'), describe: () => import('./schemas/usage.ts') };
 const SESSIONS = { run: () => import('./run/sessions.ts'), describe: () => import('./schemas/usage.ts') };
+const LIMITS = { run: () => import('./run/limits.ts'), describe: () => import('./schemas/limits.ts') };
 const CACHE = { run: () => import('./run/cache.ts'), describe: () => import('./schemas/cache.ts') };
 const REQUESTS = { run: () => import('./run/requests.ts'), describe: () => import('./schemas/requests.ts') };
 const BODIES = { run: () => import('./run/bodies.ts'), describe: () => import('./schemas/bodies.ts') };
@@ -38,6 +39,7 @@ export const OPERATIONS = {
   usage: ['GET /v1/gw/usage', USAGE],
   usageTrends: ['GET /v1/gw/usage/trends', USAGE],
   cache: ['GET /v1/gw/cache', CACHE],
+  limits: ['GET /v1/gw/limits', LIMITS],
   sessions: ['GET /v1/gw/sessions', SESSIONS],
   session: ['GET /v1/gw/sessions/{id}', SESSIONS],
   requestPage: ['GET /v1/gw/requests', REQUESTS],

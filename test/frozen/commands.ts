@@ -28,6 +28,7 @@ export const READING: Readonly<Record<string, readonly string[]>> = {
     'cache',
     'cache --since 7d -n 3',
   ],
+  limits: ['limits list'],
   status: ['status', 'dashboard'],
   budgets: [
     'budget list',

@@ -8,9 +8,10 @@ import { createProject, removeProject, setPaused } from '../../src/store/account
 import { importUsage } from '../../src/store/archive/import-usage.ts';
 import { type BudgetSettings, setBudget } from '../../src/store/budgets/budgets.ts';
 import { raiseBudget } from '../../src/store/budgets/raise-budget.ts';
-import { openDatabase } from '../../src/store/database/open.ts';
+import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { inTransaction } from '../../src/store/database/write.ts';
 import { FLAGS, type RequestRecord } from '../../src/store/ledger/record.ts';
+import { createLimitRows } from '../../src/store/limits/limit-rows.ts';
 import { createFeedbackStore } from '../../src/store/requests/feedback.ts';
 import { packBodies } from '../../src/store/requests/kept-bodies.ts';
 import { createOutbox } from '../../src/store/webhooks/outbox.ts';
@@ -38,6 +39,17 @@ export interface Month {
   askingKey: string;
   /** Requests that commands and endpoints are asked for, by what is special of them. */
   ids: Record<string, string>;
+}
+
+/** A plan whose five hours fill too fast. */
+function addLimits(db: Db): void {
+  const rows = createLimitRows(db);
+  for (let i = 0; i < 7; i++) {
+    const updatedAt = NOW - (6 - i) * 10 * MINUTE;
+    const plan = { login: 'claude-3f9a2c1d0e', service: 'anthropic', status: 'allowed', updatedAt } as const;
+    rows.write({ ...plan, window: '5h', model: '', usedPpm: 200_000 + i * 70_000, resetsAt: NOW + 2 * HOUR });
+    rows.write({ ...plan, window: '7d', model: '', usedPpm: 310_000, resetsAt: NOW + 3 * DAY });
+  }
 }
 
 /** Everything that can differ between requests, each a few times: the fields that request `i` of the month has. */
@@ -263,6 +275,7 @@ export async function buildMonth(paths: Paths, upstreamUrl: string): Promise<Mon
   await rotateKey(db, { id: old.id, overlapMs: 2 * DAY, now: NOW - DAY, random });
   const raise = { budget: 'default/daily', amountNanoUsd: USD, forMs: 6 * HOUR };
   await raiseBudget(db, raise, { calendar, now: NOW - HOUR });
+  addLimits(db);
   db.close();
   const [failed, rated] = [rare.at(-1) ?? 0, sent[60] ?? 0];
   const ids = Object.entries({ blocked, failed, kept, missed, rated }).map(([name, id]) => [

@@ -11,6 +11,7 @@ import { learntText } from '../../providers/manners.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { describeExcess, readDistrustedBounds, trustBounds } from '../../store/budgets/distrusted-bounds.ts';
+import { listOddities } from '../../store/limits/limit-rows.ts';
 import { countContradictions } from '../../store/reports/contradictions.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { plural } from '../../terminal/numbers.ts';
@@ -104,6 +105,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
           ...(await checkHolds(context)),
           ...(await checkLearnt(context)),
           ...(await checkReports(context)),
+          ...(await checkLimits(context)),
           ...(await checkAgents(context)),
         ]
       : []),
@@ -157,6 +159,19 @@ function findingOf(context: Context, { agent, state, since, bypassed, complete }
     complete
       ? `${title} is connected; nothing in its log since ${moment} went around gw`
       : `${title} is connected; nothing in the newest part of its log went around gw. To read all of it: gw coverage ${name}`,
+  );
+}
+
+/** Warns of headers about a subscription's windows that gw can't read: it keeps the figures that it had. */
+async function checkLimits(context: Context): Promise<Finding[]> {
+  const odd = await withStore(context, async (db) => listOddities(db));
+  const times = createTimeFormat(readSettings(context).settings.timezone);
+  return odd.map(({ service, header, problem, at }) =>
+    warning(
+      'limits',
+      `${service} answered with ${header} that ${problem} (${times.moment(at, context.clock.now())}); gw does not use it`,
+      "compare this machine's clock with the time; gw limits shows what is known",
+    ),
   );
 }
 

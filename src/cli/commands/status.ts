@@ -3,6 +3,7 @@ import { healthOf } from '../../operations/provider-views.ts';
 import type { StatusView } from '../../operations/schemas/status.ts';
 import { forecastText, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { pasteable } from '../../terminal/command-names.ts';
+import { windowsText } from '../../terminal/limit-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -58,6 +59,7 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
     line('today', todayText(status)),
     ...weekLine(status).map((text) => line('optimizer', wrap(text, room).join(below))),
     line('budgets', wrap(budgetsText(status), room).join(below)),
+    ...limitLines(status).map((text, i) => line(i === 0 ? 'limits' : '', wrap(text, room).join(below))),
     ...(status.paused_projects.length === 0
       ? []
       : [line('paused', wrap(pausedText(status), room).join(below))]),
@@ -108,6 +110,17 @@ function budgetsText({ budgets, timezone, now }: Status): string {
   const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
   const spent = `${percent(shareOf(first))}, ${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}`;
   return `${mark(first).trim()} ${first.id} ${spent}${grantedText(first)}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
+}
+
+/** A line for each subscription whose windows are known. */
+function limitLines({ limits = [], timezone, now }: Status): string[] {
+  const logins = [...new Set(limits.map(({ login }) => login))];
+  const times = createTimeFormat(timezone);
+  return logins.map((login) => {
+    const windows = limits.filter((each) => each.login === login);
+    const name = logins.length > 1 ? login : (windows[0]?.service ?? '');
+    return `${name} ${windowsText(windows, times, now)}`;
+  });
 }
 
 function pausedText({ paused_projects: names }: Status): string {

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Reader } from '../../operations/registry.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
+import { windowText } from '../../terminal/limit-words.ts';
 import type { SetUp } from '../command.ts';
 import { say } from '../context.ts';
 import { remoteOf } from '../remote/connection.ts';
@@ -30,7 +31,7 @@ export const statusline: SetUp = (command, context) =>
     });
 
 async function remoteLine(reader: Reader, sessionId: string): Promise<string> {
-  const { today, budgets } = await reader.status();
+  const { today, budgets, limits = [] } = await reader.status();
   const sessions = sessionId === '' ? [] : await reader.session({ id: sessionId, limit: 10 }).catch(() => []);
   const [last] = sessions;
   const counting = budgets.filter(({ project_id: project, scope }) => {
@@ -43,6 +44,9 @@ async function remoteLine(reader: Reader, sessionId: string): Promise<string> {
   const figures = {
     session: last && sessions.reduce((sum, { cost_nano_usd }) => sum + cost_nano_usd, 0),
     today: today.cost_nano_usd,
+    windows: limits
+      .filter(({ resets_at }) => resets_at !== null)
+      .map((each) => ({ name: windowText(each), used: each.used })),
     tightest: tightest && { name: budgetLabel(tightest.id), left: tightest.left_nano_usd },
   };
   return statusText(figures, true);

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import type { RawHeaders } from '../../raw-headers.ts';
 import type { Redactor } from '../../redact.ts';
 import type { Translator } from '../../translation/translate.ts';
 import type { TokenUsage } from '../../usage.ts';
@@ -24,6 +25,8 @@ export interface RelayOptions {
   holdsBack: boolean;
   /** The stream may be stopped at its output limit. */
   mayStop: boolean;
+  /** Reads the provider's headers as they come. */
+  onHead?: ((headers: RawHeaders) => void) | undefined;
   /** gw's own headers, read when the answer's head goes out. */
   ownHeaders: () => string[];
   /** Finds the credential that the provider was sent. */

@@ -49,6 +49,7 @@ export class Relay implements Receiver {
     answer.status = status;
     answer.headers = returnedHeaders(rawHeaders, answer.options.credential);
     answer.resume = resume;
+    answer.options.onHead?.(answer.headers);
     if (status >= 300) return;
     const type = (headerOf(answer.headers, 'content-type') ?? '').toLowerCase();
     if (type.startsWith('text/event-stream')) this.#receiveEvents();

@@ -1,3 +1,4 @@
+import type { RawHeaders } from '../../raw-headers.ts';
 import type { Failure } from '../../routing/failure.ts';
 import type { PassThroughWire, Wire } from '../../wire/wire.ts';
 import type { AdmittedRequest } from '../admission/admitted.ts';
@@ -25,6 +26,10 @@ export interface DirectAttempt extends AdmittedRequest<Wire | PassThroughWire> {
   route?: undefined;
   /** The answer names an object of another project, or of nobody. */
   namesForeign?: boolean;
+  /** The client's own login that it goes out with, as a hash. */
+  login?: string;
+  /** Reads the headers of the answer as they come. */
+  onHead?: (headers: RawHeaders) => void;
 }
 
 /** Whether another target may answer if this one fails. */

@@ -79,6 +79,7 @@ function relayOptions(
     hideUsage: request.stream && !request.wantsUsage,
     holdsBack: hasAlternatives(attempt.route),
     mayStop: isGuarded(attempt),
+    onHead: attempt.route ? undefined : attempt.onHead,
     ownHeaders: () => serviceHeaders(headers),
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     credential,

@@ -83,6 +83,7 @@ function recordFor(
   const told = withFields(cause, {
     retried_without: retriedWithout?.length ? retriedWithout : undefined,
     left_out: leftOut?.length ? leftOut : undefined,
+    login: route ? undefined : attempt.login,
     optimizer: context.optimized?.work,
     ...meteredFields(last),
     cache_miss: missed?.place,

@@ -33,6 +33,7 @@ import type { Resolver, Target } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
 import type { SettleRetry } from '../state/settle-retry.ts';
+import type { PlanLimits } from '../state/subscriptions/plan-limits.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { CachedPrompts } from './cached-prompts.ts';
@@ -54,6 +55,8 @@ export interface Gateway {
   providers: () => ReadonlyMap<string, Provider>;
   /** The services that clients' own logins are for. */
   subscriptions: Subscriptions;
+  /** Loads them with the first login. */
+  planLimits: () => Promise<PlanLimits>;
   resolver: Resolver;
   router: Router;
   tiers: Tiers;

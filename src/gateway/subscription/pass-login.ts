@@ -20,7 +20,7 @@ import { upstreamHeaders } from '../upstream/headers.ts';
 type LoginParts = QuoteParts &
   SendParts &
   SettleParts &
-  Pick<Gateway, 'ledger' | 'pasteable' | 'redact' | 'subscriptions'>;
+  Pick<Gateway, 'ledger' | 'pasteable' | 'planLimits' | 'redact' | 'subscriptions'>;
 
 /** The paths that each login is passed on at, and what they are called in errors. */
 const SERVICES: Readonly<Record<Login, { title: string; paths: readonly string[] }>> = {
@@ -54,7 +54,11 @@ export async function passLogin(
   const { method = 'POST', rawHeaders, headers } = exchange.request;
   const provider = gateway.subscriptions[login];
   const target = { provider, model: request.model };
+  const limits = await gateway.planLimits();
+  const known = limits.identify(login, headers, request);
   const attempt = await admitUnbilled(gateway, context, target);
+  attempt.login = known.id;
+  attempt.onHead = (answer) => void limits.note(known, answer);
   const authHeaders = ['authorization', headers.authorization ?? ''];
   const result = await sendAttempt(gateway, attempt, {
     method,

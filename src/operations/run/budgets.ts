@@ -9,7 +9,7 @@ import { nanoUsdOf, scopeFromJson, scopeFromQuery } from '../budget-scope.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/budgets.ts';
 import { projectToRead, type Sources } from '../sources.ts';
-import { mapInSlices } from './standings.ts';
+import { mapInSlices } from '../standings.ts';
 
 export async function budgets(
   { db, scope, standings, now }: Sources,

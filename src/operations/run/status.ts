@@ -8,6 +8,7 @@ import { viewHealth } from '../provider-views.ts';
 import type { DistrustedBoundView, StatusView } from '../schemas/status.ts';
 import { projectToRead, type Sources } from '../sources.ts';
 import { budgets } from './budgets.ts';
+import { limits } from './limits.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -20,6 +21,7 @@ export async function status(sources: Sources): Promise<StatusView> {
   const { total } = await usageReport(db, calendar, { ...span, groupBy: 'day' });
   const week = savedSince(db, now() - WEEK_MS, projectId);
   const { providers, problems } = await registry();
+  const windows = scope.admin ? await limits(sources) : [];
   const own = [...providers.values()].filter(({ source }) => source !== 'built-in');
   return {
     timezone: calendar.timezone,
@@ -40,6 +42,7 @@ export async function status(sources: Sources): Promise<StatusView> {
       left_requests: week.leftRequests,
     },
     budgets: await budgets(sources, {}),
+    ...(windows.length > 0 && { limits: windows }),
     providers: own.map(({ name }) => name),
     provider_health: viewHealth(createProviderHealthReader(db)(now(), projectId), providers),
     problems: [

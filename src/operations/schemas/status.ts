@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describe } from '../operation.ts';
 import { BudgetReport } from './budgets.ts';
 import { count, listOf, nanoUsd, time, usd } from './fields.ts';
+import { LimitWindow } from './limits.ts';
 
 const Providers = z.object({
   providers: z.array(
@@ -50,6 +51,10 @@ const Status = z.object({
     .optional()
     .describe('what compression did in the last 7 days'),
   budgets: z.array(BudgetReport),
+  limits: z
+    .array(LimitWindow)
+    .optional()
+    .describe('windows of subscriptions, if there are any, for admin keys'),
   providers: z.array(z.string()),
   provider_health: z.array(
     z.object({

@@ -1,8 +1,8 @@
 import type { Gateway } from '../../gateway/context/gateway.ts';
 import type { Random } from '../../ids.ts';
 import type { Polls } from '../../operations/reader.ts';
-import { allStandings } from '../../operations/run/standings.ts';
 import type { Sources } from '../../operations/sources.ts';
+import { allStandings } from '../../operations/standings.ts';
 import type { Registry } from '../../providers/registry.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { WebhookService } from '../../webhooks/service.ts';

@@ -5,6 +5,7 @@ import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
 import { leftOf } from '../ledger/standing.ts';
 import { budgetLabel } from '../ledger/terms.ts';
+import { listLimits } from '../limits/limit-rows.ts';
 import { readStandingsFor } from './standings.ts';
 
 /** Data of a status line. */
@@ -14,6 +15,8 @@ export interface StatusFigures {
   today: NanoUsd;
   /** The budget with the least room for the session's next request; undefined without budgets. */
   tightest: { name: string; left: NanoUsd } | undefined;
+  /** Windows of subscriptions that have not reset. */
+  windows: { name: string; used: number }[];
 }
 
 interface StatusQuery {
@@ -62,7 +65,20 @@ export function readStatusFigures(db: Db, { sessionId, calendar, now }: StatusQu
     session: last && sessions.reduce((sum, { cost }) => sum + cost, 0),
     today: today ?? 0,
     tightest: left.sort((a, b) => a.left - b.left)[0],
+    windows: windowsOf(db, last?.agent, now),
   };
+}
+
+/** Those of the agent's own service; of all services for an agent without one. */
+function windowsOf(db: Db, agent: string | undefined, now: number): StatusFigures['windows'] {
+  const all = listLimits(db).filter(({ resetsAt }) => resetsAt > now);
+  const service = agent === 'codex' ? 'chatgpt' : agent === 'claude' ? 'anthropic' : undefined;
+  return all
+    .filter((row) => service === undefined || row.service === service)
+    .map(({ window, model, usedPpm }) => ({
+      name: model === '' ? window : `${window} ${model}`,
+      used: usedPpm / 1e6,
+    }));
 }
 
 interface SessionRow {

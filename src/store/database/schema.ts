@@ -1,6 +1,7 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
+export * from './limit-schema.ts';
 export * from './provider-schema.ts';
 export * from './request-schema.ts';
 export * from './team-schema.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Ledger } from '../../store/ledger/ledger.ts';
-import { distinct, type Standing } from '../../store/ledger/standing.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import { distinct, type Standing } from '../store/ledger/standing.ts';
 
 /** The budgets of projects, each once; requests are served in between. */
 export async function allStandings(

@@ -1,0 +1,106 @@
+import type { Row } from '../database/columns.ts';
+import { columnsAs } from '../database/columns.ts';
+import type { Db } from '../database/open.ts';
+
+/** A window of a login, as it was stated last. */
+export type LimitRow = Row<'limits'>;
+export type LimitReading = Pick<
+  LimitRow,
+  'login' | 'service' | 'window' | 'model' | 'usedPpm' | 'resetsAt' | 'status' | 'updatedAt'
+>;
+
+const COLUMNS = columnsAs([
+  'id',
+  'login',
+  'service',
+  'window',
+  'model',
+  'usedPpm',
+  'resetsAt',
+  'status',
+  'updatedAt',
+  'alertedPercent',
+  'alertedForecast',
+]);
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const KEPT_MS = 90 * DAY_MS;
+/** Rows deleted in one step. */
+const ROWS = 250;
+/** Header names are the vendor's: more than these are no names. */
+const MAX_ODDITIES = 50;
+/** A later reset belongs to the next window; the stated time of one window moves by seconds. */
+const SAME_RESET_MS = 15 * MINUTE_MS;
+
+/** Whether two statements are of the same run of a window. */
+export const isSameRun = (a: { resetsAt: number }, b: { resetsAt: number }): boolean =>
+  Math.abs(a.resetsAt - b.resetsAt) <= SAME_RESET_MS;
+
+export function createLimitRows(db: Db) {
+  const upsert = db.prepare<LimitReading, LimitRow>(`
+    INSERT INTO limits (login, service, window, model, used_ppm, resets_at, status, updated_at)
+    VALUES (@login, @service, @window, @model, @usedPpm, @resetsAt, @status, @updatedAt)
+    ON CONFLICT (login, window, model) DO UPDATE SET used_ppm = @usedPpm, status = @status, updated_at = @updatedAt,
+      alerted_percent = iif(abs(resets_at - @resetsAt) <= ${SAME_RESET_MS}, alerted_percent, 0),
+      alerted_forecast = iif(abs(resets_at - @resetsAt) <= ${SAME_RESET_MS}, alerted_forecast, 0),
+      resets_at = @resetsAt
+    RETURNING ${COLUMNS}`);
+  const remember = db.prepare<Row<'limitHistory'>>(`
+    INSERT INTO limit_history (limit_id, minute, at, used_ppm, resets_at)
+    VALUES (@limitId, @minute, @at, @usedPpm, @resetsAt)
+    ON CONFLICT DO UPDATE SET at = @at, used_ppm = @usedPpm, resets_at = @resetsAt`);
+  const addOddity = db.prepare<[string, string, string, number]>(`
+    INSERT INTO limit_oddities (service, header, problem, at) SELECT ?, ?, ?, ?
+    WHERE (SELECT count(*) FROM limit_oddities) < ${MAX_ODDITIES}
+    ON CONFLICT DO UPDATE SET problem = excluded.problem, at = excluded.at`);
+  return {
+    /** Writes what an answer stated. Call it within a write transaction. */
+    write(reading: LimitReading): LimitRow {
+      const { usedPpm, resetsAt, updatedAt: at } = reading;
+      // RETURNING always has the row.
+      const row = upsert.get(reading) as LimitRow;
+      remember.run({ limitId: row.id, minute: Math.floor(at / MINUTE_MS), at, usedPpm, resetsAt });
+      return row;
+    },
+    addOddity: (service: string, { header, problem }: { header: string; problem: string }, at: number) =>
+      void addOddity.run(service, header, problem, at),
+  };
+}
+
+/** Deletes what is older than 90 days, a few rows a call. Returns whether there may be more. */
+export function pruneLimits(db: Db, now: number): boolean {
+  const { changes } = db
+    .prepare<[number]>(`DELETE FROM limit_history WHERE (limit_id, minute) IN (SELECT h.limit_id, h.minute
+      FROM limits l CROSS JOIN limit_history h ON h.limit_id = l.id AND h.minute < ? LIMIT ${ROWS})`)
+    .run(Math.floor((now - KEPT_MS) / MINUTE_MS));
+  return changes === ROWS;
+}
+
+export const listLimits = (db: Db): LimitRow[] =>
+  db.prepare<[], LimitRow>(`SELECT ${COLUMNS} FROM limits ORDER BY service, login, model, resets_at`).all();
+
+/** What a window stood at over time. */
+export interface LimitPoint {
+  at: number;
+  usedPpm: number;
+  resetsAt: number;
+}
+
+/** The statements of a window since a time, oldest first, with the last one before it. */
+export function limitPoints(db: Db, limitId: number, since: number): LimitPoint[] {
+  const minute = Math.floor(since / MINUTE_MS);
+  return db
+    .prepare<{ limitId: number; minute: number }, LimitPoint>(`
+      SELECT at, used_ppm AS usedPpm, resets_at AS resetsAt FROM limit_history
+      WHERE limit_id = @limitId AND minute >= coalesce((SELECT max(minute) FROM limit_history
+        WHERE limit_id = @limitId AND minute < @minute), @minute) ORDER BY minute`)
+    .all({ limitId, minute });
+}
+
+export const listOddities = (db: Db): Row<'limitOddities'>[] =>
+  db
+    .prepare<[], Row<'limitOddities'>>(
+      'SELECT service, header, problem, at FROM limit_oddities ORDER BY service, header',
+    )
+    .all();

@@ -1,0 +1,218 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { LimitWindowView } from '../../src/operations/schemas/limits.ts';
+import { commandLineOf } from '../cli/cli-home.ts';
+import { request } from '../support/client.ts';
+import type { GatewayOptions } from '../support/gateway.ts';
+import { createPlanService } from '../support/plan-service.ts';
+import { json } from '../support/scripts.ts';
+import { subscriptionsAt } from '../support/subscriptions.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
+import { events } from '../wire/support/event-scripts.ts';
+import { messageBody, text } from '../wire/support/messages-shapes.ts';
+import { completedEvents } from '../wire/support/responses-shapes.ts';
+
+const CANARY = 'canaryL4zB9';
+const ACCOUNT = `0b5e0a34-${CANARY}`;
+const TOKEN = `Bearer sk-ant-oat01-${CANARY}`;
+const JWT = `Bearer eyJhbGciOiJSUzI1NiJ9.eyJ${CANARY}.c2lnbmF0dXJl`;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+async function start(options: GatewayOptions = {}) {
+  const upstream = await startUpstream();
+  onTestFinished(() => upstream.close());
+  const clock = createVirtualClock();
+  const gateway = await startBothWires({
+    upstream,
+    clock,
+    subscriptions: subscriptionsAt(upstream),
+    ...options,
+    settings: { 'passthrough.subscriptions': 'allow', attribution: 'off', ...options.settings },
+  });
+  const weights = {
+    [CLAUDE]: { input: 0, cached: 0, output: 0.01 },
+    'gpt-5.2': { input: 0, cached: 0, output: 0.02 },
+  };
+  const claude = createPlanService({ clock, kind: 'claude', weights });
+  const chatgpt = createPlanService({ clock, kind: 'chatgpt', weights });
+  const userId = JSON.stringify({ device_id: 'd', account_uuid: ACCOUNT, session_id: 's' });
+  return {
+    gateway,
+    clock,
+    claude,
+    chatgpt,
+    cli: commandLineOf(gateway, 'locally', clock),
+    async asClaude(headers: Record<string, string> = claude.headers(), token = TOKEN) {
+      gateway.upstream.queue(json(200, messageBody([text('Hello')]), headers));
+      const body = { model: CLAUDE, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
+      const answer = await request(gateway.origin, {
+        path: '/v1/messages?beta=true',
+        headers: {
+          authorization: token,
+          'x-gw-key': gateway.key,
+          'user-agent': 'claude-cli/2.1.329 (external, cli)',
+        },
+        body: { ...body, metadata: { user_id: userId } },
+      });
+      await gateway.committed();
+      return answer;
+    },
+    async asCodex(headers: Record<string, string> = chatgpt.headers()) {
+      gateway.upstream.queue(events(completedEvents(['Hello']), { headers }));
+      const answer = await request(gateway.origin, {
+        path: '/v1/responses',
+        headers: { authorization: JWT, 'x-gw-key': gateway.key, 'chatgpt-account-id': ACCOUNT },
+        body: { model: 'gpt-5.2', input: 'Hi', stream: true, store: false },
+      });
+      await gateway.committed();
+      return answer;
+    },
+  };
+}
+
+describe('the windows of subscriptions', () => {
+  test('are listed as the last answer stated them, with their pace, by login', async () => {
+    const { claude, chatgpt, clock, cli, asClaude, asCodex } = await start();
+    await asClaude();
+    claude.spendElsewhere(0.4);
+    chatgpt.spendElsewhere(0.25);
+    clock.advanceNow(30 * MINUTE);
+    await asClaude();
+    await asCodex();
+    const windows = await cli.json<LimitWindowView[]>(['limits']);
+    expect(
+      windows.map(({ login, ...rest }) => ({ ...rest, login: login.replace(/[0-9a-f]{10}$/, 'HASH') })),
+    ).toMatchObject([
+      {
+        object: 'limit_window',
+        login: 'claude-HASH',
+        service: 'anthropic',
+        window: '5h',
+        model: null,
+        used: 0.4,
+        resets_at: '2026-01-01T17:00:00.000Z',
+        status: 'allowed',
+        // 40 % in half an hour: 60 % more take 45 minutes.
+        full_at: '2026-01-01T13:15:00.000Z',
+        updated_at: '2026-01-01T12:30:00.000Z',
+      },
+      {
+        window: '7d',
+        used: 0.04,
+        full_at: '2026-01-02T00:30:00.000Z',
+        resets_at: '2026-01-08T12:00:00.000Z',
+      },
+      { login: 'chatgpt-HASH', service: 'chatgpt', window: '5h', used: 0.25, full_at: null },
+      { window: '7d', used: 0.03 },
+    ]);
+    const { stdout } = await cli.run(['limits']);
+    expect(stdout).toMatch(/^anthropic +5h +40% +▁+█ +full at 13:15 +4h30m \(17:00\)$/m);
+  });
+
+  test('are in the status, the status line, the metrics and remote commands', async () => {
+    const { gateway, claude, clock, cli, asClaude } = await start();
+    claude.spendElsewhere(0.62);
+    await asClaude();
+    const windows = await cli.json<LimitWindowView[]>(['limits']);
+    const remote = commandLineOf(gateway, 'remotely', clock);
+    expect(await remote.json(['limits'])).toEqual(windows);
+    expect(await cli.json(['status'])).toMatchObject({ limits: windows });
+    expect((await cli.run(['status'])).stdout).toContain(
+      'limits     anthropic 5h 62% (resets 17:00), 7d 6% (resets Jan 8)',
+    );
+    for (const each of [cli, remote])
+      expect((await each.run(['statusline'])).stdout).toContain(' · 5h 62% · 7d 6%');
+    const login = windows[0]?.login;
+    const metrics = (await gateway.get('/metrics', { authorization: `Bearer ${gateway.adminKey}` })).text();
+    expect(metrics).toContain(`gw_limit_used_ratio{login="${login}",window="5h",model=""} 0.62`);
+    expect(metrics).toContain(`gw_limit_resets_timestamp_seconds{login="${login}",window="5h",model=""} `);
+    const refused = await gateway.get('/v1/gw/limits');
+    expect([refused.status, refused.text()]).toEqual([403, expect.stringContaining('gw limits')]);
+    const own = (await gateway.get('/v1/gw/status')).json();
+    expect(own).not.toHaveProperty('limits');
+  });
+
+  test('begin anew at their reset, and stay one login when its token is renewed', async () => {
+    const { claude, clock, cli, asClaude } = await start();
+    claude.spendElsewhere(0.9);
+    await asClaude();
+    clock.advanceNow(5 * HOUR + MINUTE);
+    expect(await cli.json(['limits'])).toMatchObject([
+      { window: '5h', used: 0, resets_at: null, status: 'reset', full_at: null },
+      { window: '7d', used: 0.09, resets_at: expect.any(String) },
+    ]);
+    await asClaude(claude.headers(), `${TOKEN}-renewed`);
+    expect(await cli.json(['limits'])).toMatchObject([
+      { window: '5h', used: 0, resets_at: '2026-01-01T22:01:00.000Z', status: 'allowed' },
+      { window: '7d', used: 0.09 },
+    ]);
+  });
+
+  test('are kept a row a minute, for 90 days', async () => {
+    const { gateway, claude, clock, asClaude } = await start();
+    const rows = () => gateway.db.prepare('SELECT count(*) FROM limit_history').pluck().get();
+    for (let i = 0; i < 5; i++) {
+      claude.spendElsewhere(0.01);
+      await asClaude();
+    }
+    expect(rows()).toBe(2);
+    clock.advanceNow(MINUTE);
+    await asClaude();
+    expect(rows()).toBe(4);
+    const { pruneLimits } = await import('../../src/store/limits/limit-rows.ts');
+    pruneLimits(gateway.db, clock.now() + 90 * 24 * HOUR);
+    expect(rows()).toBe(2);
+  });
+
+  test('keep their figures when headers are odd, which doctor says', async () => {
+    const { claude, cli, asClaude } = await start();
+    claude.spendElsewhere(0.5);
+    await asClaude();
+    const before = await cli.json<LimitWindowView[]>(['limits']);
+    const header = 'anthropic-ratelimit-unified-5h-utilization';
+    for (const odd of ['-0.2', '1.7', 'NaN']) {
+      const answer = await asClaude({ ...claude.headers(), [header]: odd });
+      expect([answer.status, answer.header(header)]).toEqual([200, odd]);
+    }
+    await asClaude({ ...claude.headers(), date: 'Thu, 01 Jan 2026 13:00:00 GMT' });
+    await asClaude({});
+    expect(await cli.json(['limits'])).toEqual(before);
+    const { stdout } = await cli.run(['doctor', '--quick'], { columns: 400 });
+    expect(stdout).toContain(
+      `! limits       anthropic answered with ${header} that is below 0`.replace('! ', '!   '),
+    );
+  });
+});
+
+test('without a login nothing of windows is loaded or written', async () => {
+  const { gateway, cli } = await start();
+  await gateway.post({ model: 'mock/test-model', messages: [{ role: 'user', content: 'Hi' }] });
+  expect(await cli.json(['limits'])).toEqual([]);
+  expect((await cli.run(['limits'])).stderr).toContain('gw run --subscription -- claude');
+  expect(await cli.json(['status'])).not.toHaveProperty('limits');
+});
+
+test("a login's bytes are in no file, log, record or metric of its windows", async () => {
+  const { gateway, cli, claude, asClaude, asCodex } = await start({ mayLog: /./ });
+  await asClaude();
+  await asCodex();
+  await asClaude({ ...claude.headers(), 'anthropic-ratelimit-unified-5h-utilization': CANARY });
+  const said = [
+    await cli.run(['limits', '--json']),
+    await cli.run(['status', '--json']),
+    await cli.run(['doctor', '--json']),
+    (await gateway.get('/metrics', { authorization: `Bearer ${gateway.adminKey}` })).text(),
+    await gateway.records(),
+    gateway.logged,
+  ];
+  await gateway.daemon.stop();
+  expect(JSON.stringify(said)).not.toContain(CANARY);
+  const { home } = gateway.paths;
+  const files = readdirSync(home, { recursive: true, encoding: 'utf8' }).map((name) => join(home, name));
+  expect(files.filter((file) => statSync(file).isFile() && readFileSync(file).includes(CANARY))).toEqual([]);
+  expect(files.some((file) => file.endsWith('.db'))).toBe(true);
+});
