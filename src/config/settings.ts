@@ -2,6 +2,7 @@ import { systemTimezone } from '../calendar.ts';
 import type { MAPS, MapKey } from './maps.ts';
 import type { DialectSettings } from './provider-settings.ts';
 import {
+  alertPercents,
   authorities,
   channelNames,
   collectorAddress,
@@ -260,6 +261,17 @@ const SCALARS = {
     default: () => channelNames(''),
     parse: channelNames,
     about: 'headers and query parameters that reach providers beside those that gw knows: comma-separated',
+  },
+  'limits.alerts': {
+    default: () => alertPercents('80'),
+    parse: alertPercents,
+    about:
+      "percentages of a subscription's window that send alerts (gw limits alert): comma-separated; empty for none",
+  },
+  'limits.forecast_alerts': {
+    default: () => 'off' as const,
+    parse: onOrOff,
+    about: "whether an alert is sent once a subscription's window will be full before it resets: on or off",
   },
   'page.enabled': {
     default: () => 'on' as const,

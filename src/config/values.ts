@@ -78,6 +78,15 @@ export function channelNames(value: unknown): Written & { names: ReadonlySet<str
   throw new SettingError(`${JSON.stringify(wrong)} is no name of a header or query parameter`);
 }
 
+/** Percentages from 1 to 100, ascending. */
+export function alertPercents(value: unknown): Written & { percents: readonly number[] } {
+  const percents = listOf(typeof value === 'number' ? String(value) : value, 'percentages').map((percent) =>
+    whole(1, 100)(String(percent).replace(/%$/, '')),
+  );
+  const sorted = [...new Set(percents)].sort((a, b) => a - b);
+  return { percents: sorted, written: sorted.join(',') };
+}
+
 /** The absolute path of a file; empty for none. */
 export function file(value: unknown): string {
   return value === '' ? '' : resolve(text(value));

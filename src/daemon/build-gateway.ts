@@ -103,11 +103,20 @@ function buildBoundTrust({ db, ledger, clock, warn }: BuildGatewayOptions) {
 }
 
 /** Loads and creates the windows of subscriptions with the first request that brings a login. */
-function planLimitsOf({ db, ledger, clock, warn }: BuildGatewayOptions): Gateway['planLimits'] {
+function planLimitsOf({
+  db,
+  ledger,
+  configuration,
+  clock,
+  warn,
+}: BuildGatewayOptions): Gateway['planLimits'] {
   let created: Promise<PlanLimits> | undefined;
   const create = async () => {
     const { createPlanLimits } = await import('../gateway/state/subscriptions/plan-limits.ts');
-    return createPlanLimits({ db, ledger, now: () => clock.now(), warn });
+    const settings = () => configuration.current().settings;
+    const limits = createPlanLimits({ db, ledger, settings, now: () => clock.now(), warn });
+    configuration.onChange(limits.reload);
+    return limits;
   };
   return () => {
     created ??= create();

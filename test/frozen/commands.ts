@@ -76,6 +76,7 @@ export const MACHINE: readonly string[] = [
   'reconcile openai --csv <user>/bill.csv --from 2026-03-10 --to 2026-03-20',
   'reconcile openai --csv <user>/none.csv',
   'config list',
+  'limits guard',
   'config get timezone',
   'config get tomorrow',
   'logs -n 2',

@@ -1,82 +1,17 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { LimitWindowView } from '../../src/operations/schemas/limits.ts';
+import { pruneLimits } from '../../src/store/limits/limit-rows.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
-import { request } from '../support/client.ts';
-import type { GatewayOptions } from '../support/gateway.ts';
-import { createPlanService } from '../support/plan-service.ts';
-import { json } from '../support/scripts.ts';
-import { subscriptionsAt } from '../support/subscriptions.ts';
-import { startUpstream } from '../support/upstream.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
-import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
-import { events } from '../wire/support/event-scripts.ts';
-import { messageBody, text } from '../wire/support/messages-shapes.ts';
-import { completedEvents } from '../wire/support/responses-shapes.ts';
+import { CANARY, startWithPlans } from '../support/plan-gateway.ts';
 
-const CANARY = 'canaryL4zB9';
-const ACCOUNT = `0b5e0a34-${CANARY}`;
-const TOKEN = `Bearer sk-ant-oat01-${CANARY}`;
-const JWT = `Bearer eyJhbGciOiJSUzI1NiJ9.eyJ${CANARY}.c2lnbmF0dXJl`;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-async function start(options: GatewayOptions = {}) {
-  const upstream = await startUpstream();
-  onTestFinished(() => upstream.close());
-  const clock = createVirtualClock();
-  const gateway = await startBothWires({
-    upstream,
-    clock,
-    subscriptions: subscriptionsAt(upstream),
-    ...options,
-    settings: { 'passthrough.subscriptions': 'allow', attribution: 'off', ...options.settings },
-  });
-  const weights = {
-    [CLAUDE]: { input: 0, cached: 0, output: 0.01 },
-    'gpt-5.2': { input: 0, cached: 0, output: 0.02 },
-  };
-  const claude = createPlanService({ clock, kind: 'claude', weights });
-  const chatgpt = createPlanService({ clock, kind: 'chatgpt', weights });
-  const userId = JSON.stringify({ device_id: 'd', account_uuid: ACCOUNT, session_id: 's' });
-  return {
-    gateway,
-    clock,
-    claude,
-    chatgpt,
-    cli: commandLineOf(gateway, 'locally', clock),
-    async asClaude(headers: Record<string, string> = claude.headers(), token = TOKEN) {
-      gateway.upstream.queue(json(200, messageBody([text('Hello')]), headers));
-      const body = { model: CLAUDE, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
-      const answer = await request(gateway.origin, {
-        path: '/v1/messages?beta=true',
-        headers: {
-          authorization: token,
-          'x-gw-key': gateway.key,
-          'user-agent': 'claude-cli/2.1.329 (external, cli)',
-        },
-        body: { ...body, metadata: { user_id: userId } },
-      });
-      await gateway.committed();
-      return answer;
-    },
-    async asCodex(headers: Record<string, string> = chatgpt.headers()) {
-      gateway.upstream.queue(events(completedEvents(['Hello']), { headers }));
-      const answer = await request(gateway.origin, {
-        path: '/v1/responses',
-        headers: { authorization: JWT, 'x-gw-key': gateway.key, 'chatgpt-account-id': ACCOUNT },
-        body: { model: 'gpt-5.2', input: 'Hi', stream: true, store: false },
-      });
-      await gateway.committed();
-      return answer;
-    },
-  };
-}
-
 describe('the windows of subscriptions', () => {
   test('are listed as the last answer stated them, with their pace, by login', async () => {
-    const { claude, chatgpt, clock, cli, asClaude, asCodex } = await start();
+    const { claude, chatgpt, clock, cli, asClaude, asCodex } = await startWithPlans();
     await asClaude();
     claude.spendElsewhere(0.4);
     chatgpt.spendElsewhere(0.25);
@@ -114,7 +49,7 @@ describe('the windows of subscriptions', () => {
   });
 
   test('are in the status, the status line, the metrics and remote commands', async () => {
-    const { gateway, claude, clock, cli, asClaude } = await start();
+    const { gateway, claude, clock, cli, asClaude } = await startWithPlans();
     claude.spendElsewhere(0.62);
     await asClaude();
     const windows = await cli.json<LimitWindowView[]>(['limits']);
@@ -137,7 +72,7 @@ describe('the windows of subscriptions', () => {
   });
 
   test('begin anew at their reset, and stay one login when its token is renewed', async () => {
-    const { claude, clock, cli, asClaude } = await start();
+    const { claude, clock, cli, asClaude } = await startWithPlans();
     claude.spendElsewhere(0.9);
     await asClaude();
     clock.advanceNow(5 * HOUR + MINUTE);
@@ -145,7 +80,7 @@ describe('the windows of subscriptions', () => {
       { window: '5h', used: 0, resets_at: null, status: 'reset', full_at: null },
       { window: '7d', used: 0.09, resets_at: expect.any(String) },
     ]);
-    await asClaude(claude.headers(), `${TOKEN}-renewed`);
+    await asClaude(claude.headers(), { token: `Bearer sk-ant-oat01-${CANARY}-renewed` });
     expect(await cli.json(['limits'])).toMatchObject([
       { window: '5h', used: 0, resets_at: '2026-01-01T22:01:00.000Z', status: 'allowed' },
       { window: '7d', used: 0.09 },
@@ -153,7 +88,7 @@ describe('the windows of subscriptions', () => {
   });
 
   test('are kept a row a minute, for 90 days', async () => {
-    const { gateway, claude, clock, asClaude } = await start();
+    const { gateway, claude, clock, asClaude } = await startWithPlans();
     const rows = () => gateway.db.prepare('SELECT count(*) FROM limit_history').pluck().get();
     for (let i = 0; i < 5; i++) {
       claude.spendElsewhere(0.01);
@@ -163,13 +98,12 @@ describe('the windows of subscriptions', () => {
     clock.advanceNow(MINUTE);
     await asClaude();
     expect(rows()).toBe(4);
-    const { pruneLimits } = await import('../../src/store/limits/limit-rows.ts');
     pruneLimits(gateway.db, clock.now() + 90 * 24 * HOUR);
     expect(rows()).toBe(2);
   });
 
   test('keep their figures when headers are odd, which doctor says', async () => {
-    const { claude, cli, asClaude } = await start();
+    const { claude, cli, asClaude } = await startWithPlans();
     claude.spendElsewhere(0.5);
     await asClaude();
     const before = await cli.json<LimitWindowView[]>(['limits']);
@@ -189,7 +123,7 @@ describe('the windows of subscriptions', () => {
 });
 
 test('without a login nothing of windows is loaded or written', async () => {
-  const { gateway, cli } = await start();
+  const { gateway, cli } = await startWithPlans();
   await gateway.post({ model: 'mock/test-model', messages: [{ role: 'user', content: 'Hi' }] });
   expect(await cli.json(['limits'])).toEqual([]);
   expect((await cli.run(['limits'])).stderr).toContain('gw run --subscription -- claude');
@@ -197,7 +131,7 @@ test('without a login nothing of windows is loaded or written', async () => {
 });
 
 test("a login's bytes are in no file, log, record or metric of its windows", async () => {
-  const { gateway, cli, claude, asClaude, asCodex } = await start({ mayLog: /./ });
+  const { gateway, cli, claude, asClaude, asCodex } = await startWithPlans({ mayLog: /./ });
   await asClaude();
   await asCodex();
   await asClaude({ ...claude.headers(), 'anthropic-ratelimit-unified-5h-utilization': CANARY });

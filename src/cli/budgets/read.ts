@@ -53,6 +53,13 @@ export function readOnLimit(
   throw usageError(`"${text}" is not what a budget can do at its limit: use block, ask or fallback:MODEL`);
 }
 
+/** Parses a share of a window, `20%` or `20`, as millionths. */
+export function readShare(text: string, option: string): number {
+  const percent = readPercent(text);
+  if (percent >= 1 && percent <= 99) return percent * 10_000;
+  throw usageError(`${option} ${text} is not a share of a window: use 1% to 99%`);
+}
+
 /** Parses an amount in a sliding window: `2/hour`, `$0.50/10m`. */
 export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number } {
   const [amount, time, ...rest] = text.split('/');

@@ -7,7 +7,7 @@ import { formatUsd } from '../../money.ts';
 import { findProject } from '../../store/accounts/projects.ts';
 import { endRun, openRun, type RunCap, type RunUsage, readRunUsage } from '../../store/budgets/runs.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
-import { readAmount, readPercent, readRate } from '../budgets/read.ts';
+import { readAmount, readPercent, readRate, readShare } from '../budgets/read.ts';
 import { type Context, homeOf, note } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { withGateway } from '../with-gateway.ts';
@@ -26,6 +26,15 @@ export function readCaps(options: { budget?: string; alert?: string; maxRate?: s
   ];
 }
 
+/** The share of each of a subscription's windows, in millionths. */
+export function readWindowShare(text: string | undefined, subscription: boolean): number | undefined {
+  if (text === undefined) return undefined;
+  if (subscription) return readShare(text, '--window-share');
+  throw usageError(
+    `--window-share ${text} is for a subscription: gw run --subscription --window-share ${text} -- AGENT`,
+  );
+}
+
 /** A run with a key of its own, for its budgets and labels. */
 interface CappedRun {
   key: string;
@@ -38,16 +47,17 @@ interface OwnRun {
   project: string;
   caps: readonly RunCap[];
   labels: Labels | undefined;
+  windowSharePpm: number | undefined;
   lockPath: string;
 }
 
 export async function startCappedRun(
   context: Context,
-  { id, project, caps, labels, lockPath }: OwnRun,
+  { id, project, caps, ...options }: OwnRun,
 ): Promise<CappedRun> {
   const since = context.clock.now();
   const { key, keyId } = await withStore(context, (db) =>
-    openRun(db, { id, projectId: findProject(db, project), caps, labels, lockPath, now: since }),
+    openRun(db, { id, projectId: findProject(db, project), caps, ...options, now: since }),
   );
   return {
     key,

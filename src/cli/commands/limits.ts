@@ -1,15 +1,24 @@
+import { Option } from 'commander';
 import type { LimitWindowView } from '../../operations/schemas/limits.ts';
+import { type GuardedKind, keyLabel, listGuards, removeGuard, setGuard } from '../../store/limits/guards.ts';
 import { hourText, paceText, windowText } from '../../terminal/limit-words.ts';
 import { percent } from '../../terminal/numbers.ts';
 import { type Column, right } from '../../terminal/table.ts';
 import { createTimeFormat, duration, type TimeFormat } from '../../terminal/time.ts';
+import { readShare } from '../budgets/read.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
-import { type Context, screenOf } from '../context.ts';
+import { changeSetting } from '../config/change.ts';
+import { type Context, note, screenOf } from '../context.ts';
+import { usageError } from '../exit.ts';
 import { printList } from '../print-list.ts';
+import { announceChange } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
+import { withStore } from '../with-store.ts';
 
 export const limits: SetUp = (command, context) => {
   list(command, context);
+  alert(command, context);
+  guard(command, context);
 };
 
 const list: SetUp = (command, context) =>
@@ -61,3 +70,94 @@ function resetText(resetsAt: string | null, times: TimeFormat, now: number): str
   const at = Date.parse(resetsAt);
   return `${duration(Math.max(0, at - now))} (${times.moment(at, now)})`;
 }
+
+const alert: SetUp = (command, context) =>
+  command
+    .command('alert <percents>')
+    .description('send webhooks when so much of a window is used, such as 75,90; off for none')
+    .addOption(
+      new Option('--forecast <on|off>', 'also once a window will be full before it resets').choices([
+        'on',
+        'off',
+      ]),
+    )
+    .action(async (percents, { forecast }) => {
+      const set = await changeSetting(context, 'limits.alerts', percents === 'off' ? '' : percents);
+      if (forecast !== undefined) await changeSetting(context, 'limits.forecast_alerts', forecast);
+      await announceChange(context);
+      note(
+        context,
+        set === ''
+          ? 'No alerts for windows of subscriptions.'
+          : `Alerts at ${set}% of each window, to webhooks that get budget.threshold_reached: gw webhooks list`,
+      );
+    });
+
+const guard: SetUp = (command, context) =>
+  command
+    .command('guard')
+    .description('keep the rest of each window for a key, an agent or a session; without options, show it')
+    .option('--keep <percent>', 'the rest that is kept, such as 20%')
+    .option('--for <name>', 'a key (its label or id), agent:NAME or session:ID; repeatable', collect)
+    .option('--slow', 'let others wait for the reset where their clients have the patience')
+    .option('--remove', 'let all use the whole windows')
+    .option(...AS_JSON)
+    .addHelpText(
+      'after',
+      '\nA best effort: the figure is that of the last answer, so each running request may go beyond it.',
+    )
+    .action(async ({ keep, for: names, slow = false, remove, json }) => {
+      if (remove) {
+        if (keep !== undefined || names) throw usageError('give --remove alone: gw limits guard --remove');
+        const removed = await withStore(context, async (db) => removeGuard(db));
+        return note(context, removed ? 'Removed the guard.' : 'There was no guard.');
+      }
+      if ((keep === undefined) !== (names === undefined))
+        throw usageError('--keep and --for go together: gw limits guard --keep 20% --for agent:claude');
+      if (keep !== undefined && names) {
+        const keepPpm = readShare(keep, '--keep');
+        await withStore(context, async (db) => setGuard(db, { keepPpm, slow, named: names.map(namedBy) }));
+      }
+      const guards = await withStore(context, async (db) =>
+        listGuards(db).map((each) => ({
+          ...each,
+          name: each.kind === 'key' ? keyLabel(db, each.value) : each.value,
+        })),
+      );
+      const rows = guards.map(({ kind, name, keepPpm, slow }) => ({
+        object: 'limit_guard',
+        kind,
+        value: name,
+        keep: keepPpm / 1_000_000,
+        slow,
+      }));
+      printList(context, rows, GUARD_COLUMNS, {
+        json,
+        empty:
+          'No guard: all may use the whole windows. To keep some: gw limits guard --keep 20% --for agent:claude',
+        title: 'Guard of plan windows',
+        below: ['Others are refused once the rest is reached. It applies from the next request.'],
+      });
+    });
+
+const collect = (name: string, before: string[] = []): string[] => [...before, name];
+
+/** What `--for` names: a key without a prefix. */
+function namedBy(text: string): { kind: GuardedKind; value: string } {
+  const [, kind, value = text] = /^(agent|session|key):(.*)$/.exec(text) ?? [];
+  if (value === '') throw usageError(`--for ${text} names nothing: use KEY, agent:NAME or session:ID`);
+  return { kind: (kind ?? 'key') as GuardedKind, value };
+}
+
+interface GuardRow {
+  kind: string;
+  value: string;
+  keep: number;
+  slow: boolean;
+}
+
+const GUARD_COLUMNS: Column<GuardRow>[] = [
+  { header: 'kept for', value: ({ kind, value }) => `${kind} ${value}`, shrinks: true },
+  right('rest', ({ keep }) => percent(keep)),
+  { header: 'others', value: ({ slow }) => (slow ? 'wait or are refused' : 'are refused') },
+];

@@ -14,7 +14,13 @@ import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { acquireLock } from '../../store/database/lock.ts';
 import { writing } from '../../write-fault.ts';
-import { bypassedSince, bypassedText, readCaps, startCappedRun } from '../client/capped-run.ts';
+import {
+  bypassedSince,
+  bypassedText,
+  readCaps,
+  readWindowShare,
+  startCappedRun,
+} from '../client/capped-run.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { clientVariables, warnOfForeignKeys } from '../client/variables.ts';
 import type { SetUp } from '../command.ts';
@@ -36,6 +42,10 @@ export const run: SetUp = (command, context) =>
     .option('--budget <amount>', 'cap what this run may spend, in dollars')
     .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
     .option('--max-rate <amount/time>', 'cap it in a sliding window too: 2/hour, 0.50/10m')
+    .option(
+      '--window-share <percent>',
+      "share of a subscription's windows that this run may use, such as 10%",
+    )
     .option('--label <name=value>', 'label its requests: customer=acme; repeatable', readLabel)
     .option('--anyway', 'run an agent that is known to go around gw')
     .option('--subscription', 'let Claude Code or Codex use its own login; no budget counts its requests')
@@ -67,6 +77,7 @@ export const run: SetUp = (command, context) =>
           );
         checkSubscription(context, found?.agent);
       }
+      const windowSharePpm = readWindowShare(options.windowShare, subscription);
       if (found) {
         // Before anything is started. The key makes no difference here.
         const origin = remote?.gateway.url ?? (await expectedOrigin(context));
@@ -83,8 +94,11 @@ export const run: SetUp = (command, context) =>
       try {
         const { project = DEFAULT_PROJECT, anyway = false } = options;
         const capped =
-          caps.length > 0 || labels
-            ? await startCappedRun(context, { id, project, caps, labels, lockPath: folder.lockPath })
+          caps.length > 0 || labels || windowSharePpm !== undefined
+            ? await startCappedRun(context, {
+                ...{ id, project, caps, labels, windowSharePpm },
+                lockPath: folder.lockPath,
+              })
             : undefined;
         const key =
           outerKey ??

@@ -16,11 +16,12 @@ import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
+import { keepOut, senderOf } from './keep-out.ts';
 
 type LoginParts = QuoteParts &
   SendParts &
   SettleParts &
-  Pick<Gateway, 'ledger' | 'pasteable' | 'planLimits' | 'redact' | 'subscriptions'>;
+  Pick<Gateway, 'calendar' | 'ledger' | 'pasteable' | 'planLimits' | 'redact' | 'subscriptions'>;
 
 /** The paths that each login is passed on at, and what they are called in errors. */
 const SERVICES: Readonly<Record<Login, { title: string; paths: readonly string[] }>> = {
@@ -56,9 +57,10 @@ export async function passLogin(
   const target = { provider, model: request.model };
   const limits = await gateway.planLimits();
   const known = limits.identify(login, headers, request);
+  await keepOut(gateway, context, () => limits.guarded(known, senderOf(context)));
   const attempt = await admitUnbilled(gateway, context, target);
   attempt.login = known.id;
-  attempt.onHead = (answer) => void limits.note(known, answer);
+  attempt.onHead = (answer) => void limits.note(known, answer, context.project.id);
   const authHeaders = ['authorization', headers.authorization ?? ''];
   const result = await sendAttempt(gateway, attempt, {
     method,
@@ -69,6 +71,7 @@ export async function passLogin(
   prepareAnswer(gateway, attempt, result);
   const metered = await meterAttempt(gateway, attempt, result);
   result.metered = { ...metered, flags: metered.flags | FLAGS.not_billed };
+  limits.spent(known, context.caller.keyId, metered.costNanoUsd);
   deliver(gateway, attempt, result, await settle(gateway, attempt, result));
 }
 

@@ -5,6 +5,7 @@ import {
   limitPoints,
   listLimits,
 } from '../../store/limits/limit-rows.ts';
+import { fullAtOf } from '../../store/limits/pace.ts';
 import type { LimitWindowView } from '../schemas/limits.ts';
 import type { Sources } from '../sources.ts';
 
@@ -38,20 +39,4 @@ function viewOf(row: LimitRow, points: readonly LimitPoint[], now: number): Limi
       return last ? last.usedPpm / PPM : null;
     }),
   };
-}
-
-/** When a window is full if it goes on to fill as it did in the last hour; undefined if it resets before. */
-export function fullAtOf(
-  { usedPpm, resetsAt }: Pick<LimitRow, 'usedPpm' | 'resetsAt'>,
-  run: readonly LimitPoint[],
-  now: number,
-): number | undefined {
-  const [first] = run;
-  if (usedPpm >= PPM) return now;
-  if (!first) return undefined;
-  const since = Math.max(first.at, now - HOUR_MS);
-  const rise = usedPpm - first.usedPpm;
-  if (rise <= 0 || now <= since) return undefined;
-  const fullAt = Math.round(now + ((PPM - usedPpm) * (now - since)) / rise);
-  return fullAt < resetsAt ? fullAt : undefined;
 }

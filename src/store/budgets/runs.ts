@@ -18,6 +18,8 @@ export interface NewRun {
   id: string;
   projectId: number;
   caps: readonly RunCap[];
+  /** The share of a subscription's windows that it may use, in millionths. */
+  windowSharePpm?: number | undefined;
   /** Of the requests with its key. */
   labels?: Labels | undefined;
   /** A file that is locked while the run lives. */
@@ -44,6 +46,8 @@ export async function openRun(db: Db, run: NewRun): Promise<Run> {
       const scope = { scopeKind: 'run', scopeValue: id, keyId };
       insertRow(db, 'budgets', { ...terms, ...scope, currentStart: now, createdAt: now });
     }
+    if (run.windowSharePpm !== undefined)
+      insertRow(db, 'limitShares', { keyId, sharePpm: run.windowSharePpm });
     insertRow(db, 'runs', { id, keyId, lockPath });
     return { id, keyId, key };
   });
@@ -58,6 +62,7 @@ export function endRun(db: Db, id: string, now: number): void {
       AND revoked_at IS NULL`).run(now, id);
     db.prepare(`UPDATE budgets SET removed_at = ? WHERE scope_kind = 'run' AND scope_value = ?
       AND removed_at IS NULL`).run(now, id);
+    db.prepare('DELETE FROM limit_shares WHERE key_id = (SELECT key_id FROM runs WHERE id = ?)').run(id);
     db.prepare('DELETE FROM runs WHERE id = ?').run(id);
   });
 }

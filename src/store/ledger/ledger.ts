@@ -15,7 +15,7 @@ import { createAskRows } from './asks.ts';
 import { createBalances } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
 import { createTimeline } from './clock.ts';
-import { createEvents, type InsertEvent } from './events.ts';
+import { createEvents, type EmitEvent, type InsertEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createJournal, createSessions } from './journal.ts';
 import { createLabelSets } from './label-sets.ts';
@@ -84,6 +84,8 @@ export interface Ledger {
   writeBudgets<T>(command: () => T): Promise<T>;
   /** As `write`, for rows that neither budgets nor holds are in. */
   writeApart<T>(command: () => T): Promise<T>;
+  /** Writes an event, within a command of `write`. */
+  emit: EmitEvent;
   /** The budgets of a project as they stand. */
   standings(projectId: number): Promise<Standing[]>;
   /** Calls the listener after each transaction that wrote events. */
@@ -232,6 +234,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       }),
     writeBudgets: (command) => submit(() => apart(command)),
     writeApart: submit,
+    emit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     ...listeners.on,
     settled,

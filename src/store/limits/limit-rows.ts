@@ -68,6 +68,22 @@ export function createLimitRows(db: Db) {
   };
 }
 
+export function markAlerted(
+  db: Db,
+  id: number,
+  { percent, forecast }: { percent: number; forecast: number },
+): void {
+  db.prepare<[number, number, number]>(
+    'UPDATE limits SET alerted_percent = ?, alerted_forecast = ? WHERE id = ?',
+  ).run(percent, forecast, id);
+}
+
+export const projectsWithWebhooks = (db: Db): number[] =>
+  db
+    .prepare<[], number>('SELECT DISTINCT project_id FROM webhook_endpoints WHERE disabled_at IS NULL')
+    .pluck()
+    .all();
+
 /** Deletes what is older than 90 days, a few rows a call. Returns whether there may be more. */
 export function pruneLimits(db: Db, now: number): boolean {
   const { changes } = db

@@ -37,7 +37,15 @@ interface EventData {
   alert_percent?: number;
   resets_at?: string;
   skipped?: number;
-  model?: string;
+  model?: string | null;
+  /** Of a subscription's window: `limit_window`. */
+  kind?: string;
+  service?: string;
+  window?: string;
+  /** 0 to 1. */
+  used?: number;
+  forecast?: boolean;
+  full_at?: string;
   ask_id?: string;
   needed_usd?: number;
   expires_at?: string;
@@ -61,6 +69,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
   const resets = timeFact('Resets', data.resets_at, options.calendar);
   switch (event.type) {
     case 'budget.threshold_reached':
+      if (data.kind === 'limit_window') return limitMessage(data, options.calendar);
       return {
         tone: 'warning',
         title: `Budget alert: ${percentOf(data)} % spent`,
@@ -89,7 +98,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
       return {
         tone: 'danger',
         title: blockedTitle(event, options),
-        facts: [...head, ...(data.model === undefined ? [] : [external('Last model', data.model)])],
+        facts: [...head, ...(data.model == null ? [] : [external('Last model', data.model)])],
         command: raise,
       };
     case 'request.approval_requested':
@@ -98,7 +107,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
         title: `Approve a request beyond the budget? It needs ${formatUsd(Math.round((data.needed_usd ?? 0) * NANO_PER_USD))}`,
         facts: [
           ...head,
-          ...(data.model === undefined ? [] : [external('Model', data.model)]),
+          ...(data.model == null ? [] : [external('Model', data.model)]),
           ...timeFact('Waits until', data.expires_at, options.calendar),
         ],
         command: approveCommand(data),
@@ -106,6 +115,22 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
     default:
       return { tone: 'warning', title: event.type, facts: head };
   }
+}
+
+/** What a subscription's window has reached, or will before it resets. */
+function limitMessage(data: EventData, calendar: Calendar): ChatMessage {
+  const used = Math.floor((data.used ?? 0) * 100 + 1e-9);
+  const facts = [
+    { label: 'Used', value: `${used} %` },
+    external('Window', [data.window, data.model].filter(Boolean).join(' ')),
+    external('Plan', data.service ?? ''),
+    ...timeFact('Full at this rate', data.full_at, calendar),
+    ...timeFact('Resets', data.resets_at, calendar),
+  ];
+  const title = data.forecast
+    ? 'Plan window: full before it resets, at this rate'
+    : `Plan window alert: ${data.alert_percent ?? used} % used`;
+  return { tone: 'warning', title, facts, command: 'gw limits' };
 }
 
 function blockedTitle(event: WebhookEvent, { calendar, eventCount = 1, since }: DescribeOptions): string {

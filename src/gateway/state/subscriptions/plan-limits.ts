@@ -1,21 +1,32 @@
+import type { Settings } from '../../../config/settings.ts';
 import { type PlanReading, readPlanWindows } from '../../../providers/plan-windows.ts';
 import type { Login } from '../../../providers/subscriptions.ts';
 import type { RawHeaders } from '../../../raw-headers.ts';
 import type { Db } from '../../../store/database/open.ts';
 import type { Ledger } from '../../../store/ledger/ledger.ts';
+import { listGuards, listShares } from '../../../store/limits/guards.ts';
 import { createLimitRows, type LimitReading, listLimits } from '../../../store/limits/limit-rows.ts';
+import { createLimitAlerts } from './limit-alerts.ts';
+import { createShareUse, type Guarded, guardedFrom, nameOf, type Sender } from './limit-guard.ts';
 import { createLoginIds, type IdentifyLogin, type KnownLogin } from './login-ids.ts';
 
 /** The windows of subscriptions. Created when the first login comes: without one, nothing of it runs. */
 export interface PlanLimits {
   identify: IdentifyLogin;
-  /** Reads the head of an answer to a login's request. */
-  note(login: KnownLogin, headers: RawHeaders): PlanReading;
+  /** Reads the head of an answer to a login's request, and announces what its windows have reached. */
+  note(login: KnownLogin, headers: RawHeaders, projectId: number): PlanReading;
+  /** Counts an ended request to the share of its key. */
+  spent(login: KnownLogin, keyId: number, costNanoUsd: number): void;
+  /** Why a request has to stay out of the login's windows; undefined if it may pass. */
+  guarded(login: KnownLogin, sender: Sender): Guarded | undefined;
+  /** Reads guards and shares again. */
+  reload(): void;
 }
 
 export interface PlanLimitsOptions {
   db: Db;
-  ledger: Pick<Ledger, 'writeApart'>;
+  ledger: Pick<Ledger, 'writeApart' | 'emit'>;
+  settings: () => Settings;
   now: () => number;
   warn: (message: string) => void;
 }
@@ -30,21 +41,31 @@ const SERVICE_OF: Readonly<Record<Login, LimitReading['service']>> = {
   chatgpt: 'chatgpt',
 };
 
-export function createPlanLimits({ db, ledger, now, warn }: PlanLimitsOptions): PlanLimits {
+export function createPlanLimits({ db, ledger, settings, now, warn }: PlanLimitsOptions): PlanLimits {
   const rows = createLimitRows(db);
-  const latest = new Map<string, LimitReading>(listLimits(db).map((row) => [keyOf(row), row]));
+  const announce = createLimitAlerts({
+    db,
+    emit: ledger.emit,
+    percents: () => settings()['limits.alerts'].percents,
+    isForecasting: () => settings()['limits.forecast_alerts'] === 'on',
+  });
+  const latest = new Map<string, LimitReading>(listLimits(db).map((row) => [nameOf(row), row]));
   const oddAt = new Map<string, number>();
+  const use = createShareUse();
+  for (const reading of latest.values()) use.note(reading);
+  let guards = listGuards(db);
+  let shares = listShares(db);
 
   /** No answer waits for it. What is lost with a full disk, the next answer states again. */
   const write = (command: () => void) =>
     void ledger.writeApart(command).catch(() => warn('the windows of a subscription could not be written'));
 
-  function noteWindow(reading: LimitReading): void {
-    const key = keyOf(reading);
-    const last = latest.get(key);
+  function noteWindow(reading: LimitReading, projectId: number): void {
+    use.note(reading);
+    const last = latest.get(nameOf(reading));
     if (last && isRepeated(last, reading)) return;
-    latest.set(key, reading);
-    write(() => void rows.write(reading));
+    latest.set(nameOf(reading), reading);
+    write(() => announce(rows.write(reading), projectId));
   }
 
   function noteOdd(service: string, odd: PlanReading['odd'][number], at: number): void {
@@ -53,21 +74,35 @@ export function createPlanLimits({ db, ledger, now, warn }: PlanLimitsOptions): 
     write(() => rows.addOddity(service, odd, at));
   }
 
+  const windowsOf = ({ id }: KnownLogin) => [...latest.values()].filter(({ login }) => login === id);
+
   return {
     identify: createLoginIds(),
-    note(login, headers) {
+    note(login, headers, projectId) {
       const updatedAt = Math.trunc(now());
       const service = SERVICE_OF[login.kind];
       const reading = readPlanWindows(login.kind, headers, updatedAt);
-      for (const window of reading.windows) noteWindow({ ...window, login: login.id, service, updatedAt });
+      for (const window of reading.windows)
+        noteWindow({ ...window, login: login.id, service, updatedAt }, projectId);
       for (const odd of reading.odd) noteOdd(service, odd, updatedAt);
       return reading;
     },
+    spent: (login, keyId, costNanoUsd) => use.spent(login.id, keyId, costNanoUsd),
+    guarded(login, sender) {
+      const share = shares.get(Number(sender.key));
+      if (guards.length === 0 && share === undefined) return undefined;
+      const windows = windowsOf(login);
+      return (
+        guardedFrom(windows, guards, sender, now()) ??
+        (share === undefined ? undefined : use.exhausted(windows, sender, share, now()))
+      );
+    },
+    reload() {
+      guards = listGuards(db);
+      shares = listShares(db);
+    },
   };
 }
-
-const keyOf = ({ login, window, model }: Pick<LimitReading, 'login' | 'window' | 'model'>): string =>
-  `${login} ${window} ${model}`;
 
 function isRepeated(last: LimitReading, next: LimitReading): boolean {
   return (
