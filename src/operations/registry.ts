@@ -40,6 +40,7 @@ export const OPERATIONS = {
   usageTrends: ['GET /v1/gw/usage/trends', USAGE],
   cache: ['GET /v1/gw/cache', CACHE],
   limits: ['GET /v1/gw/limits', LIMITS],
+  limitUsage: ['GET /v1/gw/limits/usage', LIMITS],
   sessions: ['GET /v1/gw/sessions', SESSIONS],
   session: ['GET /v1/gw/sessions/{id}', SESSIONS],
   requestPage: ['GET /v1/gw/requests', REQUESTS],

@@ -28,7 +28,7 @@ export const READING: Readonly<Record<string, readonly string[]>> = {
     'cache',
     'cache --since 7d -n 3',
   ],
-  limits: ['limits list'],
+  limits: ['limits list', 'limits list -g model --since 7d'],
   status: ['status', 'dashboard'],
   budgets: [
     'budget list',

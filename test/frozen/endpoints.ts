@@ -25,6 +25,7 @@ export const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   ],
   '/v1/gw/usage/trends': [`/v1/gw/usage/trends?group_by=model&${SPANS}`, '/v1/gw/usage/trends?group_by=day'],
   '/v1/gw/limits': ['/v1/gw/limits'],
+  '/v1/gw/limits/usage': ['/v1/gw/limits/usage?since=2026-03-31T00:00:00Z', '/v1/gw/limits/usage'],
   '/v1/gw/cache': ['/v1/gw/cache?limit=2', '/v1/gw/cache?limit=0'],
   '/v1/gw/sessions': ['/v1/gw/sessions?agent=codex&limit=2', '/v1/gw/sessions?since=today'],
   '/v1/gw/sessions/{id}': ['/v1/gw/sessions/thread-1?agent=claude', '/v1/gw/sessions/thread-1?limit=0'],

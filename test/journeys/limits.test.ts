@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { LimitWindowView } from '../../src/operations/schemas/limits.ts';
+import type { LimitUsageView, LimitWindowView } from '../../src/operations/schemas/limits.ts';
 import { pruneLimits } from '../../src/store/limits/limit-rows.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { CANARY, startWithPlans } from '../support/plan-gateway.ts';
@@ -120,6 +120,45 @@ describe('the windows of subscriptions', () => {
       `! limits       anthropic answered with ${header} that is below 0`.replace('! ', '!   '),
     );
   });
+});
+
+test('whose a window was is told by session, agent, repository and model, and sums to what was reported', async () => {
+  const { claude, clock, cli, gateway, asClaude } = await startWithPlans();
+  const ask = async (session: string, share: number) => {
+    await asClaude(claude.headers(), { headers: { 'x-claude-code-session-id': session } });
+    claude.spendElsewhere(share);
+    clock.advanceNow(2 * MINUTE);
+  };
+  for (let i = 0; i < 12; i++) await ask(i % 3 === 0 ? 'one' : 'two', 0.02);
+  claude.spendElsewhere(0.3);
+  await ask('two', 0);
+  const usage = await cli.json<LimitUsageView>(['limits', '--group-by', 'session', '--since', '7d']);
+  const shares = Object.fromEntries(usage.data.map(({ key, share_5h }) => [key, share_5h]));
+  // Eight of twelve requests of 2 % each; the 30 % at the end came from elsewhere.
+  expect(Math.abs((shares.two ?? 0) - 0.16)).toBeLessThan(0.03);
+  expect(Math.abs((shares.one ?? 0) - 0.08)).toBeLessThan(0.03);
+  expect(Math.abs(usage.outside.share_5h - 0.3)).toBeLessThan(0.03);
+  for (const [name, reported] of [
+    ['share_5h', 0.54],
+    ['share_7d', 0.05],
+  ] as const)
+    expect(usage.data.reduce((sum, row) => sum + row[name], usage.outside[name])).toBeCloseTo(reported, 9);
+  expect(usage.data.map(({ key, requests, output_tokens }) => [key, requests, output_tokens])).toEqual([
+    ['two', 9, 45],
+    ['one', 4, 20],
+  ]);
+  for (const [group, key] of [
+    ['agent', 'claude'],
+    ['repo', null],
+    ['model', 'claude-sonnet-4-5'],
+  ])
+    expect(await cli.json(['limits', '-g', String(group)])).toMatchObject({ data: [{ key, requests: 13 }] });
+  const remote = commandLineOf(gateway, 'remotely', clock);
+  expect(await remote.json(['limits', '-g', 'session'])).toEqual(usage);
+  expect((await cli.run(['limits', '-g', 'session'])).stdout).toMatch(/^outside of gw +3\d\.\d% /m);
+  expect((await cli.run(['limits', '--since', '7d'])).code).toBe(2);
+  const none = await cli.json<LimitUsageView>(['limits', '-g', 'session', '--login', 'claude-none']);
+  expect(none).toMatchObject({ data: [], outside: { share_5h: 0 } });
 });
 
 test('without a login nothing of windows is loaded or written', async () => {

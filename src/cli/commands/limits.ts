@@ -1,19 +1,24 @@
 import { Option } from 'commander';
-import type { LimitWindowView } from '../../operations/schemas/limits.ts';
+import type { LimitUsageView, LimitWindowView } from '../../operations/schemas/limits.ts';
+import { timeText } from '../../operations/times.ts';
 import { type GuardedKind, keyLabel, listGuards, removeGuard, setGuard } from '../../store/limits/guards.ts';
 import { hourText, paceText, windowText } from '../../terminal/limit-words.ts';
-import { percent } from '../../terminal/numbers.ts';
+import { count, percent, tokens, usdText } from '../../terminal/numbers.ts';
 import { type Column, right } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat, duration, type TimeFormat } from '../../terminal/time.ts';
 import { readShare } from '../budgets/read.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { changeSetting } from '../config/change.ts';
-import { type Context, note, screenOf } from '../context.ts';
+import { type Context, note, say, sayJson, screenOf } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { printList } from '../print-list.ts';
+import { parseSince } from '../input/values.ts';
+import { listText, printList } from '../print-list.ts';
 import { announceChange } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
+
+const GROUPS = ['session', 'agent', 'repo', 'model'] as const;
 
 export const limits: SetUp = (command, context) => {
   list(command, context);
@@ -25,9 +30,23 @@ const list: SetUp = (command, context) =>
   command
     .command('list')
     .description('show what is used of each window, and when it resets')
+    .addOption(
+      new Option('-g, --group-by <what>', 'whose it was instead: percent of the windows by this').choices(
+        GROUPS,
+      ),
+    )
+    .option('--since <time>', 'with --group-by, since then: 5h, 7d, today, YYYY-MM-DD (default: 7d)')
+    .option('--login <hash>', 'with --group-by, only this login')
     .option(...AS_JSON)
-    .action(async ({ json }) => {
+    .action(async ({ json, groupBy, since, login }) => {
+      if (groupBy === undefined && (since ?? login) !== undefined)
+        throw usageError('--since and --login go with --group-by: gw limits --group-by session --since 7d');
       await withGateway(context, async (reader) => {
+        if (groupBy !== undefined) {
+          const from = parseSince(since ?? '7d', await reader.calendar(), context.clock.now());
+          const usage = await reader.limitUsage({ group_by: groupBy, since: timeText(from), login });
+          return json ? sayJson(context, usage) : say(context, usageText(usage, groupBy, screenOf(context)));
+        }
         const windows = await reader.limits();
         const { timezone } = await reader.calendar();
         printList(context, windows, columns(windows, timezone, context), {
@@ -70,6 +89,44 @@ function resetText(resetsAt: string | null, times: TimeFormat, now: number): str
   const at = Date.parse(resetsAt);
   return `${duration(Math.max(0, at - now))} (${times.moment(at, now)})`;
 }
+
+type UsageRow = LimitUsageView['data'][number];
+
+/** Whose a window was, and what is beside gw; they sum to what the provider reported. */
+function usageText({ data, outside, error }: LimitUsageView, group: string, terminal: Terminal): string {
+  const rows = [...data, { ...NOBODY, ...outside }];
+  const columns: Column<UsageRow>[] = [
+    {
+      header: group,
+      value: ({ key }) => key ?? '-',
+      shrinks: true,
+    },
+    { header: '5h', value: (row) => shareText(row.share_5h), align: 'right', style: 'bold' },
+    { header: '7d', value: (row) => shareText(row.share_7d), align: 'right', style: 'bold' },
+    right('requests', (row) => count(row.requests)),
+    right('in>out', (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`),
+    right('list price', (row) => usdText(row.list_usd)),
+  ];
+  const errors = (['share_5h', 'share_7d'] as const).flatMap((name) => {
+    const miss = error[name];
+    return miss === null ? [] : [`${(miss * 100).toFixed(1)} points of the ${name.slice(6)} window`];
+  });
+  return listText(rows, columns, terminal, {
+    title: 'Percent of plan windows, all of that time together: 100% is a whole window',
+    below: [
+      errors.length === 0
+        ? 'Too little history for weights of its own: shared out by list price.'
+        : `Shares are estimated by weights that fit this history; a tenth of a window is off by ${errors.join(', ')}.`,
+    ],
+  });
+}
+
+const OUTSIDE = 'outside of gw';
+const NOBODY: UsageRow = {
+  ...{ key: OUTSIDE, share_5h: 0, share_7d: 0, requests: 0, input_tokens: 0, output_tokens: 0, list_usd: 0 },
+};
+
+const shareText = (share: number): string => `${(share * 100).toFixed(1)}%`;
 
 const alert: SetUp = (command, context) =>
   command
