@@ -8,6 +8,7 @@ import {
   type Origin,
   ownProxyAddress,
   type ProviderSettings,
+  placeOf,
   SCALAR_KEYS,
   type ScalarKey,
   SettingError,
@@ -99,12 +100,12 @@ function lookUp(key: ScalarKey, { text, env, flags }: Sources): { value: unknown
 
 /** The value in the file; undefined if it is missing or bad. Validated even if it is overridden. */
 function fromFile(key: ScalarKey, text: SettingsText): unknown {
-  const value = atPath(text.stored, key);
+  const value = atPath(text.stored, placeOf(key).join('.'));
   if (value === undefined) return undefined;
   try {
     return DEFINITIONS[key].parse(value);
   } catch (error) {
-    text.report(key.split('.'), `${key}: ${messageOf(error)}. To drop it: gw config unset ${key}`);
+    text.report(placeOf(key), `${key}: ${messageOf(error)}. To drop it: gw config unset ${key}`);
     return undefined;
   }
 }
@@ -177,7 +178,7 @@ const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknow
   dialect: isObject,
 };
 
-const VALUES = new Set<string>([...SCALAR_KEYS, ...RETIRED_KEYS]);
+const VALUES = new Set<string>([...SCALAR_KEYS.map((key) => placeOf(key).join('.')), ...RETIRED_KEYS]);
 const MAP_NAMES = new Set<string>(MAP_KEYS);
 /** Objects that contain settings, such as `admission` of `admission.max_wait_ms`. */
 const GROUPS = new Set(

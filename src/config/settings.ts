@@ -54,6 +54,8 @@ export interface Definition<T> {
   environment?: string;
   /** Option of the commands that start gw, without dashes. */
   flag?: string;
+  /** Its place in config.json, where its name would be inside another setting. */
+  place?: string;
   parse(value: unknown): T;
   about: string;
 }
@@ -247,6 +249,13 @@ const SCALARS = {
     about:
       "logins of Claude Code and Codex, passed to Anthropic and OpenAI as they are, and in no budget: refuse or allow. Your plan's terms apply: read there whether they allow a local proxy",
   },
+  'passthrough.subscriptions.overage': {
+    default: () => 'count' as const,
+    place: 'passthrough.subscriptions_overage',
+    parse: oneOf(['count', 'refuse']),
+    about:
+      "requests of a login whose plan is used up and bills them beyond it: count, at list price in the project's budgets; or refuse",
+  },
   'passthrough.organization': {
     default: () => 'refuse' as const,
     parse: oneOf(['refuse', 'allow']),
@@ -340,6 +349,9 @@ export type Settings = Scalars & {
 } & { providers: Record<string, ProviderSettings> };
 
 export const SCALAR_KEYS = Object.keys(DEFINITIONS) as ScalarKey[];
+
+/** Where a setting stands in config.json. */
+export const placeOf = (key: ScalarKey): string[] => (DEFINITIONS[key].place ?? key).split('.');
 
 export function isScalarKey(key: string): key is ScalarKey {
   return Object.hasOwn(DEFINITIONS, key);

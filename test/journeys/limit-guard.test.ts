@@ -252,3 +252,72 @@ test("a run's share of the windows is what its requests have used by list price"
   const { code, stderr } = await cli.run(['run', '--window-share', '10%', '--', 'true']);
   expect([code, stderr]).toEqual([2, expect.stringContaining('gw run --subscription --window-share 10%')]);
 });
+
+describe('a login whose plan is used up', () => {
+  const OVERAGE = {
+    'anthropic-ratelimit-unified-status': 'rejected',
+    'anthropic-ratelimit-unified-overage-status': 'allowed',
+  };
+  /** A message of 20 tokens in and 5 out: $3 and $15 for a million. */
+  const LIST_USD = (20 * 3 + 5 * 15) / 1e6;
+
+  async function startSpent(settings = {}) {
+    const parts = await startWithPlans({ settings, budget: { capUsd: 0.01, period: 'daily' } });
+    parts.claude.spendElsewhere(1);
+    return {
+      ...parts,
+      beyond: () => parts.asClaude({ ...parts.claude.headers(), ...OVERAGE }),
+      async spent() {
+        const { data } = (await parts.gateway.get('/v1/budgets')).json() as { data: { spent_usd: number }[] };
+        return data[0]?.spent_usd;
+      },
+    };
+  }
+
+  test('counts in budgets from the answer on that says so, until its window resets', async () => {
+    const { gateway, claude, clock, asClaude, beyond, spent } = await startSpent();
+    expect((await beyond()).header('x-service-route')).toBe('subscription');
+    expect(await spent()).toBe(0);
+    expect((await beyond()).header('x-service-route')).toBe('overage');
+    expect(await spent()).toBeCloseTo(LIST_USD, 9);
+    clock.advanceNow(5 * HOUR + MINUTE);
+    await asClaude();
+    expect(await spent()).toBeCloseTo(LIST_USD, 9);
+    expect((await gateway.records()).map(({ flags }) => flags.includes('not_billed'))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    claude.spendElsewhere(1);
+    await beyond();
+    // The plan is extended: the hold for this one is released.
+    await asClaude({ ...claude.headers(), 'anthropic-ratelimit-unified-5h-utilization': '0.10' });
+    expect(await spent()).toBeCloseTo(LIST_USD, 9);
+  });
+
+  test('is stopped by a cap', async () => {
+    const { gateway, beyond, spent } = await startSpent();
+    await gateway.setBudget({ capUsd: LIST_USD * 1.5, period: 'daily' });
+    await beyond();
+    const sent = gateway.upstream.requests.length;
+    const refused = await beyond();
+    expect([refused.status, codeOf(refused)]).toEqual([402, 'budget_exceeded']);
+    expect([gateway.upstream.requests.length, await spent()]).toEqual([sent, 0]);
+  });
+
+  test('is refused if the owner wants so', async () => {
+    const { gateway, cli, clock, asClaude, beyond } = await startSpent();
+    await cli.run(['config', 'set', 'passthrough.subscriptions.overage', 'refuse']);
+    expect((await cli.run(['config', 'get', 'passthrough.subscriptions.overage'])).stdout).toBe('refuse\n');
+    expect((await cli.run(['config', 'get', 'passthrough.subscriptions'])).stdout).toBe('allow\n');
+    await beyond();
+    const refused = await beyond();
+    expect([refused.status, codeOf(refused)]).toEqual([402, 'overage_refused']);
+    expect(refused.text()).toContain('until 2026-01-01 17:00 (UTC)');
+    expect(gateway.upstream.requests).toHaveLength(1);
+    clock.advanceNow(5 * HOUR + MINUTE);
+    expect((await asClaude()).status).toBe(200);
+    await cli.run(['config', 'unset', 'passthrough.subscriptions.overage']);
+    expect((await cli.run(['config', 'get', 'passthrough.subscriptions.overage'])).stdout).toBe('count\n');
+  });
+});

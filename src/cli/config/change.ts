@@ -2,7 +2,7 @@ import { MAPS, mapEntryOf } from '../../config/maps.ts';
 import { DIALECT_ENTRIES, providerSettingOf } from '../../config/provider-settings.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
-import { DEFINITIONS, isScalarKey, SCALAR_KEYS, SettingError } from '../../config/settings.ts';
+import { DEFINITIONS, isScalarKey, placeOf, SCALAR_KEYS, SettingError } from '../../config/settings.ts';
 import { aliasLoop, isName, loopMessage, namesIn, parseTiers } from '../../config/tiers.ts';
 import { parseRetention, type Retention } from '../../config/values.ts';
 import { type Plain, writtenOf } from '../../config/written.ts';
@@ -44,7 +44,9 @@ export async function changeSetting(
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
-  const path = entry ? [...entry.map.split('.'), entry.name] : (ofProvider?.path ?? key.split('.'));
+  const path = entry
+    ? [...entry.map.split('.'), entry.name]
+    : (ofProvider?.path ?? (isScalarKey(key) ? placeOf(key) : key.split('.')));
   if (value === undefined) file.delete(path);
   else file.set(path, value);
   return value;

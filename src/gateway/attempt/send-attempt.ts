@@ -120,8 +120,8 @@ function objectNotes(
   credential: Redactor,
 ): ObjectNotes | undefined {
   const { context, target } = attempt;
-  if (!objects.shared() || context.translator || attempt.why === 'subscription') return undefined;
-  if (!attempt.route && attempt.namesForeign) return undefined;
+  if (!objects.shared() || context.translator) return undefined;
+  if (!attempt.route && (attempt.namesForeign || attempt.login !== undefined)) return undefined;
   return new ObjectNotes({
     objects,
     provider: target.provider.name,

@@ -1,10 +1,13 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
+import { NO_COST } from '../../money.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { type Login, loginIn, OWN_KEY_HEADER } from '../../providers/subscriptions.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import type { Wire } from '../../wire/wire.ts';
+import { type AdmitParts, admitFinally } from '../admission/admit.ts';
 import type { Admitted } from '../admission/admitted.ts';
+import { blockedStatus, forCodex } from '../admission/errors.ts';
 import { inputBound } from '../admission/input-tokens.ts';
 import { type MediaCost, POSSIBLE_TOKENS, type Quote } from '../admission/quote.ts';
 import { type QuoteParts, quoteRequest } from '../admission/quote-request.ts';
@@ -18,7 +21,7 @@ import type { Target } from '../state/resolver.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { keepOut, senderOf } from './keep-out.ts';
 
-type LoginParts = QuoteParts &
+type LoginParts = AdmitParts &
   SendParts &
   SettleParts &
   Pick<Gateway, 'calendar' | 'ledger' | 'pasteable' | 'planLimits' | 'redact' | 'subscriptions'>;
@@ -58,7 +61,12 @@ export async function passLogin(
   const limits = await gateway.planLimits();
   const known = limits.identify(login, headers, request);
   await keepOut(gateway, context, () => limits.guarded(known, senderOf(context)));
-  const attempt = await admitUnbilled(gateway, context, target);
+  const until = limits.beyondPlanUntil(known);
+  if (until !== undefined) refuseOverage(gateway, context, until);
+  const attempt =
+    until !== undefined && isCompletion(context)
+      ? await admitOverage(gateway, context, target)
+      : await admitUnbilled(gateway, context, target);
   attempt.login = known.id;
   attempt.onHead = (answer) => void limits.note(known, answer, context.project.id);
   const authHeaders = ['authorization', headers.authorization ?? ''];
@@ -70,7 +78,12 @@ export async function passLogin(
   });
   prepareAnswer(gateway, attempt, result);
   const metered = await meterAttempt(gateway, attempt, result);
-  result.metered = { ...metered, flags: metered.flags | FLAGS.not_billed };
+  if (attempt.why === 'subscription')
+    result.metered = { ...metered, flags: metered.flags | FLAGS.not_billed };
+  // The plan covers it again: the hold is released.
+  else if (limits.beyondPlanUntil(known) === undefined)
+    result.metered = { ...metered, costNanoUsd: NO_COST, flags: metered.flags | FLAGS.not_billed };
+  else result.metered = metered;
   limits.spent(known, context.caller.keyId, metered.costNanoUsd);
   deliver(gateway, attempt, result, await settle(gateway, attempt, result));
 }
@@ -128,6 +141,43 @@ async function admitUnbilled(
   });
   exchange.heldAt = gateway.clock.monotonic();
   return { context, target, admitted: unbilled(gateway, context, target), why: 'subscription' };
+}
+
+/** The owner wants no request that the plan does not cover. Throws GwError 402. */
+function refuseOverage(
+  { calendar, settings }: Pick<Gateway, 'calendar' | 'settings'>,
+  { exchange }: AnyRequestContext,
+  until: number,
+): void {
+  if (settings()['passthrough.subscriptions.overage'] !== 'refuse') return;
+  const { dateOf, timeOfDay, timezone } = calendar();
+  const { headers } = exchange.request;
+  const error = new GwError(
+    `the plan of this login is used up, and it bills requests beyond it until ${dateOf(until)} ${timeOfDay(until)} (${timezone}). To let them through, counted in budgets: gw config set passthrough.subscriptions.overage count`,
+    {
+      status: blockedStatus(headers),
+      type: 'insufficient_quota',
+      code: 'overage_refused',
+      headers: { 'x-should-retry': 'false' },
+      fields: { resets_at: Math.ceil(until / 1_000), reset_at: new Date(until).toISOString() },
+    },
+  );
+  throw forCodex(error, headers);
+}
+
+/** Holds the list price in the project's budgets. The body goes out as it is, so its output limit can't be lowered. */
+async function admitOverage(
+  gateway: LoginParts,
+  context: RequestContext<Wire>,
+  target: Target,
+): Promise<DirectAttempt> {
+  const quote = quoteRequest(gateway, context, target)(inputBound(context, target));
+  const admission = { context, target, calendar: gateway.calendar() };
+  const admitted = await admitFinally(gateway, admission, {
+    ...{ ...quote, mayLower: false, mustLimit: false },
+    ...{ leastOutputTokens: quote.outputTokens, least: quote.amount },
+  });
+  return { context, target, admitted, why: 'overage' };
 }
 
 /** For metering: the prices, and the bounds of an answer without usage. */

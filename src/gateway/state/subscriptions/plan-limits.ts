@@ -19,6 +19,8 @@ export interface PlanLimits {
   spent(login: KnownLogin, keyId: number, costNanoUsd: number): void;
   /** Why a request has to stay out of the login's windows; undefined if it may pass. */
   guarded(login: KnownLogin, sender: Sender): Guarded | undefined;
+  /** Until when the login's requests are billed beyond its plan, by its last answer; undefined: the plan covers them. */
+  beyondPlanUntil(login: KnownLogin): number | undefined;
   /** Reads guards and shares again. */
   reload(): void;
 }
@@ -33,8 +35,9 @@ export interface PlanLimitsOptions {
 
 /** A statement that has not changed is written again after this long. */
 const REPEAT_MS = 60_000;
+const HOUR_MS = 3_600_000;
 /** A header stays odd: it is written once an hour. */
-const ODD_REPEAT_MS = 3_600_000;
+const ODD_REPEAT_MS = HOUR_MS;
 
 const SERVICE_OF: Readonly<Record<Login, LimitReading['service']>> = {
   claude: 'anthropic',
@@ -51,6 +54,8 @@ export function createPlanLimits({ db, ledger, settings, now, warn }: PlanLimits
   });
   const latest = new Map<string, LimitReading>(listLimits(db).map((row) => [nameOf(row), row]));
   const oddAt = new Map<string, number>();
+  /** In memory: after a restart, the next answer says it again. */
+  const beyond = new Map<string, number>();
   const use = createShareUse();
   for (const reading of latest.values()) use.note(reading);
   let guards = listGuards(db);
@@ -85,6 +90,8 @@ export function createPlanLimits({ db, ledger, settings, now, warn }: PlanLimits
       for (const window of reading.windows)
         noteWindow({ ...window, login: login.id, service, updatedAt }, projectId);
       for (const odd of reading.odd) noteOdd(service, odd, updatedAt);
+      if (reading.isBeyondPlan) beyond.set(login.id, resetOf(reading, updatedAt));
+      else if (reading.windows.length > 0) beyond.delete(login.id);
       return reading;
     },
     spent: (login, keyId, costNanoUsd) => use.spent(login.id, keyId, costNanoUsd),
@@ -97,11 +104,21 @@ export function createPlanLimits({ db, ledger, settings, now, warn }: PlanLimits
         (share === undefined ? undefined : use.exhausted(windows, sender, share, now()))
       );
     },
+    beyondPlanUntil({ id }) {
+      const until = beyond.get(id);
+      return until !== undefined && until > now() ? until : undefined;
+    },
     reload() {
       guards = listGuards(db);
       shares = listShares(db);
     },
   };
+}
+
+/** When the window that is full resets. */
+function resetOf({ windows }: PlanReading, at: number): number {
+  const full = windows.filter(({ usedPpm, status }) => usedPpm >= 1_000_000 || status === 'rejected');
+  return full.length > 0 ? Math.max(...full.map(({ resetsAt }) => resetsAt)) : at + HOUR_MS;
 }
 
 function isRepeated(last: LimitReading, next: LimitReading): boolean {
