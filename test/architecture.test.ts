@@ -31,7 +31,7 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
     webhooks: ['network', 'store'],
     agents: ['config', 'pricing'],
     backup: ['config', 'store'],
-    insight: ['agents', 'config', 'network', 'operations', 'pricing', 'providers', 'store'],
+    insight: ['agents', 'attribution', 'config', 'network', 'operations', 'pricing', 'providers', 'store'],
     metrics: ['config', 'providers', 'routing', 'store'],
     remote: ['config', 'network', 'operations', 'store', 'webhooks'],
     service: ['config'],
@@ -42,7 +42,11 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
     translation: ['providers', 'wire'],
     gateway: [...parts, ...services, 'translation', 'wire'],
     server: [...parts, ...services, 'gateway', 'metrics', 'operations', 'wire'],
-    daemon: [...parts, ...services, 'gateway', 'metrics', 'server', 'team', 'translation'],
+    daemon: [
+      ...parts,
+      ...services,
+      ...['agents', 'gateway', 'insight', 'metrics', 'operations', 'server', 'team', 'translation'],
+    ],
     cli: [...parts, ...services, ...above, 'operations', 'terminal', 'tui'],
   };
 })();

@@ -271,6 +271,12 @@ const SCALARS = {
     parse: channelNames,
     about: 'headers and query parameters that reach providers beside those that gw knows: comma-separated',
   },
+  'import.watch': {
+    default: () => 'off' as const,
+    parse: onOrOff,
+    about:
+      'whether gw reads the session logs of coding agents as they grow, and imports what did not come through it (gw import --watch): on or off',
+  },
   'limits.alerts': {
     default: () => alertPercents('80'),
     parse: alertPercents,

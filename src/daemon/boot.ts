@@ -23,6 +23,7 @@ import { createSend } from '../webhooks/send.ts';
 import { createWebhookService } from '../webhooks/service.ts';
 import { buildGateway } from './build-gateway.ts';
 import { startJobs } from './jobs.ts';
+import { startLogWatch } from './log-watch.ts';
 import { type BootOptions, type Core, openCore } from './open-core.ts';
 import { createPersistentRouter } from './persistent-router.ts';
 import { createTeamPart } from './team-part.ts';
@@ -90,9 +91,9 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     saveConversations,
     checkCertificate,
   });
-  const { dispatcher } = webhooks;
   const stopTelemetry = await startTelemetry({ ...core, endpoint: settings['metrics.otlp_endpoint'] });
-  const parts = { ...core, gateway, closeReaders, dispatcher, stopJobs, saveState, stopTelemetry };
+  const stops = { stopJobs, stopLogWatch: startLogWatch(core, options.env), saveState, stopTelemetry };
+  const parts = { ...core, ...stops, gateway, closeReaders, dispatcher: webhooks.dispatcher };
   const close = (isLeaving = false) => closeParts({ ...parts, stopTeam: () => team.stop({ isLeaving }) });
 
   const listener =
@@ -155,6 +156,7 @@ interface Parts extends Core {
   closeReaders: () => Promise<void>;
   dispatcher: ReturnType<typeof buildWebhooks>['dispatcher'];
   stopJobs: () => Promise<void>;
+  stopLogWatch: () => Promise<void>;
   saveState: () => void;
   /** Flushes to the collector. */
   stopTelemetry: () => Promise<void>;
@@ -167,6 +169,7 @@ async function closeParts(parts: Parts): Promise<void> {
   const { db, gateway, log } = parts;
   parts.files.close();
   await parts.stopJobs();
+  await parts.stopLogWatch();
   await parts.dispatcher.stop();
   await gateway.upstreams.close();
   await parts.sandbox.close();

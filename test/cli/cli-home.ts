@@ -91,7 +91,7 @@ export function cliHome({ timezone = 'Europe/Paris' } = {}): CliHome {
       return db;
     },
     async record(...records) {
-      const db = await openDatabase(paths.database);
+      const db = await openDatabase(cli.paths.database);
       const recordedAt = Math.max(clock.now(), ...records.map(({ timeMs }) => timeMs));
       const ledger = createLedger({
         db,

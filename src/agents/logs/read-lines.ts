@@ -42,7 +42,7 @@ export const readLines: LineReader = async (path, { onLine, onBytes, isOver = ()
 };
 
 /** Splits chunks into lines. The caller may reuse a chunk's memory. */
-function createLineSplitter(onLine: OnLine): (chunk: Buffer) => void {
+export function createLineSplitter(onLine: OnLine): (chunk: Buffer) => void {
   /** Chunks of an incomplete line. */
   let parts: Buffer[] = [];
   let size = 0;

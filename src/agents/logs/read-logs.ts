@@ -78,7 +78,7 @@ const OPEN = '{'.charCodeAt(0);
 const CLOSE = '}'.charCodeAt(0);
 const RETURN = '\r'.charCodeAt(0);
 
-function createLineReader(
+export function createLineReader(
   log: AgentLog,
   { calls, since, fault }: { calls: Map<string, LoggedCall>; since: number; fault: () => void },
 ) {
@@ -105,7 +105,8 @@ interface LogFile {
   size: number;
 }
 
-async function listLogs(log: AgentLog, places: LogPlaces): Promise<string[]> {
+/** Paths of all logs of an agent. */
+export async function listLogs(log: AgentLog, places: LogPlaces): Promise<string[]> {
   const found = await Promise.all(log.folders(places).map((folder) => listFiles(folder)));
   const entries = found.flat().filter((entry) => entry.isFile() && log.isLog(entry.name));
   return entries.map(({ parentPath, name }) => join(parentPath, name));

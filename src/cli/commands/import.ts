@@ -5,8 +5,8 @@ import type { Agent } from '../../agents/agent.ts';
 import type { LogReading } from '../../agents/logs/read-logs.ts';
 import { identifyLog } from '../../agents/logs/read-logs.ts';
 import { AGENTS } from '../../agents/table.ts';
-import { repositoryOf } from '../../attribution/repository.ts';
 import { findBypass } from '../../insight/coverage/find-bypass.ts';
+import { createImported } from '../../insight/import/imported-call.ts';
 import { createListPrice } from '../../insight/list-price.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
@@ -18,23 +18,38 @@ import { count, plural } from '../../terminal/numbers.ts';
 import { type Column, right } from '../../terminal/table.ts';
 import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
+import { changeSetting } from '../config/change.ts';
 import { findAgent } from '../connect/agents.ts';
-import { type Context, homeOf, sayJson, screenOf, tell } from '../context.ts';
+import { type Context, homeOf, note, sayJson, screenOf, tell } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { withLocalGateway } from '../local-gateway.ts';
 import { listText } from '../print-list.ts';
+import { announceChange } from '../settings.ts';
 
 export const importLogs: SetUp = (command, context) => {
   const sources = new Argument('[source...]', 'an agent or the path of a log (default: all agents)');
   sources.argChoices = READABLE.map(sourceName);
   command
     .addArgument(sources)
+    .option('--watch', 'from now on, have gw read the logs of all agents as they grow (setting import.watch)')
     .option(...AS_JSON)
     .addHelpText(
       'after',
       `\nReads the session logs of ${READABLE.map(({ title }) => title).join(', ')} and adds what did not come through gw,\nat list price. Imported requests count in no budget. To see them: gw usage --source imported`,
     )
-    .action(async (words, { json }) => {
+    .action(async (words, { json, watch = false }) => {
+      if (watch && words.length > 0)
+        throw usageError('--watch reads the logs of all agents: gw import --watch');
+      if (watch) {
+        await changeSetting(context, 'import.watch', 'on');
+        await announceChange(context);
+        const isRunning = (await findDaemon(context)).kind === 'running';
+        note(
+          context,
+          `gw reads the logs of agents as they grow${isRunning ? '' : ' once it runs: gw start'}. To end it: gw config set import.watch off`,
+        );
+      }
       const rows = await importAll(context, words);
       if (json) sayJson(context, rows);
       else tell(context, importText(rows, screenOf(context)));
@@ -91,22 +106,10 @@ export async function readSource(
   const found = await findBypass(agent, reader, { ...options, ...places });
   if (!found) return undefined;
   const { reading, bypassed } = found;
-  const repos = new Map<string, string>();
-  const repoOf = (folder: string) => {
-    const repo = repos.get(folder) ?? repositoryOf(folder);
-    repos.set(folder, repo);
-    return repo;
-  };
+  const toImport = createImported(agent.name, priceOf);
   const calls = reading.calls
     .filter((call) => bypassed.has(call) && !isForgotten(call.sessionId, call.at))
-    .map((call): ImportedCall => {
-      const { key, agentVersion, model, at, usage } = call;
-      const { provider, nanoUsd } = priceOf(call);
-      return {
-        ...{ key, agent: agent.name, agentVersion, session: call.sessionId, repo: repoOf(call.cwd) },
-        ...{ provider, model, at, usage, costNanoUsd: nanoUsd },
-      };
-    });
+    .map(toImport);
   return { reading, calls, inLedger: reading.calls.length - calls.length };
 }
 

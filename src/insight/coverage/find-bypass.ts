@@ -37,12 +37,23 @@ export async function findBypass(
   if (!log) return undefined;
   const reading = await readLogs(log, options);
   const calls = reading.calls.filter(concerns);
-  const first = calls[0]?.at ?? now;
-  const span = { agent: name, since: Math.max(0, first - MAX_CALL_MS), until: now + MAX_CALL_MS };
-  const own = calls.length === 0 ? [] : createMatcher(await readCalls(reader, span)).missing(calls);
-  // Records of older gw versions name no agent.
-  const missing = own.length === 0 ? [] : createMatcher(await readAnonymous(reader, own)).missing(own);
+  const missing = await missingCalls(name, reader, calls, now);
   return { agent: name, reading: { ...reading, calls }, bypassed: new Set(missing) };
+}
+
+/** The calls of an agent's logs, sorted by time, that the ledger lacks. */
+export async function missingCalls(
+  agent: Agent['name'],
+  reader: Pick<Reader, 'calls'>,
+  calls: readonly LoggedCall[],
+  now: number,
+): Promise<LoggedCall[]> {
+  const [first] = calls;
+  if (!first) return [];
+  const span = { agent, since: Math.max(0, first.at - MAX_CALL_MS), until: now + MAX_CALL_MS };
+  const own = createMatcher(await readCalls(reader, span)).missing(calls);
+  // Records of older gw versions name no agent.
+  return own.length === 0 ? [] : createMatcher(await readAnonymous(reader, own)).missing(own);
 }
 
 /** Requests of unknown programs around the times of these calls, which are sorted by time. */

@@ -7,7 +7,7 @@ import { cursorId } from './conditions.ts';
 
 /** The calls of an agent that came through gw, oldest first; those of unknown programs if `agent` is empty. */
 export async function calls(
-  { db, scope }: Sources,
+  { db, scope }: Pick<Sources, 'db' | 'scope'>,
   { agent, since, until, limit = 1_000, cursor }: Input<typeof described.calls>,
 ): Promise<described.CallView[]> {
   const after = cursorId(cursor, 'the id of a call');

@@ -8,7 +8,7 @@ import type { Sources } from '../sources.ts';
 const PICO_PER_USD_PER_MILLION = 1_000_000;
 const PICO_PER_USD = 1_000_000_000_000;
 
-export async function prices({ db }: Sources): Promise<described.PriceView[]> {
+export async function prices({ db }: Pick<Sources, 'db'>): Promise<described.PriceView[]> {
   return (await store.listPrices(db)).map(viewPrice);
 }
 

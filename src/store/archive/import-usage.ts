@@ -43,7 +43,7 @@ export async function importUsage(
   const added: ImportedCall[] = [];
   for (let start = 0; start < calls.length; start += BATCH) {
     const batch = calls.slice(start, start + BATCH);
-    added.push(...inTransaction(db, () => addBatch(db, batch, projectId)));
+    added.push(...inTransaction(db, () => importBatch(db, batch, projectId)));
     onProgress?.(start + batch.length);
     // A running daemon may write in between.
     await new Promise((resolve) => setImmediate(resolve));
@@ -66,7 +66,8 @@ interface UsageRow {
   counts: number[];
 }
 
-function addBatch(db: Db, calls: readonly ImportedCall[], projectId: number): ImportedCall[] {
+/** As `importUsage`, for a few calls within a write transaction. */
+export function importBatch(db: Db, calls: readonly ImportedCall[], projectId: number): ImportedCall[] {
   const names = createNames(db);
   const sessions = createSessions(db);
   /** Sessions that gw has not seen are added without times: they are in no list. */

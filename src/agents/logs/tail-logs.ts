@@ -1,0 +1,78 @@
+import { open } from 'node:fs/promises';
+import { type AgentLog, type LoggedCall, mergeCalls } from './logged-call.ts';
+import { createLineSplitter } from './read-lines.ts';
+import { createLineReader, readLogs } from './read-logs.ts';
+
+/** Reads logs as they grow. */
+export interface LogTail {
+  /** The calls of what was added to a log since its last reading; all of them the first time. */
+  read(path: string): Promise<LoggedCall[]>;
+  /** Whether each reading takes the whole log: a database, or a compressed one. */
+  readsWhole(path: string): boolean;
+}
+
+interface OpenLog {
+  offset: number;
+  push: (chunk: Buffer) => void;
+  calls: Map<string, LoggedCall>;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+/** Logs whose place is remembered; the one that grew longest ago is read from its start when it grows again. */
+const MAX_LOGS = 500;
+
+export function createLogTail(log: AgentLog): LogTail {
+  const logs = new Map<string, OpenLog>();
+
+  function openLog(path: string, size: number): OpenLog {
+    const found = logs.get(path);
+    logs.delete(path);
+    const calls = new Map<string, LoggedCall>();
+    // Damaged lines are left out: gw import names them.
+    const start = () => ({
+      offset: 0,
+      push: createLineSplitter(createLineReader(log, { calls, since: 0, fault() {} })),
+      calls,
+    });
+    // A log that became shorter is a new one.
+    const current = found && found.offset <= size ? found : start();
+    const [oldest = ''] = logs.keys();
+    if (logs.size >= MAX_LOGS) logs.delete(oldest);
+    logs.set(path, current);
+    return current;
+  }
+
+  const readsWhole = (path: string) => log.readLines !== undefined || path.endsWith('.zst');
+
+  return {
+    readsWhole,
+    async read(path) {
+      if (readsWhole(path))
+        return (await readLogs(log, { home: '', env: {}, since: 0, files: [path] })).calls;
+      const file = await open(path);
+      try {
+        const current = openLog(path, (await file.stat()).size);
+        const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+        for (;;) {
+          const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, current.offset);
+          if (bytesRead === 0) break;
+          current.offset += bytesRead;
+          current.push(chunk.subarray(0, bytesRead));
+        }
+        const calls = [...current.calls.values()];
+        current.calls.clear();
+        return calls;
+      } finally {
+        await file.close();
+      }
+    },
+  };
+}
+
+/** Adds calls to those that are known, each once. */
+export function addCalls(known: Map<string, LoggedCall>, calls: readonly LoggedCall[]): void {
+  for (const call of calls) {
+    const earlier = known.get(call.key);
+    known.set(call.key, earlier ? mergeCalls(earlier, call) : call);
+  }
+}
