@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
+import type { LimitUsageView, LimitWindowView } from '../../src/operations/schemas/limits.ts';
+import { createPlanService } from '../support/plan-service.ts';
+import type { Script } from '../support/scripts.ts';
 import { type RealAgent, realAgent } from './agents.ts';
+import { anyWire } from './any-wire.ts';
 import { start } from './programs.ts';
 import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
@@ -78,6 +82,50 @@ test.each(LOGINS)(
     const inHome = ['-c', 'cd "$HOME/work" && exec "$0" "$@"', path, ...login.agent.args];
     expect(await start('/bin/sh', inHome, own, home).output).toContain('Hello you');
     await expectCovered(gateway, login, before.length + 1);
+  },
+);
+
+/** Adds the limit headers of a plan to each answer. */
+function withLimits(headers: () => Record<string, string>): Script {
+  return (exchange) => {
+    const { send, start } = exchange;
+    return anyWire(
+      Object.assign(exchange, {
+        send: (status: number, own: Record<string, string>, body: Buffer | string) =>
+          send.call(exchange, status, { ...own, ...headers() }, body),
+        start: (status: number, own: Record<string, string> = {}) =>
+          start.call(exchange, status, { ...own, ...headers() }),
+      }),
+    );
+  };
+}
+
+test.each(LOGINS)(
+  "the windows of $agent.name's plan are known, whose they were, and guarded",
+  async (login) => {
+    const { path, gateway, home, env } = await stageWith(login);
+    const kind = login.agent.name === 'codex' ? 'chatgpt' : 'claude';
+    const plan = createPlanService({ clock: { now: Date.now }, kind, weights: {} });
+    gateway.upstream.script(withLimits(() => plan.headers()));
+    const gw = async (...words: string[]) => start(process.execPath, [GW, ...words], env, home).output;
+    const ask = () => gw('run', ...IN_PROJECT, '--subscription', '--', path, ...login.agent.args);
+    expect(await ask()).toContain('Hello you');
+    plan.spendElsewhere(0.8);
+    expect(await ask()).toContain('Hello you');
+    const windows = JSON.parse(await gw('limits', '--json')) as LimitWindowView[];
+    expect(windows.map(({ window, used }) => [window, used])).toEqual([
+      ['5h', 0.8],
+      ['7d', 0.08],
+    ]);
+    const { data } = JSON.parse(await gw('limits', '-g', 'session', '--json')) as LimitUsageView;
+    expect(data.length).toBeGreaterThan(1);
+    expect(data.every(({ key }) => key !== null)).toBe(true);
+    expect(await gw('statusline')).toContain('5h 80%');
+    await gw('limits', 'guard', '--keep', '20%', '--for', 'session:none');
+    const sent = gateway.upstream.requests.length;
+    // The agent shows gw's sentence, and does not ask again.
+    expect(await ask()).toContain('80% of the 5h window is used');
+    expect(gateway.upstream.requests.length).toBe(sent);
   },
 );
 

@@ -87,6 +87,19 @@ describe('the windows of subscriptions', () => {
     ]);
   });
 
+  test('are not listed any more once the vendor has dropped them', async () => {
+    const { chatgpt, clock, cli, asCodex } = await startWithPlans();
+    await asCodex();
+    clock.advanceNow(6 * HOUR);
+    // The week alone, in the first place: https://github.com/robinebers/openusage/pull/979
+    const { 'x-codex-secondary-reset-at': reset = '' } = chatgpt.headers();
+    const week = { 'used-percent': '7', 'window-minutes': '10080', 'reset-at': reset };
+    await asCodex(
+      Object.fromEntries(Object.entries(week).map(([name, value]) => [`x-codex-primary-${name}`, value])),
+    );
+    expect(await cli.json(['limits'])).toMatchObject([{ window: '7d', used: 0.07 }]);
+  });
+
   test('are kept a row a minute, for 90 days', async () => {
     const { gateway, claude, clock, asClaude } = await startWithPlans();
     const rows = () => gateway.db.prepare('SELECT count(*) FROM limit_history').pluck().get();

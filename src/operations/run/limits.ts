@@ -18,10 +18,17 @@ import { parseTime } from '../times.ts';
 const PPM = 1_000_000;
 const HOUR_MS = 3_600_000;
 const PARTS = 12;
+const DROPPED_MS = HOUR_MS;
 
 export async function limits({ db, now }: Pick<Sources, 'db' | 'now'>): Promise<LimitWindowView[]> {
   const time = now();
-  return listLimits(db).map((row) => viewOf(row, limitPoints(db, row.id, time - HOUR_MS), time));
+  const rows = listLimits(db);
+  const newest = new Map(rows.map((row) => [row.login, 0]));
+  for (const { login, updatedAt } of rows) newest.set(login, Math.max(newest.get(login) ?? 0, updatedAt));
+  // Vendors drop windows: one that has reset and that later answers don't name is not there any more.
+  const isThere = (row: LimitRow) =>
+    row.resetsAt > time || (newest.get(row.login) ?? 0) - row.updatedAt < DROPPED_MS;
+  return rows.filter(isThere).map((row) => viewOf(row, limitPoints(db, row.id, time - HOUR_MS), time));
 }
 
 function viewOf(row: LimitRow, points: readonly LimitPoint[], now: number): LimitWindowView {
