@@ -12,7 +12,9 @@ import { connectQwen, pointQwen } from './connect/qwen.ts';
 import { pointCopilot, pointCrush, pointOpenHands } from './connect/run-only.ts';
 import { CLAUDE_LOG } from './logs/claude-log.ts';
 import { CODEX_LOG } from './logs/codex-log.ts';
+import { COPILOT_LOG } from './logs/copilot-log.ts';
 import { opencodeLog } from './logs/opencode-log.ts';
+import { QWEN_LOG } from './logs/qwen-log.ts';
 
 /** An option of a proof run that selects the model. */
 const option = (name: string, model: string | undefined) => (model === undefined ? [] : [name, model]);
@@ -113,6 +115,7 @@ export const AGENTS: readonly Agent[] = [
       args: (model) => ['-p', 'hi', '--approval-mode', 'plan', ...option('-m', model)],
     },
     sessionHeaders: [],
+    log: QWEN_LOG,
   },
   {
     name: 'copilot',
@@ -125,6 +128,7 @@ export const AGENTS: readonly Agent[] = [
       args: (model) => ['-p', 'hi', '--plan', '-s', ...option('--model', model)],
     },
     sessionHeaders: [],
+    log: COPILOT_LOG,
   },
   {
     name: 'aider',

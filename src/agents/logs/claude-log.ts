@@ -3,6 +3,7 @@ import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts'
 import { readReport, readToolCalls } from '../../pricing/usage-payload.ts';
 import { field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogPlaces } from './logged-call.ts';
+import { QWEN_LOG } from './qwen-log.ts';
 
 /**
  * Claude Code's logs, as written by versions 2.1.197 and 2.1.329: `projects/FOLDER/SESSION.jsonl`, with subagents in
@@ -18,7 +19,8 @@ export const CLAUDE_LOG: AgentLog = {
   },
   isLog: (name) => name.endsWith('.jsonl'),
   recognizes: (line) =>
-    textField(line, 'sessionId') !== '' ||
+    // Qwen Code has this field too, and what its log has beside it.
+    (textField(line, 'sessionId') !== '' && !QWEN_LOG.recognizes(line, '')) ||
     (textField(line, 'type') === 'assistant' && field(line, 'message') !== undefined),
   markers: ['"usage"'],
   createParser: () => ({ parse: parseLine }),

@@ -8,12 +8,19 @@ const FIXTURES = join(import.meta.dirname, 'fixtures');
 export const CLAUDE_FOLDER = '.claude/projects/-home-me-shop';
 export const CODEX_FOLDER = '.codex/sessions/2026/11/22';
 
+const FOLDERS: Readonly<Record<string, string>> = {
+  codex: CODEX_FOLDER,
+  qwen: '.qwen/projects/-home-me-shop/chats',
+  copilot: '.copilot/session-state/9cac3fd7-48c1-4780-82af-596d3688c552',
+};
+const FILES: Readonly<Record<string, string>> = { copilot: 'events.jsonl' };
+
 /**
  * Puts logs into a home. Each was written by the version in its name in runs against a scripted provider; paths are
  * changed and long texts are cut.
  */
 export function addLog(home: string, name: string, folder = folderOf(name)): string {
-  const file = name.startsWith('codex') ? `rollout-${name}.jsonl` : `${name}.jsonl`;
+  const file = FILES[agentOf(name)] ?? (name.startsWith('codex') ? `rollout-${name}.jsonl` : `${name}.jsonl`);
   const path = join(home, folder, file);
   mkdirSync(dirname(path), { recursive: true });
   copyFileSync(join(FIXTURES, `${name}.jsonl`), path);
@@ -45,6 +52,6 @@ export function changeDatabase(path: string, sql: string): void {
   db.close();
 }
 
-function folderOf(name: string): string {
-  return name.startsWith('codex') ? CODEX_FOLDER : CLAUDE_FOLDER;
-}
+const agentOf = (name: string): string => name.slice(0, name.indexOf('-'));
+
+const folderOf = (name: string): string => FOLDERS[agentOf(name)] ?? CLAUDE_FOLDER;

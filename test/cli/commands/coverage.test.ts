@@ -161,6 +161,8 @@ describe('gw coverage', () => {
       { agent: 'claude', files: 1, lines: 17, damaged_lines: 1, unread_files: [] },
       { agent: 'opencode', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
       { agent: 'kilo', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
+      { agent: 'qwen', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
+      { agent: 'copilot', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
     ]);
     expect((await cli.run(['coverage'])).stdout).toContain('1 damaged line in the logs of Claude Code');
   });
