@@ -175,6 +175,14 @@ const PROVIDER_FIELDS: { [K in keyof Required<ProviderSettings>]: (value: unknow
   proxy: (value) => orElse(() => ownProxyAddress(value), undefined) !== undefined,
   wire: (value) => value === 'openai' || value === 'anthropic' || value === 'gemini',
   pricesOf: isText,
+  kind: (value) => value === 'azure' || value === 'bedrock' || value === 'vertex',
+  region: isText,
+  profile: isText,
+  surface: (value) => value === 'runtime' || value === 'mantle' || value === 'invoke',
+  project: isText,
+  resource: isText,
+  entra: (value) => typeof value === 'boolean',
+  deployments: (value) => isObject(value) && Object.values(value).every(isText),
   dialect: isObject,
 };
 

@@ -42,6 +42,22 @@ export interface ProviderSettings {
   proxy?: string;
   /** The provider at whose prices it is billed. */
   pricesOf?: string;
+  /** The cloud that it is an account of, unless its name says so. */
+  kind?: 'azure' | 'bedrock' | 'vertex';
+  /** A cloud's region or location. */
+  region?: string;
+  /** AWS's profile with the credentials. */
+  profile?: string;
+  /** Which of Bedrock's APIs. */
+  surface?: 'runtime' | 'mantle' | 'invoke';
+  /** Google's project. */
+  project?: string;
+  /** Azure's resource. */
+  resource?: string;
+  /** Tokens of Entra ID instead of a key. */
+  entra?: boolean;
+  /** Models, with the kind of deployment, by names that don't say them: `{"prod": "gpt-5.4,datazone"}`. */
+  deployments?: Record<string, string>;
   /** What it does differently from what gw knows. */
   dialect?: DialectSettings;
 }

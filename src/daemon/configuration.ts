@@ -7,6 +7,7 @@ import type { BudgetScopes } from '../gateway/context/request-context.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import { readStoredPrices, type StoredPrices } from '../pricing/published/stored-prices.ts';
+import { createCloudAccounts } from '../providers/clouds/account.ts';
 import { billedAs, buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
 import { type ProjectCut, readProjectCuts } from '../store/accounts/projects.ts';
@@ -58,14 +59,18 @@ export interface LiveConfiguration {
  */
 export async function createConfiguration(options: ConfigurationOptions): Promise<LiveConfiguration> {
   const watch = createConfigurationWatch(options.db);
+  const withClouds = { ...options, clouds: createCloudAccounts() };
   const listeners: ((configuration: Configuration) => void)[] = [];
-  let current = await read(options, undefined);
+  let current = await read(withClouds, undefined);
   /** While pending, new requests wait for the new configuration. */
   let loading: Promise<void> | undefined;
 
   /** If the configuration can't be read, the previous one stays in force. */
   async function load(): Promise<void> {
-    current = await read(options, current).catch((error) => ({ ...current, problems: [messageOf(error)] }));
+    current = await read(withClouds, current).catch((error) => ({
+      ...current,
+      problems: [messageOf(error)],
+    }));
     for (const listener of listeners) listener(current);
   }
 
@@ -96,10 +101,9 @@ export async function createConfiguration(options: ConfigurationOptions): Promis
   };
 }
 
-async function read(
-  options: ConfigurationOptions,
-  previous: Configuration | undefined,
-): Promise<Configuration> {
+type ReadOptions = ConfigurationOptions & Required<Pick<RegistryOptions, 'clouds'>>;
+
+async function read(options: ReadOptions, previous: Configuration | undefined): Promise<Configuration> {
   const loaded = loadSettings(options);
   // There are no previous settings at start, and defaults could forward what the settings forbid.
   if (!previous) refuseProblems(loaded);
@@ -134,14 +138,14 @@ async function read(
 
 /** While the credentials can't be read, the previous providers stay. */
 function registryOf(
-  { credentialsFile, env = {}, sandbox }: ConfigurationOptions,
+  { credentialsFile, env = {}, sandbox, clouds }: ReadOptions,
   settings: Settings,
   previous: Configuration | undefined,
   problems: string[],
 ): Registry {
   try {
     const credentials = readSecrets(credentialsFile);
-    return buildRegistry({ configured: settings.providers, credentials, env, sandbox });
+    return buildRegistry({ configured: settings.providers, credentials, env, sandbox, clouds });
   } catch (error) {
     if (!previous) throw error;
     problems.push(`${messageOf(error)}. gw keeps the providers that it had`);

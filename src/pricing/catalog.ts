@@ -1,8 +1,16 @@
+import { DEPLOYMENT_KINDS, deploymentOf, PROVISIONED_CARD } from './deployments.ts';
 import { type BilledAs, findInLibrary, type PublishedPrices, setBilledAs, setPrices } from './library.ts';
 import { pricesFromLibrary } from './library-prices.ts';
 import { type MediaPrices, publishedMedia } from './media-prices.ts';
 import { indexMedia, indexOverrides, type PriceOverride } from './override.ts';
-import { completePrices, createPriceCard, freeCard, type PriceCard, type Prices } from './price-card.ts';
+import {
+  completePrices,
+  createPriceCard,
+  freeCard,
+  type PriceCard,
+  type Prices,
+  scaleCard,
+} from './price-card.ts';
 import { priceDates } from './price-dates.ts';
 import { flatRate, type Rate, scaleRate } from './rate.ts';
 
@@ -65,17 +73,22 @@ export function createCatalog({
       const cached = providers.get(providerName)?.get(model);
       if (cached && atMs >= cached.fromMs && atMs < cached.untilMs) return cached.card;
       if (model.length > MAX_NAME_LENGTH) return undefined;
-      const seller = billedAs.get(providerName) ?? providerName;
+      const billing = billedAs.get(providerName);
+      const seller = billing?.seller ?? providerName;
+      const { model: sold, kind } = deploymentOf(billing, model) ?? { model, kind: 'global' };
       const fixed =
-        findOverride(providerName, model) ?? findOverride(seller, model) ?? builtInCard(seller, model);
+        findOverride(providerName, model) ??
+        (kind === 'provisioned' ? PROVISIONED_CARD : undefined) ??
+        findOverride(seller, sold) ??
+        builtInCard(seller, sold);
       if (!fixed) setPrices(published);
-      const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs);
+      const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs, DEPLOYMENT_KINDS[kind]);
       remember(providerName, model, entry);
       return entry.card;
     },
     media(providerName, model, atMs = now()) {
       if (model.length > MAX_NAME_LENGTH) return undefined;
-      const seller = billedAs.get(providerName) ?? providerName;
+      const seller = billedAs.get(providerName)?.seller ?? providerName;
       return (
         findMedia(providerName, model) ?? findMedia(seller, model) ?? publishedMedia(seller, model, atMs)
       );
@@ -87,7 +100,7 @@ function always(card: PriceCard | undefined): Entry {
   return { card, fromMs: -Infinity, untilMs: Infinity };
 }
 
-function libraryEntry(providerName: string, model: string, atMs: number): Entry {
+function libraryEntry(providerName: string, model: string, atMs: number, factor: number): Entry {
   const match = findInLibrary(providerName, model, atMs);
   if (!match) return always(undefined);
   const source = `genai-prices ${match.providerId}/${match.modelId}`;
@@ -101,7 +114,8 @@ function libraryEntry(providerName: string, model: string, atMs: number): Entry 
   const prices = pricesAt(atMs);
   const { untilMs, upcomingMs } = priceDates(match.datedPrices, atMs);
   const upcoming = upcomingMs.map(pricesAt).filter((each) => each !== undefined);
-  const card = prices && createPriceCard(source, prices, upcoming);
+  const listed = prices && createPriceCard(source, prices, upcoming);
+  const card = listed && factor !== 1 ? scaleCard(listed, factor) : listed;
   return match.datedPrices.length === 0 ? always(card) : { card, fromMs: atMs, untilMs };
 }
 

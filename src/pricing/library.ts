@@ -1,6 +1,7 @@
 /** Looks up models in price data: the packaged data, or newer data that `gw prices update` stored. */
 import { createRequire } from 'node:module';
 import type { ConditionalPrice, ModelPrice, Provider } from '@pydantic/genai-prices';
+import { type Billing, deploymentOf } from './deployments.ts';
 
 /**
  * Version of the packaged price data. The package doesn't contain its release date, so package.json pins the version,
@@ -18,6 +19,7 @@ export type PublishedPrices = readonly Provider[];
 export const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
   ['azure', 'azure'],
+  ['bedrock', 'aws'],
   ['cerebras', 'cerebras'],
   ['deepseek', 'deepseek'],
   ['fireworks', 'fireworks'],
@@ -30,11 +32,12 @@ export const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['openrouter', 'openrouter'],
   ['perplexity', 'perplexity'],
   ['together', 'together'],
+  ['vertex', 'google'],
   ['xai', 'x-ai'],
 ]);
 
-/** The providers at whose prices others are billed, by those others' names. */
-export type BilledAs = ReadonlyMap<string, string>;
+/** How providers are billed that the library doesn't know by their names. */
+export type BilledAs = ReadonlyMap<string, Billing>;
 
 let billedAs: BilledAs = new Map();
 
@@ -46,7 +49,7 @@ export function setBilledAs(names: BilledAs): void {
 export const billedAsInUse = (): BilledAs => billedAs;
 
 const libraryId = (providerName: string): string | undefined =>
-  LIBRARY_PROVIDERS.get(billedAs.get(providerName) ?? providerName);
+  LIBRARY_PROVIDERS.get(billedAs.get(providerName)?.seller ?? providerName);
 
 /** Prefixes of model names at Google's two OpenAI-compatible endpoints. The library doesn't know them. */
 const GOOGLE_PREFIX = /^(?:models|google)\//;
@@ -117,7 +120,8 @@ export function libraryModelNames(providerName: string): string[] {
 export function findInLibrary(providerName: string, model: string, atMs: number): LibraryModel | undefined {
   const providerId = libraryId(providerName);
   if (providerId === undefined) return undefined;
-  const name = providerId === 'google' ? model.replace(GOOGLE_PREFIX, '') : model;
+  const sold = deploymentOf(billedAs.get(providerName), model)?.model ?? model;
+  const name = providerId === 'google' ? sold.replace(GOOGLE_PREFIX, '') : sold;
   const match = library().calcPrice({}, name, { providerId, timestamp: new Date(atMs) });
   if (!match) return undefined;
   return {

@@ -101,28 +101,41 @@ export function servicePrices(model: string): { field: string; value: string; fa
 
 /** A provider's regional endpoints, which cost 10 % more. */
 interface Region {
-  origin: RegExp;
+  /** Of the base URL. */
+  address: RegExp;
   models: RegExp;
 }
 
 /**
- * https://developers.openai.com/api/docs/guides/data-residency (models since March 2026) and
- * https://docs.x.ai/developers/advanced-api-usage/regions
+ * https://developers.openai.com/api/docs/guides/data-residency (models since March 2026),
+ * https://docs.x.ai/developers/advanced-api-usage/regions and
+ * https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai (Claude 4.5 and later)
  */
 const REGIONS: ReadonlyMap<string, Region> = new Map([
-  ['openai', { origin: /^https:\/\/[a-z]+\.api\.openai\.com$/, models: /gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/ }],
-  ['xai', { origin: /^https:\/\/[a-z]+\.api\.x\.ai$/, models: /./ }],
+  [
+    'openai',
+    { address: /^https:\/\/[a-z]+\.api\.openai\.com(?:\/|$)/, models: /gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/ },
+  ],
+  ['xai', { address: /^https:\/\/[a-z]+\.api\.x\.ai(?:\/|$)/, models: /./ }],
+  ['vertex', { address: /\/locations\/(?!global\/)/, models: /claude-(?:[a-z]+-(?:4-[5-9]|[5-9]|\d\d))/ }],
 ]);
 
 const REGION_FACTOR = 1.1;
 
+interface RegionalProvider {
+  name: string;
+  knownAs?: string;
+  origin: string;
+  basePath?: string;
+}
+
 /** A model's prices at a regional endpoint. The user's own prices are unchanged. */
 export function regionalCard(
   card: PriceCard | undefined,
-  { name, origin }: { name: string; origin: string },
+  { name, knownAs = name, origin, basePath = '' }: RegionalProvider,
   model: string,
 ): PriceCard | undefined {
-  const region = REGIONS.get(name);
-  if (!card || !region?.origin.test(origin) || !region.models.test(model)) return card;
+  const region = REGIONS.get(knownAs);
+  if (!card || !region?.address.test(origin + basePath) || !region.models.test(model)) return card;
   return card.source.startsWith('override ') ? card : scaleCard(card, REGION_FACTOR);
 }

@@ -1,4 +1,5 @@
 import type { Network } from '../network/network.ts';
+import { signedHeaders } from './clouds/signed-headers.ts';
 import { type ListedModel, parseModelList } from './model-lists.ts';
 import { type Provider, WIRE_HEADERS } from './registry.ts';
 
@@ -11,7 +12,12 @@ export async function fetchModels(provider: Provider, network: Network): Promise
   const url = new URL(`${provider.origin}${provider.basePath}/models`);
   const answer = await request(url, {
     dispatcher: network.open(url, { own: provider.ownProxy }),
-    headers: ['accept', 'application/json', ...provider.authHeaders, ...WIRE_HEADERS[provider.wire]],
+    headers: [
+      'accept',
+      'application/json',
+      ...(await signedHeaders(provider, url)),
+      ...WIRE_HEADERS[provider.wire],
+    ],
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
     signal: AbortSignal.timeout(TIMEOUT_MS),

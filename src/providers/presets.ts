@@ -21,6 +21,8 @@ export interface Preset {
   local?: boolean;
   /** Header for the key, unless it is `authorization: Bearer`. */
   keyHeader?: string;
+  /** Takes `authorization: Bearer` in Anthropic's API too. */
+  hasBearer?: boolean;
 }
 
 const hosted = (baseUrl: string, keyEnv: readonly string[], models?: RegExp): Preset => ({
@@ -71,6 +73,16 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     stopsOnHangUp: 'openai.azure.com',
     countsInput: true,
   },
+  /** Reached as an account of the cloud (clouds/), like azure with `--resource`. */
+  bedrock: {
+    keyEnv: ['AWS_BEARER_TOKEN_BEDROCK'],
+    hasBearer: true,
+    wire: 'openai',
+    outputLimit: 'max_completion_tokens',
+    models:
+      /^(?:arn:aws|(?:(?:global|[a-z]{2,4}|us-gov)\.)?(?:anthropic|amazon|meta|mistral|openai|qwen|deepseek)\.)/,
+  },
+  vertex: { keyEnv: [], hasBearer: true, wire: 'openai', outputLimit: 'max_tokens' },
   google: {
     ...hosted(
       'https://generativelanguage.googleapis.com/v1beta/openai',

@@ -1,5 +1,7 @@
 import type { ProviderSettings } from '../config/settings.ts';
 import type { OwnProxy } from '../network/way-out.ts';
+import { type CloudAccounts, createCloudAccounts, isCloud } from './clouds/account.ts';
+import type { Cloud } from './clouds/cloud.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { DIALECTS, NO_DIALECT, OTHER_HOSTS, UNKNOWN } from './dialects/dialects.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
@@ -32,6 +34,17 @@ export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'
   keySource: string;
   /** Source of the provider's configuration. */
   source: 'config' | 'environment' | 'built-in';
+  /** What the cloud that it is puts around the API. */
+  cloud?: Cloud;
+  /** How the same account serves Claude, and the models behind names that don't say them. */
+  claude?: Provider;
+  deployments?: Readonly<Record<string, string>>;
+}
+
+/** The account as it serves a model: clouds have an API of their own for Claude. */
+export function servingModel(provider: Provider, model: string): Provider {
+  const { claude, deployments } = provider;
+  return claude && /claude/i.test(deployments?.[model] ?? model) ? claude : provider;
 }
 
 export interface RegistryOptions {
@@ -41,6 +54,8 @@ export interface RegistryOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** The built-in sandbox, if it is running. */
   sandbox?: { url: string; secret: string };
+  /** Keeps the credentials of clouds when the registry is built anew. */
+  clouds?: CloudAccounts;
 }
 
 export interface Registry {
@@ -50,42 +65,66 @@ export interface Registry {
 }
 
 /** Builds all providers: configured ones, those with a key in the environment, and the sandbox. */
-export function buildRegistry({ configured, credentials, env, sandbox }: RegistryOptions): Registry {
+export function buildRegistry(options: RegistryOptions): Registry {
+  const { configured, credentials, env, sandbox, clouds = createCloudAccounts() } = options;
   const providers = new Map<string, Provider>();
   const problems: Registry['problems'] = [];
   for (const [name, settings] of Object.entries(configured)) {
-    const result = build(name, settings, credentials[name], env);
+    const result = build(name, settings, findKey(name, settings, credentials[name], env), clouds);
     if (typeof result === 'string') problems.push({ name, message: result });
     else providers.set(name, result);
   }
   for (const [name, preset] of Object.entries(PRESETS)) {
     if (providers.has(name) || Object.hasOwn(configured, name)) continue;
     if (preset.baseUrl === undefined || !preset.keyEnv.some((variable) => keyFrom(env, variable))) continue;
-    const result = build(name, {}, undefined, env);
+    const result = build(name, {}, findKey(name, {}, undefined, env), clouds);
     if (typeof result !== 'string') providers.set(name, { ...result, source: 'environment' });
   }
   if (sandbox && !providers.has('sandbox')) providers.set('sandbox', sandboxProvider(sandbox));
   return { providers, problems };
 }
 
+interface Key {
+  key: string | undefined;
+  source: string;
+}
+
 function build(
   name: string,
   settings: ProviderSettings,
-  stored: string | undefined,
-  env: RegistryOptions['env'],
+  found: Key,
+  clouds: CloudAccounts,
 ): Provider | string {
-  const own = presetOf(name);
-  const baseUrl = settings.baseUrl ?? own.baseUrl;
-  if (baseUrl === undefined) return `has no address. Run: gw providers add ${name} --base-url URL`;
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
+  const kind = settings.kind ?? name;
+  const baseUrl = settings.baseUrl ?? presetOf(kind).baseUrl;
+  if (baseUrl !== undefined && (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))) {
     return `"${baseUrl}" is no http(s) address. Run: gw providers add ${name} --base-url URL`;
   }
-  const { key, source } = findKey(settings, stored, own, env);
-  if (key === undefined && settings.keyEnv !== undefined) {
+  if (found.key === undefined && settings.keyEnv !== undefined) {
     return `its key is to come from ${settings.keyEnv}, which is not set where gw was started`;
   }
+  if (isCloud(kind)) {
+    const account = clouds(kind, { settings, key: found.key });
+    if (typeof account === 'string') return account;
+    const { claude, cloud, keySource } = account;
+    const key = { ...found, source: (found.key === undefined && keySource) || found.source };
+    const deployed = settings.deployments ? { deployments: settings.deployments } : {};
+    const ofClaude = describe(name, { ...settings, wire: 'anthropic' }, key, claude.baseUrl);
+    return {
+      ...describe(name, settings, key, account.baseUrl),
+      ...deployed,
+      cloud,
+      claude: { ...ofClaude, ...deployed, cloud: claude.cloud },
+    };
+  }
+  if (baseUrl === undefined) return `has no address. Run: gw providers add ${name} --base-url URL`;
+  return describe(name, settings, found, baseUrl);
+}
+
+function describe(name: string, settings: ProviderSettings, { key, source }: Key, baseUrl: string): Provider {
+  const own = presetOf(settings.kind ?? name);
   const url = new URL(baseUrl);
-  const knownAs = settings.wire === 'gemini' ? settings.wire : knownName(name, url);
+  const knownAs = settings.kind ?? (settings.wire === 'gemini' ? settings.wire : knownName(name, url));
   const preset = presetOf(knownAs);
   const wire = settings.wire ?? preset.wire;
   return {
@@ -108,14 +147,16 @@ function build(
   };
 }
 
-/** The providers at whose prices others are billed: as the user says, or the known one at the same address. */
-export function billedAs(configured: RegistryOptions['configured']): Map<string, string> {
+/** How providers are billed: as the user says, or as the known one of their kind or at the same address. */
+export function billedAs(
+  configured: RegistryOptions['configured'],
+): Map<string, { seller: string; deployments?: Record<string, string> }> {
   return new Map(
-    Object.entries(configured).flatMap(([name, { pricesOf, baseUrl = '' }]) => {
-      const seller = pricesOf ?? (URL.canParse(baseUrl) ? sellerAt(new URL(baseUrl)) : undefined);
-      return seller === undefined || seller === name || (!pricesOf && Object.hasOwn(PRESETS, name))
-        ? []
-        : [[name, seller]];
+    Object.entries(configured).flatMap(([name, { pricesOf, kind, deployments, baseUrl = '' }]) => {
+      const seller = pricesOf ?? kind ?? (URL.canParse(baseUrl) ? sellerAt(new URL(baseUrl)) : undefined);
+      const isOwn = seller === undefined || seller === name || (!pricesOf && Object.hasOwn(PRESETS, name));
+      if (isOwn && !deployments) return [];
+      return [[name, { seller: isOwn ? name : seller, ...(deployments ? { deployments } : {}) }]];
     }),
   );
 }
@@ -149,16 +190,15 @@ function isAt(hostname: string, host: string | undefined): boolean {
 }
 
 function findKey(
-  settings: ProviderSettings,
+  name: string,
+  { keyEnv, kind, profile, entra }: ProviderSettings,
   stored: string | undefined,
-  preset: Preset,
   env: RegistryOptions['env'],
-): { key: string | undefined; source: string } {
-  if (settings.keyEnv !== undefined) {
-    return { key: keyFrom(env, settings.keyEnv), source: `env ${settings.keyEnv}` };
-  }
+): Key {
+  if (keyEnv !== undefined) return { key: keyFrom(env, keyEnv), source: `env ${keyEnv}` };
+  if (profile !== undefined || entra) return { key: undefined, source: 'none' };
   if (stored !== undefined) return { key: stored, source: 'stored' };
-  const variable = preset.keyEnv.find((name) => keyFrom(env, name));
+  const variable = presetOf(kind ?? name).keyEnv.find((each) => keyFrom(env, each));
   if (variable === undefined) return { key: undefined, source: 'none' };
   return { key: keyFrom(env, variable), source: `env ${variable}` };
 }
@@ -177,12 +217,12 @@ const VERSION: Readonly<Record<Preset['wire'], string>> = { openai: '', anthropi
 
 function basePathOf(url: URL, wire: Preset['wire']): string {
   const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(ENDPOINT, '');
-  return /\/v\d+(?:alpha|beta)?$/.test(path) ? path : path + VERSION[wire];
+  return /\/v\d+(?:(?:alpha|beta)?$|\/projects\/)/.test(path) ? path : path + VERSION[wire];
 }
 
-function authHeaders(preset: Preset, wire: Preset['wire'], key: string): string[] {
-  if (preset.keyHeader) return [preset.keyHeader, key];
-  if (wire === 'anthropic') return ['x-api-key', key];
+function authHeaders({ keyHeader, hasBearer }: Preset, wire: Preset['wire'], key: string): string[] {
+  if (keyHeader && wire !== 'anthropic') return [keyHeader, key];
+  if (wire === 'anthropic' && !hasBearer) return ['x-api-key', key];
   if (wire === 'gemini') return ['x-goog-api-key', key];
   return ['authorization', `Bearer ${key}`];
 }

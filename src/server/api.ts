@@ -21,6 +21,7 @@ import { messagesWire } from '../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
 import { mustBeAdmin } from './caller-rights.ts';
+import { cloudRoutes } from './cloud-routes.ts';
 import { geminiRoutes } from './gemini-endpoint.ts';
 import { answerCors, createGuard, type GuardOptions } from './guard.ts';
 import { gwRoutes, withoutIntegers } from './gw-api/gw-routes.ts';
@@ -129,6 +130,7 @@ export function routesOf(options: ApiOptions): RouteTable {
     'POST /v1/responses/compact': completion(compactWire),
     'POST /v1/messages': completion(messagesWire),
     ...geminiRoutes(gateway),
+    ...cloudRoutes(gateway),
     ...modelRoutes(json, () => ({
       lists,
       catalog: gateway.catalog(),

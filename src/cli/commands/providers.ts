@@ -18,7 +18,8 @@ import { type Trial, tryProvider } from '../providers/try-provider.ts';
 import { announceChange, networkOf, readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 
-const KINDS = ['openai', 'anthropic', 'gemini'] as const;
+const APIS = ['openai', 'anthropic', 'gemini'] as const;
+const KINDS = [...APIS, 'azure', 'bedrock', 'vertex'] as const;
 
 export const providers: SetUp = (command, context) => {
   command
@@ -31,11 +32,29 @@ export const providers: SetUp = (command, context) => {
     .option('--stdin', 'read the key from stdin')
     .option('--proxy <url>', 'proxy to it alone, or none to go past that of the environment')
     .option('--prices-of <provider>', 'bill it at the prices of another provider')
+    .addOption(
+      new Option(
+        '--kind <kind>',
+        'API that it speaks, or the cloud that it is, if its name does not say it',
+      ).choices(KINDS),
+    )
+    .option('--region <region>', 'bedrock, vertex: region of the cloud')
+    .option('--profile <profile>', 'bedrock: AWS profile with the credentials, instead of a key')
+    .addOption(
+      new Option('--surface <surface>', 'bedrock: its APIs; default runtime').choices([
+        'runtime',
+        'mantle',
+        'invoke',
+      ] as const),
+    )
+    .option('--project <project>', 'vertex: project of Google Cloud')
+    .option('--resource <resource>', 'azure: name of the resource')
+    .option('--deployment <name=model...>', 'azure, bedrock: model behind a name that does not say it')
+    .option('--entra', 'azure: tokens of Entra ID, instead of a key')
     .addOption(new Option('--key <key>').hideHelp())
-    .addOption(new Option('--kind <kind>', 'API that it speaks').choices(KINDS))
-    .addOption(new Option('--wire <kind>').choices(KINDS).hideHelp())
-    .action(async (name, { kind, wire = kind, ...options }) => {
-      const keyNote = await addProvider(context, name, { ...options, ...(wire && { wire }) });
+    .addOption(new Option('--wire <kind>').choices(APIS).hideHelp())
+    .action(async (name, options) => {
+      const keyNote = await addProvider(context, name, options);
       note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
     });
   list(command, context);
@@ -98,7 +117,7 @@ function shownLines({
   const why =
     dialect_of === null ? ', as gw assumes of a provider that it does not know' : ` (${dialect_of})`;
   return [
-    `${name}: ${base_url}, API of ${kind}, key: ${credential.source}`,
+    `${name}: ${base_url}, API of ${kind}, key: ${credential.source}${credential.expires_at === null ? '' : `, until ${credential.expires_at}`}`,
     `APIs: ${apis.join(', ')}   prices: ${prices_of ?? 'those that you set (gw prices set)'}`,
     ...(manners.length > 0 ? [`Differs from the documents of its API${why}:`, ...manners] : []),
     ...(refused.length > 0 ? ['Learnt from its refusals:', ...refused] : []),

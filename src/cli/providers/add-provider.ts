@@ -5,14 +5,16 @@ import { ownProxyAddress, type ProviderSettings } from '../../config/settings.ts
 import { isLoopback } from '../../loopback.ts';
 import { makeHome } from '../../paths.ts';
 import { LIBRARY_PROVIDERS } from '../../pricing/library.ts';
+import { type CloudKind, isCloud, missingPackages } from '../../providers/clouds/account.ts';
 import { PRESETS, type Preset } from '../../providers/presets.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 import { announceChange, readSettings } from '../settings.ts';
+import { type CloudOptions, cloudOf, cloudSettings } from './cloud-settings.ts';
 
-interface AddOptions {
+interface AddOptions extends CloudOptions {
   baseUrl?: string;
   keyEnv?: string;
   stdin?: boolean;
@@ -29,18 +31,24 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 type KeySource =
   | { kind: 'stored'; key: string }
   | { kind: 'environment'; variable: string }
+  /** A cloud's own. */
+  | { kind: 'credentials' }
   | { kind: 'none' };
 
 /** Adds a provider to the settings and its key to the credentials. Returns a note on where the key comes from. */
 export async function addProvider(context: Context, name: string, options: AddOptions): Promise<string> {
   checkName(name);
   if (options.key !== undefined) throw keyOnCommandLine(name);
-  const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
+  const cloud = cloudOf(name, options.kind);
+  const ofCloud = cloudSettings(context, name, options);
+  const preset = presetOf(cloud ?? name);
   const proxy = options.proxy === undefined ? undefined : ownProxyAddress(options.proxy);
-  checkAddress(name, preset, options.baseUrl);
+  checkAddress(name, preset, options.baseUrl, ofCloud);
   const baseUrl = options.baseUrl ?? preset?.baseUrl;
   if (baseUrl !== undefined) await refuseOwnAddress(context, name, baseUrl);
   const source = await keySourceOf(context, name, preset, options);
+  if (source.kind === 'credentials' && cloud) await checkPackages(cloud);
+  const wire = options.wire ?? (isCloud(options.kind) ? undefined : options.kind);
   makeHome(context.paths);
   const credentials = await openSettingsFile(context.paths.credentials);
   if (source.kind === 'stored') credentials.set([name], source.key);
@@ -48,9 +56,10 @@ export async function addProvider(context: Context, name: string, options: AddOp
   const before = readSettings(context).settings.providers[name];
   const { dialect } = before ?? {};
   const settings: ProviderSettings = {
-    ...(name === 'google' && !before && !options.baseUrl && !options.wire ? OWN_API_OF_GOOGLE : {}),
+    ...(name === 'google' && !before && !options.baseUrl && !wire ? OWN_API_OF_GOOGLE : {}),
     ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
-    ...(options.wire === undefined ? {} : { wire: options.wire }),
+    ...(wire === undefined ? {} : { wire }),
+    ...ofCloud,
     ...(proxy === undefined ? {} : { proxy }),
     ...(options.pricesOf === undefined ? {} : { pricesOf: sellerOf(options.pricesOf) }),
     ...(options.keyEnv === undefined ? {} : { keyEnv: options.keyEnv }),
@@ -67,6 +76,14 @@ const OWN_API_OF_GOOGLE: ProviderSettings = {
   wire: 'gemini',
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
 };
+
+const presetOf = (name: string): Preset | undefined =>
+  Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
+
+async function checkPackages(cloud: CloudKind): Promise<void> {
+  const missing = await missingPackages(cloud);
+  if (missing !== undefined) throw new CliError(missing, EXIT.failure);
+}
 
 function sellerOf(name: string): string {
   if (LIBRARY_PROVIDERS.has(name) || PRESETS[name]?.local) return name;
@@ -90,16 +107,21 @@ function keyOnCommandLine(name: string): CliError {
   );
 }
 
-function checkAddress(name: string, preset: Preset | undefined, baseUrl: string | undefined): void {
+function checkAddress(
+  name: string,
+  preset: Preset | undefined,
+  baseUrl: string | undefined,
+  { region, project, resource }: ProviderSettings,
+): void {
   if (baseUrl !== undefined) {
     if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return;
     throw usageError(`--base-url "${baseUrl}" is not an http(s) URL`);
   }
-  if (preset?.baseUrl !== undefined) return;
+  if (preset?.baseUrl !== undefined || region || project || resource) return;
   const presets = Object.keys(PRESETS).join(', ');
   throw usageError(
     preset
-      ? `every account at ${name} has its own base URL. Pass it with --base-url URL`
+      ? `every account at ${name} has its own base URL. Pass it with --base-url URL${name === 'azure' ? ', or its resource with --resource NAME' : ''}`
       : `"${name}" is not one of ${presets}. For any other OpenAI-compatible service, add --base-url URL`,
   );
 }
@@ -108,13 +130,21 @@ async function keySourceOf(
   context: Context,
   name: string,
   preset: Preset | undefined,
-  { keyEnv, stdin }: AddOptions,
+  { keyEnv, stdin, profile, entra, kind }: AddOptions,
 ): Promise<KeySource> {
+  const hasOwn = cloudOf(name, kind) === 'bedrock' || cloudOf(name, kind) === 'vertex';
+  if (profile !== undefined || entra) {
+    if (keyEnv === undefined && !stdin) return { kind: 'credentials' };
+    throw usageError(
+      `${entra ? '--entra' : '--profile'} is instead of a key: leave out --key-env and --stdin`,
+    );
+  }
   if (keyEnv !== undefined) return { kind: 'environment', variable: variableName(keyEnv) };
   if (stdin && !canAsk(context)) return storedKey(await readSecret(context), 'stdin');
   if (preset?.local && !stdin) return { kind: 'none' };
   const variable = preset?.keyEnv.find((candidate) => isProviderKey(context.env[candidate]));
   if (variable !== undefined && !stdin) return { kind: 'environment', variable };
+  if (hasOwn && !stdin) return { kind: 'credentials' };
   if (canAsk(context)) {
     const key = await askHidden(context, `Key of ${name} (not shown${preset ? '' : '; empty for none'}): `);
     return key === '' && !preset ? { kind: 'none' } : storedKey(key, 'the answer');
@@ -156,6 +186,8 @@ function keyNote({ env, paths }: Context, source: KeySource): string {
       return env[source.variable]
         ? `its key comes from ${source.variable} in the environment that gw starts in (if gw runs without it: gw restart)`
         : `its key will come from ${source.variable}, which is not set here: set it before you start gw`;
+    case 'credentials':
+      return "it uses the cloud's own credentials, as gw finds them where it was started (if gw runs: gw restart)";
     case 'none':
       return 'it needs no key';
   }

@@ -2,6 +2,7 @@ import type { PeerCertificate } from 'node:tls';
 import { isCertificateError } from '../../network/connect-error.ts';
 import type { Network } from '../../network/network.ts';
 import { type WayOut, wayText } from '../../network/way-out.ts';
+import { signedHeaders } from '../../providers/clouds/signed-headers.ts';
 import { withoutKey } from '../../providers/model-lists.ts';
 import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
 import { headersByName } from '../../raw-headers.ts';
@@ -52,7 +53,7 @@ async function tryProvider(provider: Provider, network: Network): Promise<Outcom
     const { status, body } = await ask(url, provider, network);
     const outcome = judge(provider, way, status, body);
     const isNoList = outcome.ok && outcome.models === undefined;
-    const better = isNoList ? await addressBeside(provider, network) : undefined;
+    const better = isNoList && !provider.cloud ? await addressBeside(provider, network) : undefined;
     if (better === undefined) return { ...outcome, way, status };
     return { ok: false, better, message: wrongAddress(provider, better, status), way, status };
   } catch (error) {
@@ -93,7 +94,7 @@ async function ask(
   const { request } = await import('undici');
   const { statusCode, body } = await request(url, {
     dispatcher: network.open(url, { own: provider.ownProxy, connectTimeoutMs: TIMEOUT_MS }),
-    headers: headersByName([...WIRE_HEADERS[provider.wire], ...provider.authHeaders]),
+    headers: headersByName([...WIRE_HEADERS[provider.wire], ...(await signedHeaders(provider, url))]),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   return { status: statusCode, body: await body.json().catch(() => undefined) };

@@ -1,4 +1,5 @@
 import { LIBRARY_PROVIDERS } from '../../pricing/library.ts';
+import { signedHeaders } from '../../providers/clouds/signed-headers.ts';
 import { type Learnt, learntOf, mannersIn } from '../../providers/manners.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import { billedAs, type Provider } from '../../providers/registry.ts';
@@ -10,9 +11,9 @@ import { withStore } from '../with-store.ts';
 /** What gw knows of a provider, as `gw providers show NAME --json` prints it. */
 export interface ProviderView {
   name: string;
-  kind: Provider['wire'];
+  kind: string;
   base_url: string;
-  credential: { source: string; expires_at: null };
+  credential: { source: string; expires_at: string | null };
   apis: string[];
   dialect: Record<string, unknown>;
   /** The known provider whose dialect it is; null for one that gw doesn't know. */
@@ -23,12 +24,12 @@ export interface ProviderView {
 
 /** Without the key itself. */
 export async function viewProvider(context: Context, provider: Provider): Promise<ProviderView> {
-  const { name, wire, origin, basePath, keySource } = provider;
+  const { name, wire, origin, basePath, keySource, cloud } = provider;
   return {
     name,
-    kind: wire,
+    kind: cloud ? (provider.knownAs ?? name) : wire,
     base_url: origin + basePath,
-    credential: { source: keySource, expires_at: null },
+    credential: { source: keySource, expires_at: await expiryOf(provider) },
     apis: apisOf(provider),
     dialect: plain(provider.dialect ?? {}),
     dialect_of: provider.knownAs ?? null,
@@ -45,11 +46,20 @@ export async function readLearnt(context: Context): Promise<(name: string) => Le
 }
 
 function pricesOf(context: Context, name: string): string | null {
-  const seller = billedAs(readSettings(context).settings.providers).get(name) ?? name;
+  const seller = billedAs(readSettings(context).settings.providers).get(name)?.seller ?? name;
   return LIBRARY_PROVIDERS.has(seller) || PRESETS[seller]?.local ? seller : null;
 }
 
-function apisOf({ wire, dialect }: Provider): string[] {
+/** When the credentials expire that a cloud would get now; null for those without an end, and if there are none. */
+async function expiryOf(provider: Provider): Promise<string | null> {
+  const { origin, cloud } = provider;
+  await signedHeaders(provider, new URL(origin)).catch(() => undefined);
+  const at = cloud?.signer?.expiresAt();
+  return at === undefined ? null : new Date(at).toISOString();
+}
+
+function apisOf({ wire, dialect, claude }: Pick<Provider, 'wire' | 'dialect' | 'claude'>): string[] {
+  if (claude) return [...apisOf({ wire, ...(dialect ? { dialect } : {}) }), ...apisOf(claude)];
   if (wire !== 'openai') return [wire === 'anthropic' ? 'messages' : 'gemini'];
   return dialect?.lacksResponses ? ['chat'] : ['chat', 'responses'];
 }

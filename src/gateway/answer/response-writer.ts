@@ -12,6 +12,7 @@ const LAST_CHUNK = `0${CRLF}${CRLF}`;
  */
 export class ResponseWriter {
   #chunked = false;
+  #encode: Exchange['encode'];
   readonly #exchange: Exchange;
   readonly #idleMs: number;
 
@@ -26,6 +27,11 @@ export class ResponseWriter {
     const { response, gone, sent } = this.#exchange;
     sent?.head(status, headers);
     if (gone) return;
+    const type = this.#exchange.encode ? headers.indexOf('content-type') + 1 : 0;
+    if (type > 0 && headers[type]?.startsWith('text/event-stream')) {
+      this.#encode = this.#exchange.encode;
+      headers[type] = 'application/vnd.amazon.eventstream';
+    }
     response.writeHead(status, headers);
     this.#chunked = response.chunkedEncoding;
     response.chunkedEncoding = false;
@@ -35,7 +41,7 @@ export class ResponseWriter {
   write(bytes: Buffer, resume: () => void): boolean {
     const { response, sent } = this.#exchange;
     sent?.add(bytes);
-    if (this.#send(bytes)) return true;
+    if (this.#send(this.#encode?.(bytes) ?? bytes)) return true;
     this.#expectReader();
     response.once('drain', () => {
       response.setTimeout(0);
@@ -56,12 +62,13 @@ export class ResponseWriter {
   }
 
   /** Sends the last bytes and ends the answer. */
-  end(bytes: Buffer): void {
+  end(last: Buffer): void {
     const { response, sent } = this.#exchange;
     if (sent) {
-      sent.add(bytes);
+      sent.add(last);
       sent.end();
     }
+    const bytes = this.#encode?.(last) ?? last;
     if (this.#chunked) {
       const isShort = bytes.length > 0 && bytes.length <= MAX_ONE_WRITE_BYTES;
       if (!isShort) this.#send(bytes);
@@ -73,7 +80,7 @@ export class ResponseWriter {
 
   /** Sends the last bytes and closes the connection. Without a last chunk the answer is visibly incomplete. */
   breakOff(bytes: Buffer): void {
-    this.#send(bytes);
+    this.#send(this.#encode?.(bytes) ?? bytes);
     this.#exchange.response.socket?.destroySoon();
   }
 

@@ -5,6 +5,13 @@ import type { NanoUsd } from '../../money.ts';
 import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
 import { type RequestTarget, requestTarget } from './request-target.ts';
 
+/** What the path of a cloud's API says of a messages request. */
+export interface Addressed {
+  cloud: 'bedrock' | 'vertex';
+  model: string;
+  isStream: boolean;
+}
+
 /** A client's HTTP request and response. */
 export interface Exchange {
   id: RequestId;
@@ -29,6 +36,10 @@ export interface Exchange {
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
   recorded: boolean;
+  /** What the path of a cloud's API says; undefined for all other clients. */
+  addressed: Addressed | undefined;
+  /** Rewrites an event stream for a client that wants other frames. */
+  encode: ((events: Buffer) => Buffer) | undefined;
   /** The running call of a provider, which is told when the client hangs up. */
   listener: GoneListener | undefined;
   /** Takes a copy of what the client is sent; undefined if none is to be kept. */
@@ -66,6 +77,8 @@ export function openExchange(
     allowed: undefined,
     gone: false,
     recorded: false,
+    addressed: undefined,
+    encode: undefined,
     listener: undefined,
     sent: undefined,
   };

@@ -291,7 +291,7 @@ function otherCard(
   name: string | undefined,
 ): PriceCard | undefined {
   const { provider, model } = target;
-  if (name === undefined || isSameModel(model, name)) return undefined;
+  if (name === undefined || isSameModel(model, name) || isDeployed(target, name)) return undefined;
   const { listed } = admitted.quote;
   const now = clock.now();
   const isRouter = routerFee(provider.name, model) !== undefined;
@@ -304,6 +304,12 @@ function otherCard(
   const { factor } = billedFactor(context.request.surcharges, relay.usage, provider, name);
   const regional = regionalCard(card, provider, name);
   return regional && factor !== 1 ? scaleCard(regional, factor) : regional;
+}
+
+/** Whether the owner has said that the requested name stands for this model, or that its tokens are paid by the hour. */
+function isDeployed({ provider, model }: Target, name: string): boolean {
+  const [sold = '', kind] = provider.deployments?.[model]?.split(',') ?? [];
+  return kind === 'provisioned' || (sold !== '' && isSameModel(sold, name));
 }
 
 function chooseCard(

@@ -81,6 +81,11 @@ export function createAuthenticator(
           "this is a login of the client's own, and no key of gw. To use it through gw: gw run --subscription -- AGENT",
         );
       }
+      if (headers.authorization?.startsWith('AWS4-HMAC')) {
+        throw invalidKey(
+          "this request is signed with AWS's credentials, which gw can't check. Set AWS_BEARER_TOKEN_BEDROCK to a key of gw: gw env",
+        );
+      }
       if (isBearer(headers.authorization) || otherKey(headers) !== undefined) {
         throw invalidKey(
           'gw does not know this API key, or it was revoked. To use one that works: eval "$(gw env)", or see: gw keys list',

@@ -3,7 +3,7 @@ import { notFound } from '../../errors.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
 import { didYouMean } from '../../providers/nearest-names.ts';
-import type { Provider } from '../../providers/registry.ts';
+import { type Provider, servingModel } from '../../providers/registry.ts';
 import type { Candidate } from '../../routing/candidate.ts';
 
 /** A model at a provider. */
@@ -78,13 +78,13 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     const slash = model.indexOf('/');
     const provider = slash > 0 ? providers().get(model.slice(0, slash)) : undefined;
     if (provider) {
-      const target = { provider, model: nameAt(provider, model, model.slice(slash + 1)) };
+      const target = targetAt(provider, nameAt(provider, model, model.slice(slash + 1)));
       return { targets: [target], hasProvider: true };
     }
     const listing = lists.known(model);
     const serving =
       listing.length > 0 ? listing : [...providers().values()].filter(({ models }) => models?.test(model));
-    return { targets: serving.map((each) => ({ provider: each, model })), hasProvider: false };
+    return { targets: serving.map((each) => targetAt(each, model)), hasProvider: false };
   }
 
   function addToCache(request: string, family: Provider['wire'], targets: RoutedTarget[]): RoutedTarget[] {
@@ -140,6 +140,11 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     },
   };
 }
+
+const targetAt = (provider: Provider, model: string): Target => ({
+  provider: servingModel(provider, model),
+  model,
+});
 
 function routedTarget({ provider, model }: Target, priority: number, named: boolean): RoutedTarget {
   const { name, authHeaders } = provider;

@@ -4,6 +4,8 @@ import { messageOf } from '../../errors.ts';
 import { ConnectError } from '../../network/connect-error.ts';
 import type { Network } from '../../network/network.ts';
 import type { OwnProxy, WayOut } from '../../network/way-out.ts';
+import type { Cloud } from '../../providers/clouds/cloud.ts';
+import { type Dispatching, throughCloud } from '../../providers/clouds/cloud-call.ts';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
 
 /** The connections to providers, one pool per origin and proxy of its own. */
@@ -12,11 +14,12 @@ export type UpstreamPools = ReturnType<typeof createUpstreamPools>;
 interface Destination {
   origin: string;
   ownProxy?: OwnProxy | undefined;
+  cloud?: Cloud;
 }
 
 /** The connection pool of one origin. */
 export interface Upstream {
-  dispatcher: Dispatcher;
+  dispatcher: Dispatching;
   way: WayOut;
   stalls: StallWatch;
 }
@@ -31,7 +34,7 @@ const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 export function createUpstreamPools(options: () => UpstreamOptions) {
-  const upstreams = new Map<string, Upstream>();
+  const upstreams = new Map<string, Upstream & { dispatcher: Dispatcher }>();
   const pools = new Set<Dispatcher>();
   const cutting = new AbortController();
   // A listener for each answer that is read without a client.
@@ -83,9 +86,10 @@ export function createUpstreamPools(options: () => UpstreamOptions) {
     of(destination: Destination): Upstream {
       const latest = options();
       if (!isSame(latest, current)) renew(latest);
-      const { origin, ownProxy } = destination;
+      const { origin, ownProxy, cloud } = destination;
       const key = ownProxy ? `${origin} ${ownProxy.address}` : origin;
-      return upstreams.get(key) ?? connect(key, destination);
+      const upstream = upstreams.get(key) ?? connect(key, destination);
+      return cloud ? { ...upstream, dispatcher: throughCloud(cloud, upstream.dispatcher, origin) } : upstream;
     },
     /** Aborted by `cut`. */
     cutting: cutting.signal,
@@ -101,14 +105,14 @@ export function createUpstreamPools(options: () => UpstreamOptions) {
 }
 
 /** Fails each call before it is sent: a proxy or an authority of the settings can't be used. */
-function noWay(error: unknown): Dispatcher {
+function noWay(error: unknown): Dispatching {
   const why = new ConnectError(messageOf(error), undefined, error);
-  const dispatch: Dispatcher['dispatch'] = (_request, handler) => {
-    handler.onError?.(why);
-    return true;
+  return {
+    dispatch(_request, handler) {
+      handler.onError?.(why);
+      return true;
+    },
   };
-  // The only method of a dispatcher that `send` uses.
-  return { dispatch } as Dispatcher;
 }
 
 function isSame(a: UpstreamOptions, b: UpstreamOptions): boolean {

@@ -38,6 +38,8 @@ export const DIALECTS: Readonly<Record<string, Dialect>> = {
   azure: OPENAI,
   google: { ...SIGNATURES, plainSchemas: true, lacksResponses: true },
   gemini: { ...SIGNATURES, systemFirst: true },
+  /** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview */
+  vertex: { ...SIGNATURES, plainSchemas: true, lacksResponses: true },
   /** https://api-docs.deepseek.com/guides/thinking_mode */
   deepseek: { reasoning: 'required' },
   /** https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model */

@@ -1,0 +1,36 @@
+import { createBearer } from '../bearer.ts';
+import type { Signer } from '../cloud.ts';
+import { loadPackages } from '../renewing.ts';
+
+export const AZURE_PACKAGES = '@azure/identity';
+
+/** https://learn.microsoft.com/azure/foundry/foundry-models/how-to/configure-entra-id */
+const SCOPE = 'https://ai.azure.com/.default';
+
+/** Tokens of Entra ID by Azure's default chain: environment, workload and managed identity, Azure CLI. */
+export function createEntra(): Signer {
+  let credential: Promise<TokenSource> | undefined;
+  return createBearer(
+    async () => {
+      credential ??= open();
+      try {
+        const { token, expiresOnTimestamp } = await (await credential).getToken(SCOPE);
+        return { value: token, expiresAt: expiresOnTimestamp };
+      } catch (error) {
+        // Packages may be installed, and identities come, while gw runs.
+        credential = undefined;
+        throw error;
+      }
+    },
+    (reason) => `no token of Entra ID: ${reason}. Run: az login`,
+  );
+}
+
+interface TokenSource {
+  getToken(scope: string): Promise<{ token: string; expiresOnTimestamp: number }>;
+}
+
+async function open(): Promise<TokenSource> {
+  const { DefaultAzureCredential } = await loadPackages(() => import('@azure/identity'), AZURE_PACKAGES);
+  return new DefaultAzureCredential();
+}

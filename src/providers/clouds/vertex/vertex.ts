@@ -1,0 +1,46 @@
+import type { CloudAccount, CloudOptions, CloudRequest } from '../cloud.ts';
+import { addressedBody } from '../edit-body.ts';
+import { createAdc } from './adc.ts';
+
+/** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude */
+const VERSION = 'vertex-2023-10-16';
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** Claude by `rawPredict`, other models by chat completions. */
+export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | string {
+  const { project, region = 'global', baseUrl } = settings;
+  if (project === undefined) return 'has no project. Run: gw providers add vertex --project PROJECT';
+  const origin = baseUrl ?? originIn(region);
+  const location = `${origin}/v1/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(region)}`;
+  const signed = key === undefined ? { signer: createAdc(project) } : {};
+  return {
+    baseUrl: `${location}/endpoints/openapi`,
+    cloud: { wire: 'openai', ...signed },
+    claude: {
+      baseUrl: `${location}/publishers/anthropic`,
+      cloud: { wire: 'anthropic', wrap: predicted, ...signed },
+    },
+    keySource: 'Application Default Credentials',
+  };
+}
+
+/** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/learn/locations */
+function originIn(region: string): string {
+  if (region === 'global') return 'https://aiplatform.googleapis.com';
+  if (region === 'us' || region === 'eu') return `https://aiplatform.${region}.rep.googleapis.com`;
+  return `https://${region}-aiplatform.googleapis.com`;
+}
+
+/** A messages request for `rawPredict`, whose path names the model: `.../models/claude-opus-5:streamRawPredict`. */
+function predicted(request: CloudRequest): CloudRequest {
+  const addressed = addressedBody(request.body ?? Buffer.alloc(0), NOTHING, { anthropic_version: VERSION });
+  const publisher = request.path.split('/messages')[0] ?? '';
+  if (!addressed) return request;
+  const { model, isStream, body } = addressed;
+  const method = isStream ? 'streamRawPredict' : 'rawPredict';
+  return {
+    ...request,
+    path: `${publisher}/models/${encodeURIComponent(model).replaceAll('%40', '@')}:${method}`,
+    body,
+  };
+}

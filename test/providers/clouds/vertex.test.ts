@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { json, type Script } from '../../support/scripts.ts';
+import { tmpHome } from '../../support/tmp-home.ts';
+import { startUpstream } from '../../support/upstream.ts';
+import { events } from '../../wire/support/event-scripts.ts';
+import { messageBody, messageStream, messageUsage, text } from '../../wire/support/messages-shapes.ts';
+import { ask, headerIn, setEnv, startClouds } from './support/clouds.ts';
+
+const MODEL = 'claude-sonnet-4-5@20250929';
+const hello = messageBody([text('Hello')], { usage: messageUsage(1000, 100) });
+
+/** Application Default Credentials whose tokens come from a scripted service; each token is another one. */
+async function defaultCredentials(lifetimeS = 3600) {
+  const folder = tmpHome();
+  let count = 0;
+  const service = await startUpstream({
+    script: async (exchange) => {
+      await exchange.body;
+      count++;
+      await json(200, {
+        access_token: `google-token-${count}`,
+        issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        token_type: 'Bearer',
+        expires_in: lifetimeS,
+      })(exchange);
+    },
+  });
+  writeFileSync(join(folder, 'subject'), 'subject-token');
+  writeFileSync(
+    join(folder, 'adc.json'),
+    JSON.stringify({
+      type: 'external_account',
+      audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      token_url: `http://127.0.0.1:${service.port}/token`,
+      credential_source: { file: join(folder, 'subject') },
+    }),
+  );
+  setEnv({ GOOGLE_APPLICATION_CREDENTIALS: join(folder, 'adc.json') });
+  return { service, tokens: () => count };
+}
+
+/** Answers only requests with the token of the moment, else as Google does. */
+function withToken(token: () => string, script: Script): Script {
+  return async (exchange) => {
+    await exchange.body;
+    const isGood = headerIn(exchange.request, 'authorization') === `Bearer ${token()}`;
+    const refusal = { code: 401, message: 'Request had invalid credentials', status: 'UNAUTHENTICATED' };
+    await (isGood ? script : json(401, [{ error: refusal }]))(exchange);
+  };
+}
+
+test('Claude is addressed by the path, plain and streamed, and costs a tenth more outside global', async () => {
+  const { service } = await defaultCredentials();
+  const gateway = await startClouds({
+    vertex: { project: 'my-project' },
+    'vertex-eu': { kind: 'vertex', project: 'my-project', region: 'europe-west1' },
+  });
+  gateway.upstream.queue(json(200, hello), events(messageStream([text('Hello')])), json(200, hello));
+  const beta = { headers: { 'anthropic-beta': 'context-1m-2025-08-07' } };
+  expect((await ask(gateway, `vertex/${MODEL}`, {}, beta)).status).toBe(200);
+  expect((await ask(gateway, `vertex/${MODEL}`, { stream: true })).text()).toContain('message_stop');
+  expect((await ask(gateway, `vertex-eu/${MODEL}`)).status).toBe(200);
+  const [plain, streamed, regional] = gateway.upstream.requests;
+  const models = '/v1/projects/my-project/locations/global/publishers/anthropic/models';
+  expect(plain?.path).toBe(`${models}/${MODEL}:rawPredict`);
+  expect(streamed?.path).toBe(`${models}/${MODEL}:streamRawPredict`);
+  expect(regional?.path).toContain('/locations/europe-west1/');
+  expect(plain && headerIn(plain, 'authorization')).toBe('Bearer google-token-1');
+  expect(plain && headerIn(plain, 'anthropic-beta')).toBe('context-1m-2025-08-07');
+  const body = JSON.parse(plain?.body.toString() ?? '');
+  expect(body).toMatchObject({ anthropic_version: 'vertex-2023-10-16', max_tokens: 100 });
+  expect(body).not.toHaveProperty('model');
+  const [first, , third] = await gateway.records();
+  expect(first).toMatchObject({ provider: 'vertex', model: MODEL, costNanoUsd: 4_500_000 });
+  expect(third?.costNanoUsd).toBe(4_950_000);
+  await service.close();
+});
+
+test('other models are reached by chat completions', async () => {
+  const { service } = await defaultCredentials();
+  const gateway = await startClouds({ vertex: { project: 'my-project', region: 'us' } });
+  const refusal = { code: 429, message: 'Resource exhausted', status: 'RESOURCE_EXHAUSTED' };
+  gateway.upstream.script(json(429, [{ error: refusal }]));
+  const response = await gateway.post({
+    model: 'vertex/google/gemini-2.5-pro',
+    messages: [{ role: 'user', content: 'Hi' }],
+  });
+  expect(response.status).toBe(429);
+  expect(JSON.parse(response.text())).toMatchObject({
+    error: { message: 'Resource exhausted', type: 'rate_limit_error' },
+  });
+  expect(gateway.upstream.requests[0]?.path).toBe(
+    '/v1/projects/my-project/locations/us/endpoints/openapi/chat/completions',
+  );
+  await service.close();
+});
+
+test('a token that expires in the middle of a session is renewed once, without a failed request', async () => {
+  const { service, tokens } = await defaultCredentials();
+  const gateway = await startClouds({ vertex: { project: 'my-project' } });
+  let token = 'google-token-1';
+  gateway.upstream.script(withToken(() => token, json(200, hello)));
+  expect((await ask(gateway, `vertex/${MODEL}`)).status).toBe(200);
+  token = 'google-token-2';
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ask(gateway, `vertex/${MODEL}`)));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  expect(tokens()).toBe(2);
+  await service.close();
+});
+
+test('without credentials the answer names the command', async () => {
+  setEnv({ GOOGLE_APPLICATION_CREDENTIALS: '/nowhere/adc.json' });
+  const gateway = await startClouds({ vertex: { project: 'my-project' } });
+  const response = await ask(gateway, `vertex/${MODEL}`);
+  expect(response.status).toBe(502);
+  expect(response.text()).toContain('gcloud auth application-default login');
+  expect(gateway.upstream.requests).toEqual([]);
+});
