@@ -102,8 +102,16 @@ export function isSameModel(requested: string, served: string): boolean {
   return name === base || (name.startsWith(base) && name.replace(VERSION, '') === base);
 }
 
-/** The name without its maker's prefix, which some hosts omit: `models/gemini-3-pro`. */
-const baseName = (model: string): string => model.toLowerCase().replace(/^.*\//, '');
+/**
+ * The name without its maker's prefix, which some hosts omit: `models/gemini-3-pro`. Clouds name Claude by region and
+ * version, and their answers say neither: `global.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-haiku-4-5@20251001`.
+ */
+const baseName = (model: string): string =>
+  model
+    .toLowerCase()
+    .replace(/^.*\//, '')
+    .replace(/^(?:[a-z-]{2,10}\.)?anthropic\.(claude-[\w-]+?)(?:-v\d+(?::\d+)?)?$/, '$1')
+    .replace(/^(claude-[\w-]+)@(\d{8})$/, '$1-$2');
 
 const HEAD_BYTES = 512;
 /** The usual place of the id at OpenAI and Anthropic: among the first fields of the body or of the first event. */

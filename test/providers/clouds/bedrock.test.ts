@@ -12,7 +12,11 @@ const CLAUDE = 'anthropic.claude-sonnet-4-5-20250929-v1:0';
 const BEARER = { credentials: { bedrock: 'bedrock-api-key' } };
 const ANNA = { id: 'AKIDANNA', secret: 'secret-anna', token: 'token-anna' };
 const BERT = { id: 'AKIDBERT', secret: 'secret-bert', token: 'token-bert' };
-const hello = messageBody([text('Hello')], { usage: messageUsage(1000, 100) });
+/** AWS answers with the name that Anthropic has for the model. */
+const hello = messageBody([text('Hello')], {
+  model: 'claude-sonnet-4-5-20250929',
+  usage: messageUsage(1000, 100),
+});
 
 describe('by a key', () => {
   test('Claude is reached by its own API, and costs a tenth more in a region than in global', async () => {
