@@ -304,6 +304,16 @@ const SCALARS = {
     parse: onOrOff,
     about: "whether an alert is sent once a subscription's window will be full before it resets: on or off",
   },
+  'dashboard.theme': {
+    default: () => 'gw' as const,
+    parse: oneOf(['gw', 'ember', 'mono']),
+    about: 'colours of gw top',
+  },
+  'dashboard.background': {
+    default: () => 'auto' as const,
+    parse: oneOf(['auto', 'dark', 'light']),
+    about: 'background that the colours of gw top are for; auto asks the terminal',
+  },
   'page.enabled': {
     default: () => 'on' as const,
     parse: onOrOff,

@@ -5,11 +5,12 @@ import type { DashboardView } from './schemas/dashboard.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
 export function encodeDashboard(reading: DashboardReading): DashboardView {
-  const { budgets, asks, running, waiting, requests, series, ...rest } = reading;
+  const { budgets, asks, running, waiting, requests, series, parts, ...rest } = reading;
   const withId = <T extends { id: number }>(row: T) => ({ ...row, id: formatRequestId(row.id) });
   const encoded = {
     ...rest,
     series: series.map((cost) => cost ?? null),
+    parts: parts.map((part) => ({ ...part, series: part.series.map((cost) => cost ?? null) })),
     running: running.map(withId),
     waiting: waiting.map(withId),
     requests: requests.map((row) => ({ ...withId(row), budget: row.budget ?? null })),
@@ -20,13 +21,25 @@ export function encodeDashboard(reading: DashboardReading): DashboardView {
 
 /** The reading of an answer. */
 export function decodeDashboard(view: DashboardView): DashboardReading {
-  const { budgets, asks = [], misses = [], running: runs = [], waiting: waits = [], ...others } = view;
-  const decoded = renameFields({ ...others, misses, running: runs, waiting: waits }, camelCase) as Decoded;
-  const { running, waiting, requests, series, ...rest } = decoded;
+  const {
+    budgets,
+    asks = [],
+    misses = [],
+    running: runs = [],
+    waiting: waits = [],
+    parts: stack = [],
+    ...others
+  } = view;
+  const decoded = renameFields(
+    { ...others, misses, running: runs, waiting: waits, parts: stack },
+    camelCase,
+  ) as Decoded;
+  const { running, waiting, requests, series, parts, ...rest } = decoded;
   const withId = <T extends { id: string }>(row: T) => ({ ...row, id: parseRequestId(row.id) ?? 0 });
   return {
     ...rest,
     series: series.map((cost) => cost ?? undefined),
+    parts: parts.map((part) => ({ ...part, series: part.series.map((cost) => cost ?? undefined) })),
     running: running.map(withId),
     waiting: waiting.map(withId),
     requests: requests.map(({ budget, ...row }) => ({
@@ -43,10 +56,14 @@ type Row = DashboardReading['requests'][number];
 type Encoded<T> = Omit<T, 'id'> & { id: string };
 
 interface Decoded
-  extends Omit<DashboardReading, 'budgets' | 'asks' | 'running' | 'waiting' | 'requests' | 'series'> {
+  extends Omit<
+    DashboardReading,
+    'budgets' | 'asks' | 'running' | 'waiting' | 'requests' | 'series' | 'parts'
+  > {
   running: Encoded<DashboardReading['running'][number]>[];
   waiting: Encoded<DashboardReading['waiting'][number]>[];
   series: (number | null)[];
+  parts: { name: string | null; series: (number | null)[] }[];
   requests: (Encoded<Omit<Row, 'budget'>> & { budget: string | null })[];
 }
 

@@ -1,7 +1,6 @@
 import type { Calendar } from '../calendar.ts';
 import type { Random } from '../ids.ts';
-import type { FeedFilter } from '../store/dashboard/feed.ts';
-import type { DashboardData, Window } from '../store/dashboard/reader.ts';
+import type { DashboardData, DashboardQuery } from '../store/dashboard/reader.ts';
 import type { Input } from './operation.ts';
 import type { AskView } from './schemas/asks.ts';
 import type { BudgetView } from './schemas/budgets.ts';
@@ -15,7 +14,7 @@ export interface DashboardFeed {
   /** Whether something may have changed since the last call. */
   changed(): boolean;
   /** Undefined if nothing has changed since the last reading with this window and filter. */
-  read(query: { window: Window; filter: FeedFilter; now: number }): Promise<DashboardReading | undefined>;
+  read(query: DashboardQuery): Promise<DashboardReading | undefined>;
 }
 
 /** Returns what is new at each call. */

@@ -83,10 +83,10 @@ function remoteDashboard(ask: AskRemote): DashboardFeed {
   let last: { view: string; version: string } | undefined;
   return {
     changed: () => true,
-    async read({ window, filter }) {
-      const view = JSON.stringify([window, filter]);
+    async read({ window, filter, by }) {
+      const view = JSON.stringify([window, filter, by]);
       const unless = last?.view === view ? last.version : undefined;
-      const query = { window, kind: filter.kind, text: filter.text || undefined, unless };
+      const query = { window, kind: filter.kind, text: filter.text || undefined, by, unless };
       // `data` is null if the version is the one that was asked about.
       const { version, data } = (await ask({ path: '/v1/gw/dashboard', query })) as {
         version: string;

@@ -5,6 +5,8 @@ export interface Symbols {
   rest: string;
   /** Column heights in a cell, lowest first. */
   levels: readonly string[];
+  /** A dot at heights in a cell, lowest first. */
+  dots: readonly string[];
   /** Shades of a stacked bar, darkest first, so that its parts differ without colour. */
   shades: readonly string[];
   rule: string;
@@ -15,6 +17,7 @@ export const BLOCKS: Symbols = {
   cells: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
   rest: '░',
   levels: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+  dots: ['⡀', '⠄', '⠂', '⠁'],
   shades: ['█', '▓', '▒', '░'],
   rule: '─',
   ellipsis: '…',
@@ -24,6 +27,7 @@ export const ASCII: Symbols = {
   cells: ['#'],
   rest: '.',
   levels: ['_', '.', '-', '=', '+', '*', '#'],
+  dots: ['.', "'"],
   shades: ['#', '=', ':', '.'],
   rule: '-',
   ellipsis: '~',
@@ -48,6 +52,24 @@ export function gauge(share: number, width: number, { cells, rest }: Symbols): s
   return (cells.at(-1) ?? '').repeat(shown) + rest.repeat(width - shown);
 }
 
+/**
+ * Where a budget stands, in `width` cells: spent, held and what the forecast adds, each in a shade. What is above zero
+ * is visible, and the bar is full of spend only at a share of 1.
+ */
+export function budgetBar(
+  { spent, held, forecast }: { spent: number; held: number; forecast: number },
+  width: number,
+  { shades }: Symbols,
+): string[] {
+  const cellsOf = (share: number, room: number) =>
+    share > 0 ? Math.min(room, Math.max(1, Math.round(share * width))) : 0;
+  const first = spent >= 1 ? width : cellsOf(clamp(spent), width - 1);
+  const second = cellsOf(clamp(held), width - first);
+  const third = cellsOf(clamp(forecast), width - first - second);
+  const lengths = [first, second, third, width - first - second - third];
+  return lengths.map((length, i) => (shades[i] ?? '').repeat(length));
+}
+
 function clamp(share: number): number {
   return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 1;
 }
@@ -59,24 +81,6 @@ type Point = number | undefined;
 export function sparkline(points: readonly Point[], { levels }: Symbols): string {
   const most = peakOf(points);
   return points.map((point) => levelOf(point, most, levels)).join('');
-}
-
-/** A column chart as lines, top first, with partial cells. */
-export function columnChart(points: readonly Point[], height: number, { levels }: Symbols): string[] {
-  const most = peakOf(points);
-  const full = levels.at(-1) ?? '';
-  return Array.from({ length: height }, (_, i) => {
-    const line = height - 1 - i;
-    return points
-      .map((point) => {
-        if (point === undefined) return ' ';
-        const reached = most > 0 ? (point / most) * height - line : 0;
-        if (reached >= 1) return full;
-        if (reached <= 0) return line === 0 ? levelOf(point, most * height, levels) : ' ';
-        return levels[Math.min(levels.length - 1, Math.floor(reached * levels.length))] ?? '';
-      })
-      .join('');
-  });
 }
 
 /** Fits points to a width: repeats each if there is room, otherwise merges neighbours into their maximum. */

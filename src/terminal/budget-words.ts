@@ -26,6 +26,26 @@ export function shareOf({ cap_nano_usd: cap, spent_nano_usd: spent }: BudgetView
   return cap === 0 ? 1 : spent / cap;
 }
 
+const HOUR_MS = 3_600_000;
+const PERIOD_MS: Record<string, number> = {
+  daily: 24 * HOUR_MS,
+  weekly: 168 * HOUR_MS,
+  monthly: 730.5 * HOUR_MS,
+};
+
+/** What is spent, held, and to come at the period's rate until its end, as shares of the cap. */
+export function sharesOf(budget: BudgetView, now: number): { spent: number; held: number; forecast: number } {
+  const { cap_nano_usd: cap, held_nano_usd, period, resets_at, reached_at, exceeded } = budget;
+  const spent = shareOf(budget);
+  const held = cap === 0 ? 0 : held_nano_usd / cap;
+  if (reached_at !== null) return { spent, held, forecast: 1 };
+  const length = PERIOD_MS[period];
+  if (exceeded || length === undefined || resets_at === null) return { spent, held, forecast: 0 };
+  const left = Date.parse(resets_at) - now;
+  const elapsed = length - left;
+  return { spent, held, forecast: elapsed > 0 ? Math.max(0, (spent * left) / elapsed - held) : 0 };
+}
+
 /** For a team's budget: the amount left for the team, and the amount granted to this gateway. */
 export function grantedText({ team, granted_usd = 0, team_left_usd = 0 }: BudgetView): string {
   return team ? `, ${usdText(team_left_usd)} left for the team, ${usdText(granted_usd)} granted here` : '';

@@ -1,9 +1,9 @@
 import type { FeedRow } from '../store/dashboard/feed.ts';
 import { type Look, styleOf } from './look.ts';
 import { tokens } from './numbers.ts';
+import { plain } from './palette.ts';
 import { costOf, mark, modelName } from './request-words.ts';
 import type { Cell } from './styled-lines.ts';
-import { plain } from './terminal.ts';
 import { widthOf } from './text.ts';
 import { tookText } from './time.ts';
 

@@ -1,5 +1,5 @@
 import type { Look } from './look.ts';
-import { plain } from './terminal.ts';
+import { type Paint, plain } from './palette.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
 /** A part of a line. The functions below clean its text, which may be untrusted. */
@@ -7,7 +7,7 @@ export interface Cell {
   text: string;
   width: number;
   align?: 'left' | 'right';
-  style?: (text: string) => string;
+  style?: Paint;
 }
 
 /** A line of cells, each padded or cut to its width, separated by spaces. */

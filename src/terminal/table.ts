@@ -1,4 +1,5 @@
-import type { Palette, Terminal } from './terminal.ts';
+import type { Style } from './palette.ts';
+import type { Terminal } from './terminal.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
 export interface Column<Row> {
@@ -10,7 +11,7 @@ export interface Column<Row> {
   shrinks?: boolean;
   /** Gives the column the remaining width, up to this many cells. Dropped if that is less than MIN_FILLED. */
   fills?: number;
-  style?: keyof Palette | ((text: string, row: Row) => string);
+  style?: Style | ((text: string, row: Row) => string);
 }
 
 /** A right-aligned column, such as one of numbers. */

@@ -22,7 +22,7 @@ export function escapeJson(json: string): string {
 const unitEscape = (unit: number) => `\\u${unit.toString(16).padStart(4, '0')}`;
 
 /** Characters in gw's own output, each one cell wide. */
-const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026]*$/;
+const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026\u2800-\u28ff]*$/;
 
 /** Width in terminal cells. string-width takes 40 ms to load, so it is loaded only for text with other characters. */
 export function widthOf(text: string): number {

@@ -187,7 +187,7 @@ const MINUTE_MS = 60_000;
 
 /** Polls for changes. Reads only after a write and at the start of each minute. */
 function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, clock: Clock): void {
-  const { window, filter, paused } = state;
+  const { window, filter, by, paused, data } = state;
   const readMinute = useRef(-1);
 
   useEffect(() => {
@@ -202,7 +202,7 @@ function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, cl
         const changed = source.changed();
         if (!changed && minute === readMinute.current) return;
         readMinute.current = minute;
-        const data = await source.read({ window, filter, now });
+        const data = await source.read({ window, filter, by: by === 'model' ? undefined : by, now });
         if (data && isCurrent) dispatch({ type: 'data', data });
       } catch (error) {
         readMinute.current = -1;
@@ -214,7 +214,13 @@ function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, cl
       isCurrent = false;
       stop();
     };
-  }, [window, filter, paused, dispatch, source, clock]);
+  }, [window, filter, by, paused, dispatch, source, clock]);
+
+  // Seconds pass for what runs.
+  const isRunning = data !== null && data.running.length > 0 && !paused;
+  useEffect(() => {
+    if (isRunning) return repeat(clock, POLL_MS, () => dispatch({ type: 'tick', now: clock.now() }));
+  }, [isRunning, dispatch, clock]);
 
   useEffect(() => {
     const show = (daemon: DaemonView) => dispatch({ type: 'daemon', daemon, now: clock.now() });

@@ -15,14 +15,16 @@ import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
 import { type Area, Lines, Section } from './panels/lines.tsx';
+import { Providers } from './panels/providers.tsx';
 import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
+import { Running } from './panels/running.tsx';
+import { Spend } from './panels/spend.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
 import { Team } from './panels/team.tsx';
-import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
-import { type Layout, layoutOf, type PanelBox } from './state/layout.ts';
-import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state/state.ts';
+import type { Layout, PanelBox } from './state/layout.ts';
+import { budgetsOf, feedOf, focusOf, layoutFor, newerThanHeld, type State } from './state/state.ts';
 
 export interface DashboardProps {
   state: State;
@@ -35,7 +37,7 @@ export interface DashboardProps {
 export function Dashboard(props: DashboardProps) {
   const { state, look } = props;
   const { size, data } = state;
-  const layout = layoutOf(size, countsOf(data));
+  const layout = layoutFor(state);
   if (layout.kind === 'too_small') {
     const text = `terminal too small (${size.columns}x${size.rows}): needs 40x8`;
     return <Lines lines={[textLine(text, size.columns, look)]} width={size.columns} height={1} />;
@@ -49,6 +51,7 @@ export function Dashboard(props: DashboardProps) {
         providers={data?.providers ?? []}
         seenAt={seenAt(state)}
         pausedProjects={pausedProjects(data)}
+        refusals={refusalsOf(state)}
         width={width}
       />
       <Middle {...props} columns={columns} gap={gap} width={width} height={height - 2} />
@@ -67,8 +70,8 @@ function Middle(props: DashboardProps & Omit<Extract<Layout, { kind: 'panels' }>
   if (!data) return <Lines lines={[]} {...area} />;
   if (state.drill) return <Drilled drill={state.drill} {...area} />;
   if (state.team.isOpen) return <Team {...state.team} now={state.now} {...area} />;
-  const hasDetail = columns.some((panels) => panels.some(({ panel }) => panel === 'detail'));
-  if (state.detailOpen && !hasDetail) return <Detail request={state.detail} {...area} />;
+  const isShown = columns.flat().some(({ panel }) => panel === 'detail');
+  if (state.detailOpen && !isShown) return <Detail request={state.detail} {...area} />;
   return (
     <Box columnGap={gap}>
       {columns.map((panels) => (
@@ -90,48 +93,46 @@ function Panel({
   data,
 }: DashboardProps & { box: PanelBox; data: DashboardReading }) {
   const { width, height } = box;
-  const { selected, now } = state;
-  const focus = focusOf(state);
-  const size = { width, height, look };
+  const { selected, now, by } = state;
+  const shared = { width, height, look, focused: box.panel === focusOf(state) };
   switch (box.panel) {
     case 'asks':
-      return <Asks asks={data.asks} readonly={state.readonly} {...size} />;
-    case 'today':
-      return <Today data={data} {...size} />;
+      return <Asks asks={data.asks} readonly={state.readonly} {...shared} />;
     case 'budgets':
       return (
         <Budgets
-          {...{ ...size, now, selected: selected.budget, focused: focus === 'budgets' }}
+          {...{ ...shared, now, selected: selected.budget }}
           budgets={budgetsOf(state)}
           pausedProjects={pausedProjects(data)}
         />
       );
+    case 'running':
+      return <Running running={data.running} now={now} {...shared} />;
+    case 'refused':
+      return <Refused blocked={data.blocked} {...shared} />;
+    case 'spend':
+      return <Spend data={data} by={by} {...shared} />;
     case 'requests':
       return (
         <Requests
-          {...{ ...size, baseUrl, selected: selected.request, focused: focus === 'requests' }}
+          {...{ ...shared, baseUrl, selected: selected.request }}
           entries={feedOf(state)}
           filter={state.filter}
           newer={state.heldFeed ? newerThanHeld(state) : undefined}
         />
       );
     case 'detail':
-      return <Detail request={state.detail} {...size} />;
+      return <Detail request={state.detail} {...shared} />;
     case 'models':
-      return <Spenders title="TOP MODELS" spenders={data.models.map(modelSpender)} {...size} />;
+      return <Spenders title="TOP MODELS" spenders={data.models.map(modelSpender)} {...shared} />;
     case 'callers':
-      return <Spenders title="TOP CALLERS" spenders={data.callers.map(callerSpender)} {...size} />;
-    case 'blocked':
-      return <Blocked blocked={data.blocked} {...size} />;
+      return <Spenders title="TOP CALLERS" spenders={data.callers.map(callerSpender)} {...shared} />;
+    case 'providers':
+      return <Providers providers={data.providers} {...shared} />;
     case 'misses':
-      return <Misses misses={data.misses} {...size} />;
+      return <Misses misses={data.misses} {...shared} />;
     case 'webhooks':
-      return (
-        <Webhooks
-          {...{ ...size, now, selected: selected.webhook, focused: focus === 'webhooks' }}
-          webhooks={data.webhooks}
-        />
-      );
+      return <Webhooks {...{ ...shared, now, selected: selected.webhook }} webhooks={data.webhooks} />;
   }
 }
 
@@ -148,16 +149,13 @@ function seenAt({ seenAt, data }: State): number | null {
   return seenAt ?? data?.requests[0]?.timeMs ?? null;
 }
 
-function countsOf(data: DashboardReading | null) {
-  return {
-    asks: data?.asks.length ?? 0,
-    budgets: data?.budgets.length ?? 0,
-    models: data?.models.length ?? 0,
-    callers: data?.callers.length ?? 0,
-    blocked: data?.blocked.length ?? 0,
-    misses: data?.misses.length ?? 0,
-    webhooks: data?.webhooks.length ?? 0,
-  };
+const ALARM_MS = 60_000;
+
+/** The budget that has refused something within the last minute, in words. */
+function refusalsOf({ data, now }: State): string {
+  const fresh = (data?.blocked ?? []).filter(({ lastAt }) => now - lastAt < ALARM_MS);
+  const [last] = fresh.sort((a, b) => b.lastAt - a.lastAt);
+  return last ? `REFUSED: ${budgetLabel(last.budget)} has no room (x${count(last.count)})` : '';
 }
 
 function pausedProjects(data: DashboardReading | null): string[] {
@@ -165,13 +163,14 @@ function pausedProjects(data: DashboardReading | null): string[] {
 }
 
 interface AsksProps extends Area {
+  focused: boolean;
   /** Oldest first. */
   asks: readonly AskView[];
   readonly: boolean;
 }
 
 /** Requests that wait for approval, with their deadlines. */
-function Asks({ asks, readonly, ...area }: AsksProps) {
+function Asks({ asks, readonly, focused, ...area }: AsksProps) {
   const { width, height, look } = area;
   const name = Math.min(24, Math.floor(width * 0.3));
   const lines = asks.slice(0, height - 1).map(({ budget_id, needed_nano_usd, expires_at, agent, model }) =>
@@ -189,16 +188,17 @@ function Asks({ asks, readonly, ...area }: AsksProps) {
     ),
   );
   const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ', press a'}`;
-  return <Section {...area} title={title} lines={lines} />;
+  return <Section {...area} title={title} focused={focused} lines={lines} />;
 }
 
-interface BlockedProps extends Area {
+interface RefusedProps extends Area {
+  focused: boolean;
   /** Most refusals first. */
   blocked: readonly BudgetBlocks[];
 }
 
 /** Refused requests by budget. */
-function Blocked({ blocked, ...area }: BlockedProps) {
+function Refused({ blocked, focused, ...area }: RefusedProps) {
   const { width, height, look } = area;
   const { times } = look;
   const name = Math.min(22, Math.floor(width / 3));
@@ -213,12 +213,11 @@ function Blocked({ blocked, ...area }: BlockedProps) {
       look,
     ),
   );
-  const body =
-    lines.length > 0 ? lines : [textLine('   no requests were refused', width, look, look.palette.dim)];
-  return <Section {...area} title="BLOCKED" lines={body} />;
+  return <Section {...area} title="REFUSED" focused={focused} lines={lines} />;
 }
 
 interface MissesProps extends Area {
+  focused: boolean;
   /** Most expensive cause first. */
   misses: DashboardReading['misses'];
 }
@@ -226,7 +225,7 @@ interface MissesProps extends Area {
 const WIDTHS = { requests: 5, tokens: 6, cost: 9 };
 
 /** Tokens that the providers' caches could have served but didn't, by cause. */
-function Misses({ misses, ...area }: MissesProps) {
+function Misses({ misses, focused, ...area }: MissesProps) {
   const { width, height, look } = area;
   const lines = misses.slice(0, height - 1).map(({ cause, requests, missedTokens, missedNanoUsd }) =>
     lineOf(
@@ -241,5 +240,5 @@ function Misses({ misses, ...area }: MissesProps) {
     ),
   );
   const labels = `${'tokens'.padStart(WIDTHS.tokens)} ${'extra'.padStart(WIDTHS.cost)}`.padStart(width);
-  return <Section {...area} title="CACHE MISSES" labels={labels} lines={lines} />;
+  return <Section {...area} title="CACHE MISSES" labels={labels} focused={focused} lines={lines} />;
 }

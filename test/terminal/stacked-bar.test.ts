@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ASCII, BLOCKS } from '../../src/terminal/bars.ts';
+import { PLAIN } from '../../src/terminal/palette.ts';
 import { stackedBar } from '../../src/terminal/stacked-bar.ts';
-import { PLAIN } from '../../src/terminal/terminal.ts';
 import { widthOf } from '../../src/terminal/text.ts';
 
 const at = (columns: number, symbols = BLOCKS) => ({ columns, palette: PLAIN, symbols });

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { BLOCKS } from '../../src/terminal/bars.ts';
+import { PLAIN } from '../../src/terminal/palette.ts';
 import { type Column, table } from '../../src/terminal/table.ts';
-import { PLAIN, type Terminal } from '../../src/terminal/terminal.ts';
+import type { Terminal } from '../../src/terminal/terminal.ts';
 
 const terminal = (columns: number): Terminal => ({ columns, palette: PLAIN, symbols: BLOCKS });
 

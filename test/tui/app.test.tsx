@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { cleanup, render } from 'ink-testing-library';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { DashboardReading } from '../../src/operations/reader.ts';
 import type { UsageViewRow } from '../../src/operations/schemas/usage.ts';
 import { App } from '../../src/tui/app.tsx';
 import type { Source } from '../../src/tui/source.ts';
@@ -50,7 +51,7 @@ async function started({ readonly = false } = {}) {
   const copied: string[] = [];
   const resizes = new Set<() => void>();
   const world = {
-    data: sampleData(),
+    data: { ...sampleData(), running: [] as DashboardReading['running'], blocked: [] },
     daemon: { kind: 'running', address: 'localhost:4747', pid: 8_123, startedAt: NOW } as DaemonView,
     agents: [] as AgentView[],
     size: { columns: 100, rows: 26 } as Size,
@@ -148,6 +149,17 @@ describe('the running dashboard', () => {
     await advance(48_000);
     expect([frames.length, world.reads]).toEqual([drawn, 1]);
     await advance(2_000);
+    expect(world.reads).toBe(2);
+  });
+
+  test('counts the seconds of what runs, and asks the database no more often', async () => {
+    const { world, advance, frame } = await started();
+    world.data.running = sampleData().running;
+    world.written = true;
+    await advance(1_000);
+    expect(frame()).toMatch(/42s +\$0\.42 anthropic\/claude-sonnet-4/);
+    await advance(5_000);
+    expect(frame()).toContain('47s ');
     expect(world.reads).toBe(2);
   });
 

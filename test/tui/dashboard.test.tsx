@@ -1,7 +1,7 @@
 import { renderToString } from 'ink';
 import { describe, expect, test } from 'vitest';
 import type { Look } from '../../src/terminal/look.ts';
-import { COLOURED } from '../../src/terminal/terminal.ts';
+import { COLOURED } from '../../src/terminal/palette.ts';
 import { widthOf } from '../../src/terminal/text.ts';
 import { Dashboard } from '../../src/tui/dashboard.tsx';
 import { reduce } from '../../src/tui/state/reduce.ts';
@@ -32,9 +32,12 @@ const pressing = (state: State, ...keys: string[]) =>
 describe('the dashboard', () => {
   test.each([
     [40, 12],
+    [60, 20],
     [80, 24],
-    [100, 30],
-    [140, 40],
+    [120, 36],
+    [160, 45],
+    [200, 50],
+    [250, 70],
   ])('at %dx%d', async (columns, rows) => {
     const frame = draw(sampleState(columns, rows));
     await expect(frame).toMatchFileSnapshot(`snapshots/${columns}x${rows}.txt`);
@@ -94,11 +97,12 @@ describe('the dashboard', () => {
   });
 
   test('shows the same text with and without colours', () => {
-    const state = sampleState(140, 40);
+    // Without colours, the parts of the chart have shades.
+    const state = sampleState(140, 40, { ...sampleData(), parts: [] });
     const coloured = draw(state, { ...LOOK, palette: COLOURED });
     expect(coloured).toContain('\u001b[31m');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
-    const plain = coloured.replaceAll(/\u001b\[\d+m/g, '');
+    const plain = coloured.replaceAll(/\u001b\[[\d;]+m/g, '');
     expect(plain.replaceAll(/ +$/gm, '')).toBe(draw(state).replaceAll(/ +$/gm, ''));
   });
 
@@ -163,7 +167,7 @@ describe('the dashboard', () => {
     };
     const state = pressing({ ...sampleState(80, 24), detail: sampleRequest({ detail }) }, 'enter');
     expect(draw(state)).toMatchInlineSnapshot(`
-      " gw 0.1.0  running localhost:4747  pid 8123  up 2h14m paused: lab  live  14:02
+      " gw 0.1.0  X REFUSED: ci/monthly has no room (x24)    paused: lab  live  14:02
       ─ REQUEST ──────────────────────────────────────────────────────────────────────
        id       req_06xkrtmd000  2026-11-20 14:02:09
        project  team-web  key ...abcd  chat/completions

@@ -17,6 +17,14 @@ const FAULTY = fileURLToPath(new URL('support/faulty.mjs', import.meta.url));
 const SHOW_SAMPLE = fileURLToPath(new URL('support/show-sample.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../../dist/tui/run.js', import.meta.url));
 const LIMIT_MS = 60_000;
+const SIZES = [
+  [60, 20],
+  [80, 24],
+  [120, 36],
+  [160, 45],
+  [200, 50],
+  [250, 70],
+] as const;
 
 const isReady = hasTmux && existsSync(BUILT);
 if (!isReady) console.warn('skipped: these tests need tmux, and the built program (npm run build)');
@@ -80,14 +88,15 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     const blocked = await terminal.until(/x2 default\/daily full since/);
     expect(blocked).toMatch(/X default\/daily .* 100% .* BLOCK/);
     const lines = blocked.split('\n');
-    expect(lines[1]).toMatch(/^─ TODAY .*─$/);
+    expect(lines[0]).toMatch(/X REFUSED: default\/daily has no room \(x2\)/);
+    expect(lines[1]).toMatch(/^─ BUDGETS ─.* forecast ────$/);
     expect(lines[1]).toHaveLength(80);
     expect(lines[23]).toBe('');
 
     await terminal.resize(140, 40);
-    await terminal.until(/TOP MODELS[\s\S]*outcome +blocked, HTTP 402[\s\S]*\? help {2}q quit/);
+    await terminal.until(/REFUSED ─[\s\S]*TOP MODELS[\s\S]*\? help {2}q quit/);
     await terminal.resize(50, 12);
-    await terminal.until(/^ gw {2}running[\s\S]*X default\/daily/);
+    await terminal.until(/^ gw {2}X REFUSED[\s\S]*X default\/daily/);
     await terminal.resize(30, 6);
     await terminal.until(/terminal too small/);
     await terminal.resize(80, 24);
@@ -104,24 +113,29 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect(screen).not.toContain('BUDGETS');
   });
 
-  test('looks as approved, with its colours, at four sizes', async () => {
+  test('looks as approved, with its colours, at six sizes and three depths', async () => {
     const file = join(tmpHome(), 'sample.json');
     const sample = { now: NOW, data: sampleData(), request: sampleRequest(), daemon: RUNNING };
     writeFileSync(file, JSON.stringify(sample));
-    const terminal = await openTerminal({ columns: 60, rows: 20, env: cliHome().env });
-    await terminal.type(`${process.execPath} ${SHOW_SAMPLE} ${file}`);
-    await terminal.press('Enter');
-    for (const [columns, rows, complete] of [
-      [60, 20, /running localhost[\s\S]*wh_1[\s\S]*f filter {2}\? help {2}q quit$/m],
-      [80, 24, /pid 8123[\s\S]*wh_2[\s\S]*w window {2}\? help {2}q quit$/m],
-      [120, 36, /agents: codex[\s\S]*timing[\s\S]*b raise budget {2}\? help {2}q quit$/m],
-      [200, 50, /agents: codex[\s\S]*timing[\s\S]*r replay {2}a answer {2}\? help {2}q quit$/m],
-    ] as const) {
-      await terminal.resize(columns, rows);
-      await terminal.until(complete);
-      const screen = styledText(await terminal.colouredScreen());
-      await expect(screen).toMatchFileSnapshot(`screens/${columns}x${rows}.txt`);
+    const looks = new Map<string, string[]>();
+    for (const depth of ['16', '256', 'true']) {
+      const terminal = await openTerminal({ columns: 60, rows: 20, env: cliHome().env });
+      await terminal.type(`${process.execPath} ${SHOW_SAMPLE} ${file} ${depth}`);
+      await terminal.press('Enter');
+      for (const [columns, rows] of SIZES) {
+        await terminal.resize(columns, rows);
+        // Rules reach the right edge, and the keys stand in the last line but one.
+        await terminal.until(new RegExp(`^.*\\n.{${columns}}\\n(.*\\n){${rows - 4}}.*\\? help {2}q quit`));
+        const { screen, legend } = styledText(await terminal.colouredScreen());
+        const size = `${columns}x${rows}`;
+        const [first = screen] = looks.get(size) ?? [];
+        // Letters go by the order of appearance: each style differs from the others at every depth.
+        expect(screen).toBe(first);
+        looks.set(size, [...(looks.get(size) ?? [screen]), `\n${depth} colours:\n${legend}`]);
+      }
     }
+    for (const [size, parts] of looks)
+      await expect(`${parts.join('\n')}\n`).toMatchFileSnapshot(`screens/${size}.txt`);
   });
 
   test('leads from a budget to the session that spent it, and to its request', async () => {

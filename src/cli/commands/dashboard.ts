@@ -1,8 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
+import type { Settings } from '../../config/settings.ts';
 import { GwError } from '../../errors.ts';
 import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
+import { depthOf, type Palette, paletteOf } from '../../terminal/palette.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Source } from '../../tui/source.ts';
 import type { DaemonView } from '../../tui/state/state.ts';
@@ -32,7 +34,7 @@ export const dashboard: SetUp = (command, context) =>
       const origin = remoteOf(context)?.gateway.url ?? originOf(addressOf(settings), settings);
       const baseUrl = `${origin}/v1`;
       await withGateway(context, async (gateway) => {
-        if (painter) await show(context, { gateway, baseUrl, painter, ...options });
+        if (painter) await show(context, { gateway, baseUrl, painter, settings, ...options });
         else sayJson(context, await jsonOf(context, gateway));
       });
     });
@@ -62,14 +64,16 @@ interface Resources {
   gateway: Reader;
   baseUrl: string;
   painter: Painter;
+  settings: Settings;
   readonly?: boolean;
   ascii?: boolean;
 }
 
 async function show(context: Context, resources: Resources): Promise<void> {
   const { gateway, baseUrl, painter, readonly = false } = resources;
-  const { palette, symbols, columns } = screenOf(context, resources);
+  const { symbols, columns } = screenOf(context, resources);
   const { timezone } = await gateway.calendar();
+  const palette = await paletteFor(context, resources);
   const look = { palette, symbols, times: createTimeFormat(timezone), timezone, gw: context.gw };
   const { clock, version } = context;
   const source = await sourceOf(context, gateway);
@@ -85,6 +89,23 @@ async function show(context: Context, resources: Resources): Promise<void> {
   const { stdin, stdout } = process;
   const code = await runDashboard({ ...shared, stdin, stdout, readonly });
   if (code !== 0) throw new Exit(code);
+}
+
+/** The colours of the settings, for the terminal's background if it says which it has. */
+async function paletteFor(
+  { env, stdout, clock }: Context,
+  { painter, settings }: Resources,
+): Promise<Palette> {
+  const depth = depthOf(stdout.isTTY === true, env);
+  const theme = settings['dashboard.theme'];
+  const set = settings['dashboard.background'];
+  if (set !== 'auto') return paletteOf({ depth, theme, background: set });
+  // The terminal's own sixteen colours are made for its background.
+  if (painter.kind === 'text' || depth === 0 || depth === 16) return paletteOf({ depth, theme });
+  const { askBackground } = await import('../../tui/ask-background.ts');
+  const { stdin } = process;
+  const background = await askBackground({ stdin, stdout: process.stdout, clock });
+  return paletteOf({ depth, theme, background: background ?? 'dark' });
 }
 
 async function sourceOf(context: Context, reader: Reader): Promise<Source> {

@@ -5,7 +5,7 @@ import { DEFAULT_PROJECT, getProject } from '../../store/accounts/projects.ts';
 import { notImported } from '../../store/archive/import-usage.ts';
 import { setBudget } from '../../store/budgets/budgets.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { PLAIN } from '../../terminal/terminal.ts';
+import { PLAIN } from '../../terminal/palette.ts';
 import { readAmount } from '../budgets/read.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, sayJson, screenOf, tell } from '../context.ts';

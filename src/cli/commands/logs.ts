@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from '
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isObject } from '../../json/object.ts';
-import type { Palette } from '../../terminal/terminal.ts';
+import type { Palette } from '../../terminal/palette.ts';
 import { clean, escapeJson } from '../../terminal/text.ts';
 import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';

@@ -1,5 +1,5 @@
 import { structuredPatch } from 'diff';
-import { type Palette, plain } from '../../terminal/terminal.ts';
+import { type Palette, plain } from '../../terminal/palette.ts';
 
 interface DiffOptions {
   palette: Palette;

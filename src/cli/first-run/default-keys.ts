@@ -1,7 +1,8 @@
 import { createKey, listKeys } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
-import type { Palette, Terminal } from '../../terminal/terminal.ts';
+import type { Palette } from '../../terminal/palette.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import { CLI_KEY_LABEL } from '../client/cli-keys.ts';
 import type { Daemon } from '../daemon/find.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
+import { STACKS } from '../../store/dashboard/spend.ts';
 import { MISS_CAUSES, type MissCause } from '../../store/ledger/record.ts';
 import { describe } from '../operation.ts';
 import { AskReport } from './asks.ts';
@@ -55,6 +56,9 @@ const Dashboard = z.object({
   series: z
     .array(nanoUsd.nullable())
     .describe('spend in each minute, hour or day of the window; null in the future'),
+  parts: z
+    .array(z.object({ name: z.string().nullable(), series: z.array(nanoUsd.nullable()) }))
+    .describe('the series by model or agent, the dearest first; name is null for all others together'),
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
   running: z
@@ -161,6 +165,7 @@ export const dashboardView = describe({
     window: z.enum(WINDOWS).default('day'),
     kind: z.enum(FEED_KINDS).default('all'),
     text: z.string().default('').describe("part of a model's or project's name"),
+    by: z.enum(STACKS).default('model').describe('what the parts of the series are of'),
     unless: z.string().optional(),
   }),
   response: z.object({ object: z.literal('dashboard'), version: z.string(), data: Dashboard.nullable() }),

@@ -4,7 +4,7 @@ import type { NanoUsd } from '../../money.ts';
 import { columnName, type Row } from '../database/columns.ts';
 import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
-import { BILLED_NANO_USD, IS_FROM_GW, MISS_CAUSES, type MissCause, SOURCES } from '../ledger/record.ts';
+import { IS_FROM_GW, MISS_CAUSES, type MissCause, SOURCES } from '../ledger/record.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
@@ -15,6 +15,7 @@ import {
   type RunningRequest,
   type WaitingRequest,
 } from './running.ts';
+import { createSpendReader, type StackBy, type WindowSpend } from './spend.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
 
@@ -50,18 +51,17 @@ export type Window = (typeof WINDOWS)[number];
 export interface DashboardQuery {
   window: Window;
   filter: FeedFilter;
+  /** What the parts of the spend are of: models if undefined. */
+  by?: StackBy | undefined;
   now: number;
 }
 
 /** Data of the dashboard. */
-export interface DashboardData {
+export interface DashboardData extends WindowSpend, WindowUsage {
   now: number;
   window: Window;
   span: Span;
-  totals: WindowTotals;
   p95Ms: number | null;
-  /** Spend in each minute, hour or day of the window; undefined in the future. */
-  series: (NanoUsd | undefined)[];
   budgets: Standing[];
   /** The longest first. */
   running: RunningRequest[];
@@ -69,8 +69,6 @@ export interface DashboardData {
   waiting: WaitingRequest[];
   /** Newest first; blocked ones with their budget, if it is known. */
   requests: (FeedRow & { budget?: string })[];
-  models: ModelSpend[];
-  callers: CallerSpend[];
   blocked: BudgetBlocks[];
   misses: CauseMisses[];
   webhooks: WebhookHealth[];
@@ -86,7 +84,7 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const readStandings = createStandingsReader(db);
   const readUsage = createWindowUsageReader(db);
-  const readMinutes = createMinuteReader(db);
+  const readSpend = createSpendReader(db, calendar);
   const readRunning = createRunningReader(db);
   const readWaiting = createWaitingReader(db);
   const readFeed = createFeedReader(db);
@@ -98,18 +96,16 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
   const readAccounts = createAccountReader(db);
   let version: number | undefined;
 
-  function read({ window, filter, now }: DashboardQuery): DashboardData {
+  function read({ window, filter, now, by = 'model' }: DashboardQuery): DashboardData {
     const span = spanOfWindow(window, now, calendar);
-    const { totals, buckets, models, callers } = readUsage(span);
     const blocks = readBlocks(span.start);
     return {
       now,
       window,
       span,
-      totals,
+      ...readUsage(span),
       p95Ms: readLatency(span.start),
-      series:
-        window === 'hour' ? untilNow(readMinutes(span, now), span, now) : spread(buckets, window, span, now),
+      ...readSpend({ window, by, span, now }),
       budgets: readStandings({ calendar, now }),
       running: readRunning(),
       waiting: readWaiting(now),
@@ -117,34 +113,12 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
         const budget = row.outcome === 'blocked' ? blocks.budgetOf(formatRequestId(row.id)) : undefined;
         return budget === undefined ? row : { ...row, budget };
       }),
-      models,
-      callers,
       blocked: blocks.budgets,
       misses: readMisses(span.start),
       webhooks: readWebhooks(),
       providers: readProviders(now),
       ...readAccounts(),
     };
-  }
-
-  /** Sums the rollups' buckets into the hours or local days of the window. */
-  function spread(
-    buckets: { start: number; costNanoUsd: NanoUsd }[],
-    window: 'day' | 'month',
-    span: Span,
-    now: number,
-  ): (NanoUsd | undefined)[] {
-    const starts: number[] = [];
-    for (let start = span.start; start < span.end; ) {
-      starts.push(start);
-      start = window === 'day' ? start + HOUR_MS : calendar.day(start).end;
-    }
-    return starts.map((start, i) => {
-      if (start > now) return undefined;
-      const end = starts[i + 1] ?? span.end;
-      const within = buckets.filter((bucket) => bucket.start >= start && bucket.start < end);
-      return within.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0);
-    });
   }
 
   return {
@@ -161,11 +135,6 @@ export function createDashboardReader(db: Db, calendar: Calendar) {
 }
 
 const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
-
-function untilNow(minutes: NanoUsd[], { start }: Span, now: number): (NanoUsd | undefined)[] {
-  return minutes.map((cost, i) => (start + i * MINUTE_MS > now ? undefined : cost));
-}
 
 /** The span of a window. Hours are those of the rollups: UTC hours, cut where a local day begins. */
 function spanOfWindow(window: Window, now: number, calendar: Calendar): Span {
@@ -229,24 +198,18 @@ interface CallerSpend {
 
 interface WindowUsage {
   totals: WindowTotals;
-  /** Spend of each bucket of the rollups with requests; `start` in UTC milliseconds. */
-  buckets: { start: number; costNanoUsd: NanoUsd }[];
   /** Highest cost first. */
   models: ModelSpend[];
   callers: CallerSpend[];
-}
-
-interface Bucket extends WindowTotals {
-  start: number;
 }
 
 const TOP = 20;
 
 /** Reads the rollups of a span that starts and ends with an hour or a local day. */
 function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
-  const selectBuckets = db.prepare<[number, number], Bucket>(
-    `SELECT bucket AS start, ${TOTALS.map((name) => `sum(${columnName(name)}) AS ${name}`).join(', ')}
-     FROM usage WHERE ${IS_FROM_GW} AND bucket >= ? AND bucket < ? GROUP BY bucket`,
+  const selectTotals = db.prepare<[number, number], WindowTotals>(
+    `SELECT ${TOTALS.map((name) => `coalesce(sum(${columnName(name)}), 0) AS ${name}`).join(', ')}
+     FROM usage WHERE ${IS_FROM_GW} AND bucket >= ? AND bucket < ?`,
   );
   const selectModels = db.prepare<[number, number], ModelSpend>(`
     SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
@@ -259,55 +222,10 @@ function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
     WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= ? AND u.bucket < ?
     GROUP BY u.process_id, u.repo_id
     ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`);
-  return ({ start, end }) => {
-    const buckets = selectBuckets.all(start, end);
-    return {
-      totals: sumOf(buckets),
-      buckets: buckets.map(({ start, costNanoUsd }) => ({ start, costNanoUsd })),
-      models: selectModels.all(start, end),
-      callers: selectCallers.all(start, end),
-    };
-  };
-}
-
-function sumOf(buckets: readonly WindowTotals[]): WindowTotals {
-  const sum = (name: keyof WindowTotals) => buckets.reduce((total, bucket) => total + bucket[name], 0);
-  return Object.fromEntries(TOTALS.map((name) => [name, sum(name)])) as WindowTotals;
-}
-
-/** A request is recorded when it ends, in the minute in which it came in: most end within this time. */
-const OPEN_MINUTES = 3;
-
-/**
- * Reads what was spent in each minute of a span. Reading an hour of requests at each tick would cost more than the rest
- * of the dashboard, so a tick reads the last minutes, and the whole span once a minute.
- */
-function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
-  const select = db.prepare<
-    Record<'start' | 'first' | 'from' | 'to', number>,
-    { minute: number; cost: number }
-  >(`SELECT (at - CAST(@start AS INTEGER)) / ${MINUTE_MS} AS minute, sum(${BILLED_NANO_USD}) AS cost
-    FROM request_log WHERE id >= @first AND at >= @from AND at < @to GROUP BY 1`);
-  let cached: NanoUsd[] = [];
-  let cachedStart = 0;
-  let completeAt = 0;
-  return ({ start, end }, now) => {
-    const isComplete = start === cachedStart && now - completeAt < MINUTE_MS && now >= completeAt;
-    if (!isComplete) {
-      cached = Array.from({ length: Math.ceil((end - start) / MINUTE_MS) }, () => 0);
-      cachedStart = start;
-      completeAt = now;
-    }
-    const current = Math.floor((now - start) / MINUTE_MS);
-    const from = isComplete ? Math.max(0, current + 1 - OPEN_MINUTES) : 0;
-    cached.fill(0, from);
-    const rows = select.all({
-      start,
-      first: requestIdAt(start + from * MINUTE_MS),
-      from: start + from * MINUTE_MS,
-      to: end,
-    });
-    for (const { minute, cost } of rows) cached[minute] = cost;
-    return [...cached];
-  };
+  return ({ start, end }) => ({
+    // A sum without rows is a row.
+    totals: selectTotals.get(start, end) as WindowTotals,
+    models: selectModels.all(start, end),
+    callers: selectCallers.all(start, end),
+  });
 }

@@ -1,14 +1,15 @@
 import { formatUsd } from '../../money.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
-import { gauge } from '../../terminal/bars.ts';
-import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
+import { budgetBar } from '../../terminal/bars.ts';
+import { forecastWords, mark, shareOf, sharesOf } from '../../terminal/budget-words.ts';
 import { pasteable } from '../../terminal/command-names.ts';
-import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { MARKS, styleOf } from '../../terminal/look.ts';
 import { percent, usdText } from '../../terminal/numbers.ts';
 import { type Cell, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
+import { WIDE_BUDGET_FROM } from '../state/layout.ts';
 import { topFor } from '../state/selection.ts';
 import { type Area, Section } from './lines.tsx';
 
@@ -31,7 +32,9 @@ export function Budgets(props: BudgetsProps) {
   const top = topFor(at, rows, budgets.length);
   const title = budgets.length > rows ? `BUDGETS (${budgets.length})` : 'BUDGETS';
   const labels = shape === 'wide' ? BUDGET_LABELS.padStart(width) : '';
-  const lines = budgets.slice(top, top + rows).flatMap((budget) => budgetLines(budget, { ...props, shape }));
+  const shown = budgets.slice(top, top + rows);
+  const names = shown.map((budget) => widthOf(nameText(budget, width)));
+  const lines = shown.flatMap((budget) => budgetLines(budget, { ...props, shape, name: Math.max(...names) }));
   const none = pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw);
   return (
     <Section
@@ -54,13 +57,14 @@ type Shape = 'wide' | 'narrow' | 'pair';
 
 interface BudgetLineOptions extends BudgetsProps {
   shape: Shape;
+  /** Cells of the longest name. */
+  name: number;
 }
 
-/** Minimum width for the wide shape. */
-const WIDE_BUDGET_FROM = 76;
 const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 14, shortForecast: 11 };
+const MIN_NAME = 8;
+const MIN_BAR = 8;
 const NAME_CELLS = 20;
-const PAIR_GAUGE_CELLS = 16;
 const LABEL_LEFT_FROM = 44;
 
 /** Column labels of the wide shape. */
@@ -80,28 +84,31 @@ function budgetLines(budget: BudgetView, options: BudgetLineOptions): string[] {
       return [lineOf(narrowCells(budget, options), look)];
     case 'pair': {
       const { mark, percent, style } = partsOf(budget, options);
-      const name = width - WIDTHS.mark - PAIR_GAUGE_CELLS - WIDTHS.percent - 3;
+      const room = width - WIDTHS.mark - WIDTHS.percent - 3;
+      const name = nameCells(options, room);
       const amounts = { text: amountsText(budget, options), width: width - WIDTHS.mark - 1, style };
       return [
-        lineOf(
-          [mark, nameCell(budget, options, name), gaugeCell(budget, look, PAIR_GAUGE_CELLS), percent],
-          look,
-        ),
+        lineOf([mark, nameCell(budget, options, name), barCell(budget, options, room - name), percent], look),
         lineOf([{ text: '', width: WIDTHS.mark }, amounts], look),
       ];
     }
   }
 }
 
+/** Bars begin after the longest name, and have all that is left. */
+function nameCells({ name }: BudgetLineOptions, room: number): number {
+  return Math.max(MIN_NAME, Math.min(name, room - MIN_BAR));
+}
+
 function wideCells(budget: BudgetView, options: BudgetLineOptions): Cell[] {
   const { mark, percent, left, style } = partsOf(budget, options);
-  const { width, look } = options;
   const fixed = WIDTHS.mark + WIDTHS.percent + WIDTHS.spent + WIDTHS.left + WIDTHS.forecast + 6;
-  const cells = Math.max(8, Math.min(24, Math.floor((width - fixed) / 2)));
+  const room = options.width - fixed;
+  const name = nameCells(options, room);
   return [
     mark,
-    nameCell(budget, options, width - fixed - cells),
-    gaugeCell(budget, look, cells),
+    nameCell(budget, options, name),
+    barCell(budget, options, room - name),
     percent,
     { text: spentText(budget), width: WIDTHS.spent, align: 'right' },
     left,
@@ -130,19 +137,27 @@ function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
   };
 }
 
-/** The name. For a team's budget also the amount granted here, if there is room. */
 function nameCell(budget: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
-  const { id, team, granted_usd: granted = 0 } = budget;
-  const name = budgetLabel(id);
-  const here = `${name} (${usdText(granted)} here)`;
-  const text = team && widthOf(here) <= width ? here : name;
-  return id === selected ? { text, width, style: look.palette.bold } : { text, width };
+  const text = nameText(budget, width);
+  return budget.id === selected ? { text, width, style: look.palette.bold } : { text, width };
 }
 
-function gaugeCell(budget: BudgetView, look: Look, width: number): Cell {
+/** The name. For a team's budget also the amount granted here, if there is room. */
+function nameText({ id, team, granted_usd: granted = 0 }: BudgetView, width: number): string {
+  const name = budgetLabel(id);
+  const here = `${name} (${usdText(granted)} here)`;
+  return team && widthOf(here) <= width ? here : name;
+}
+
+/** What is spent, held and forecast, in three shades. */
+function barCell(budget: BudgetView, { now, look }: BudgetLineOptions, width: number): Cell {
   const sign = mark(budget);
-  const style = sign === MARKS.none ? look.palette.accent : styleOf(sign, look);
-  return { text: gauge(shareOf(budget), width, look.symbols), width, style };
+  const { palette, symbols } = look;
+  const spent = sign === MARKS.none ? palette.accent : styleOf(sign, look);
+  const styles = [spent, palette.held, palette.dim, palette.dim];
+  const parts = budgetBar(sharesOf(budget, now), width, symbols);
+  const text = parts.join('');
+  return { text, width, style: () => parts.map((part, i) => styles[i]?.(part) ?? part).join('') };
 }
 
 function amountsText(budget: BudgetView, options: BudgetLineOptions): string {

@@ -6,13 +6,14 @@ import { type Area, Section } from './lines.tsx';
 
 interface DetailProps extends Area {
   request: RequestView | null;
+  focused?: boolean;
 }
 
 const LABEL_CELLS = 9;
 
-export function Detail({ request, ...area }: DetailProps) {
+export function Detail({ request, focused = false, ...area }: DetailProps) {
   const { width, look } = area;
   const facts = request === null ? [] : factsOf(request, look.times);
   const lines = facts.map(([label, text]) => textLine(` ${pad(label, LABEL_CELLS)}${text}`, width, look));
-  return <Section {...area} title="REQUEST" lines={lines} />;
+  return <Section {...area} title="REQUEST" focused={focused} lines={lines} />;
 }

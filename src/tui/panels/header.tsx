@@ -4,7 +4,7 @@ import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
-import { widthOf } from '../../terminal/text.ts';
+import { pad, widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
 import type { AgentView, DaemonView } from '../state/state.ts';
 import { Lines } from './lines.tsx';
@@ -21,14 +21,17 @@ export interface HeaderProps {
   readonly: boolean;
   pausedProjects: readonly string[];
   problem: string | null;
+  /** The refusals of the last minute; '' without any. */
+  refusals: string;
   width: number;
   look: Look;
 }
 
 /** One line: the state and address of the daemon, and whether the display is live. */
 export function Header(props: HeaderProps) {
-  const { version, width, look, problem } = props;
+  const { version, width, look, problem, refusals } = props;
   const { mark, parts } = problem === null ? stateOf(props) : { mark: MARKS.bad, parts: [problem] };
+  if (refusals !== '' && mark !== MARKS.bad) parts.unshift(`${MARKS.bad} ${refusals}`);
   const name = width < 60 ? 'gw' : `gw ${version}`;
   const roomBeside = (right: string) => Math.max(8, width - widthOf(name) - widthOf(right) - 6);
   const [first = ''] = parts;
@@ -47,8 +50,12 @@ export function Header(props: HeaderProps) {
     { text: widthOf(message) <= room ? message : text, width: room, style: styleOf(mark, look) },
     { text: right, width: widthOf(right) },
   ];
-  return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;
+  const line =
+    refusals === '' ? lineOf(cells, look) : look.palette.alarm(pad(lineOf(cells.map(unstyled), look), width));
+  return <Lines lines={[line]} width={width} height={1} />;
 }
+
+const unstyled = ({ text, width }: Cell): Cell => ({ text, width });
 
 /** State of the daemon, most important part first. */
 function stateOf({ daemon, agents, providers, seenAt, now, look, width }: HeaderProps): {

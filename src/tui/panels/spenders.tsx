@@ -16,12 +16,13 @@ interface SpendersProps extends Area {
   title: string;
   /** Highest cost first. */
   spenders: readonly Spender[];
+  focused?: boolean;
 }
 
 const WIDTHS = { requests: 7, cost: 10 };
 const MIN_BAR = 3;
 
-export function Spenders({ title, spenders, ...area }: SpendersProps) {
+export function Spenders({ title, spenders, focused = false, ...area }: SpendersProps) {
   const { width, height, look } = area;
   const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;
@@ -44,5 +45,5 @@ export function Spenders({ title, spenders, ...area }: SpendersProps) {
     ),
   );
   const labels = `${'req'.padStart(WIDTHS.requests)} ${'cost'.padStart(WIDTHS.cost)}`.padStart(width);
-  return <Section {...area} title={title} labels={labels} lines={lines} />;
+  return <Section {...area} title={title} labels={labels} focused={focused} lines={lines} />;
 }

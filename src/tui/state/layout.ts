@@ -3,34 +3,32 @@ export interface Size {
   rows: number;
 }
 
-/** Number of rows of each panel. */
-export interface Counts {
-  /** Requests that wait for approval. */
-  asks: number;
-  budgets: number;
-  models: number;
-  /** 0 if attribution is off. */
-  callers: number;
-  blocked: number;
-  /** Causes of cache misses. */
-  misses: number;
-  webhooks: number;
-}
+/** Panels in the order in which they get room: what matters most first. */
+const RANKED = [
+  'asks',
+  'budgets',
+  'running',
+  'refused',
+  'spend',
+  'requests',
+  'webhooks',
+  'providers',
+  'models',
+  'callers',
+  'misses',
+  'detail',
+] as const;
 
-export type PanelName =
-  | 'asks'
-  | 'today'
-  | 'budgets'
-  | 'requests'
-  | 'detail'
-  | 'models'
-  | 'callers'
-  | 'blocked'
-  | 'misses'
-  | 'webhooks';
+export type PanelName = (typeof RANKED)[number];
+
+/** Number of rows of each panel that has rows. */
+export type Counts = Record<Exclude<PanelName, 'spend' | 'requests' | 'detail'>, number>;
 
 export interface PanelBox {
   panel: PanelName;
+  /** The cell of its upper left corner in the frame. */
+  x: number;
+  y: number;
   width: number;
   height: number;
 }
@@ -42,110 +40,153 @@ export type Layout =
 
 const MIN_COLUMNS = 40;
 const MIN_ROWS = 8;
-const TWO_COLUMNS_FROM = { columns: 100, rows: 28 };
-const BUDGETS_ALONE_BELOW = { columns: 60, rows: 15 };
-const CALLERS_FROM = 33;
 const GAP = 2;
 const HEADER_AND_FOOTER = 2;
+/** Minimum width of a column whose budgets have a line each. */
+export const WIDE_BUDGET_FROM = 76;
+
+/** Columns by the size that they need, as shares of the width and panels from the top. */
+const DESIGNS: readonly {
+  from: Size;
+  columns: readonly { share: number; panels: readonly PanelName[] }[];
+}[] = [
+  {
+    from: { columns: 190, rows: 34 },
+    columns: [
+      { share: 0.36, panels: ['asks', 'budgets', 'running', 'refused', 'models', 'callers'] },
+      { share: 0.36, panels: ['spend', 'requests'] },
+      { share: 0.28, panels: ['providers', 'misses', 'webhooks', 'detail'] },
+    ],
+  },
+  {
+    from: { columns: 100, rows: 28 },
+    columns: [
+      { share: 0.58, panels: ['asks', 'budgets', 'running', 'refused', 'requests'] },
+      {
+        share: 0.42,
+        panels: ['spend', 'models', 'callers', 'providers', 'misses', 'webhooks', 'detail'],
+      },
+    ],
+  },
+  {
+    from: { columns: 60, rows: 15 },
+    columns: [
+      {
+        share: 1,
+        panels: [
+          ...['asks', 'budgets', 'running', 'refused', 'spend', 'requests'],
+          ...['models', 'callers', 'providers', 'misses', 'webhooks'],
+        ] as PanelName[],
+      },
+    ],
+  },
+  { from: { columns: 0, rows: 0 }, columns: [{ share: 1, panels: ['asks', 'budgets', 'running'] }] },
+];
 
 /**
  * Computes the panels that fit. The frame is one line shorter than the terminal: a frame of full height would scroll
  * the terminal and wipe the scrollback.
  */
-export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
+export function layoutOf({ columns, rows }: Size, counts: Counts, zoomed: PanelName | null = null): Layout {
   if (columns < MIN_COLUMNS || rows < MIN_ROWS) return { kind: 'too_small' };
   const height = rows - 1;
   const inner = height - HEADER_AND_FOOTER;
   const frame = { kind: 'panels' as const, width: columns, height, gap: GAP };
-  if (columns < BUDGETS_ALONE_BELOW.columns || rows < BUDGETS_ALONE_BELOW.rows) {
-    const asks = asksBox(columns, inner, counts);
-    const height = inner - heightOf(asks);
-    return { ...frame, columns: [[...asks, { panel: 'budgets', width: columns, height }]] };
-  }
-  if (columns < TWO_COLUMNS_FROM.columns || rows < TWO_COLUMNS_FROM.rows) {
-    return { ...frame, columns: [oneColumn(columns, inner, counts)] };
-  }
-  const left = Math.floor((columns - GAP) * 0.58);
+  if (zoomed) return { ...frame, columns: [[{ panel: zoomed, x: 0, y: 1, width: columns, height: inner }]] };
+  const design = DESIGNS.find(({ from }) => columns >= from.columns && rows >= from.rows);
+  const shares = design?.columns ?? [];
+  const room = columns - GAP * (shares.length - 1);
+  let x = 0;
   return {
     ...frame,
-    columns: [leftColumn(left, inner), rightColumn(columns - GAP - left, inner, counts)],
+    columns: shares.map(({ share, panels }, i) => {
+      const isLast = i === shares.length - 1;
+      const width = isLast ? columns - x : Math.floor(room * share);
+      const left = x;
+      x += width + GAP;
+      return columnOf(panels, { x: left, width, height: inner }, counts);
+    }),
   };
 }
 
-/** Requests that wait for approval get the top panel while there are any. */
-function asksBox(width: number, height: number, { asks }: Counts): PanelBox[] {
-  if (asks === 0) return [];
-  return [{ panel: 'asks', width, height: 1 + clamp(asks, 1, Math.max(1, Math.floor(height / 8))) }];
+interface ColumnBox {
+  x: number;
+  width: number;
+  height: number;
 }
 
-const heightOf = (boxes: PanelBox[]) => boxes.reduce((sum, { height }) => sum + height, 0);
-
-function oneColumn(width: number, height: number, counts: Counts): PanelBox[] {
-  const asks = asksBox(width, height, counts);
-  const today: PanelBox[] = height - heightOf(asks) >= 12 ? [{ panel: 'today', width, height: 3 }] : [];
-  const fixed = [...asks, ...today];
-  const room = height - heightOf(fixed);
-  const budgets = 1 + clamp(counts.budgets, 1, Math.max(2, Math.floor(room / 4)));
-  const webhooks = counts.webhooks > 0 ? 1 + clamp(counts.webhooks, 1, Math.max(1, Math.floor(room / 9))) : 0;
-  let left = room - budgets - webhooks;
-  const extra: PanelBox[] = [];
-  // The feed keeps at least ten lines.
-  for (const [panel, rows] of [
-    ['blocked', counts.blocked],
-    ['models', counts.models],
-    ['callers', counts.callers],
-    ['misses', counts.misses],
-  ] as const) {
-    const lines = 1 + clamp(rows, 1, 4);
-    if (rows === 0 || left - lines < 10) continue;
-    extra.push({ panel, width, height: lines });
-    left -= lines;
+/** Each panel with something to say gets the lines that it needs, by rank; what is left goes to those that grow. */
+function columnOf(panels: readonly PanelName[], { x, width, height }: ColumnBox, counts: Counts): PanelBox[] {
+  const heights = new Map<PanelName, number>();
+  let left = height;
+  for (const panel of RANKED.filter((each) => panels.includes(each))) {
+    const { least, wanted } = needOf(panel, { width, height }, counts);
+    // The feed's room is not given away.
+    const reserved = panels.includes('requests') && panel !== 'requests' && !heights.has('requests') ? 5 : 0;
+    const given = Math.min(wanted, left - reserved);
+    if (wanted === 0 || given < least) continue;
+    heights.set(panel, given);
+    left -= given;
   }
-  return [
-    ...fixed,
-    { panel: 'budgets', width, height: budgets },
-    { panel: 'requests', width, height: left },
-    ...extra,
-    ...(webhooks > 0 ? [{ panel: 'webhooks' as const, width, height: webhooks }] : []),
-  ];
-}
-
-function leftColumn(width: number, height: number): PanelBox[] {
-  const today = clamp(Math.floor(height / 4), 7, 10);
-  const detail = clamp(Math.floor(height / 3), 8, 16);
-  return [
-    { panel: 'today', width, height: today },
-    { panel: 'requests', width, height: height - today - detail },
-    { panel: 'detail', width, height: detail },
-  ];
-}
-
-/** Each panel gets the lines that it needs, up to its share, and a blank line; the last panel gets the rest. */
-function rightColumn(width: number, whole: number, counts: Counts): PanelBox[] {
-  const asks = asksBox(width, whole, counts);
-  const height = whole - heightOf(asks);
-  const callers = height >= CALLERS_FROM && counts.callers > 0;
-  const shares = [
-    { panel: 'budgets' as const, rows: 2 * counts.budgets, most: Math.floor(height * 0.35) },
-    { panel: 'models' as const, rows: counts.models, most: Math.floor(height / (callers ? 6 : 5)) },
-    ...(callers ? [{ panel: 'callers' as const, rows: counts.callers, most: Math.floor(height / 10) }] : []),
-    { panel: 'blocked' as const, rows: counts.blocked, most: Math.floor(height / 8) },
-  ];
-  const boxes = shares.map(({ panel, rows, most }): PanelBox => {
-    return { panel, width, height: 2 + clamp(rows, 1, most) };
+  const shown = panels.filter((panel) => heights.has(panel));
+  const growing = shown.filter((panel) => GROWTH[panel] !== undefined);
+  const takers = growing.length > 0 ? growing : shown.slice(-1);
+  const weights = takers.reduce((sum, panel) => sum + (GROWTH[panel] ?? 1), 0);
+  takers.forEach((panel, i) => {
+    const part = i === 0 ? left - sharesOf(takers.slice(1), left, weights) : shareOf(panel, left, weights);
+    heights.set(panel, (heights.get(panel) ?? 0) + part);
   });
-  const room = height - heightOf(boxes);
-  const misses = missesBox(width, room, counts);
-  return [...asks, ...boxes, ...misses, { panel: 'webhooks', width, height: room - heightOf(misses) }];
+  let y = 1;
+  return shown.map((panel) => {
+    const box = { panel, x, y, width, height: heights.get(panel) ?? 0 };
+    y += box.height;
+    return box;
+  });
 }
 
-/** Cache misses get a panel if there are any and the webhooks leave room. */
-function missesBox(width: number, room: number, { misses, webhooks }: Counts): PanelBox[] {
-  const height = 2 + Math.min(misses, 4);
-  const left = room - height;
-  return misses > 0 && left > clamp(webhooks, 1, 4) ? [{ panel: 'misses', width, height }] : [];
-}
+/** How much of a column's spare lines a panel takes. */
+const GROWTH: Partial<Record<PanelName, number>> = { requests: 3, spend: 2, detail: 2 };
 
-function clamp(value: number, least: number, most: number): number {
-  return Math.max(least, Math.min(most, value));
+const shareOf = (panel: PanelName, left: number, weights: number) =>
+  Math.floor((left * (GROWTH[panel] ?? 1)) / weights);
+const sharesOf = (panels: readonly PanelName[], left: number, weights: number) =>
+  panels.reduce((sum, panel) => sum + shareOf(panel, left, weights), 0);
+
+/** The lines of a panel with its title: at least, and at best. */
+function needOf(
+  panel: PanelName,
+  { width, height }: { width: number; height: number },
+  counts: Counts,
+): { least: number; wanted: number } {
+  const list = (rows: number, most: number) => ({
+    least: 2,
+    wanted: rows === 0 ? 0 : 1 + Math.min(rows, Math.max(1, Math.floor(most))),
+  });
+  switch (panel) {
+    case 'asks':
+      return list(counts.asks, height / 8);
+    case 'budgets':
+      // A narrow column has two lines for each.
+      return list(
+        Math.max(1, counts.budgets * (width < WIDE_BUDGET_FROM && height > 30 ? 2 : 1)),
+        height / 3,
+      );
+    case 'running':
+      return list(counts.running, height / 6);
+    case 'refused':
+      return list(counts.refused, height / 8);
+    case 'spend':
+      return { least: 3, wanted: height < 30 ? 3 : Math.floor(height * 0.36) };
+    case 'requests':
+      return { least: 3, wanted: 12 };
+    case 'detail':
+      return { least: 8, wanted: 14 };
+    case 'models':
+    case 'callers':
+      return list(counts[panel], height / 5);
+    case 'providers':
+    case 'misses':
+    case 'webhooks':
+      return list(counts[panel], height / 6);
+  }
 }

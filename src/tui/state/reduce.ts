@@ -1,6 +1,7 @@
 import { formatRequestId } from '../../ids.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
+import { STACKS } from '../../store/dashboard/spend.ts';
 import { teamBudgetOf, teamBudgetText } from '../../store/ledger/terms.ts';
 import { clean } from '../../terminal/text.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './dialog.ts';
 import { type Drill, drillInto, enterDrill, leaveDrill, type Move, moveInDrill } from './drill.ts';
 import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
-import { type Action, detailId, focusOf, PANELS, receive, type State } from './state.ts';
+import { type Action, detailId, focusOf, PANELS, receive, type State, shownPanels } from './state.ts';
 
 /** The state after an action. Pure: effects are fields of the state, which hooks carry out. */
 export function reduce(state: State, action: Action): State {
@@ -86,14 +87,19 @@ function pressInPanels(state: State, key: string): State {
   const move = MOVES[key];
   if (move !== undefined) return moveTo(state, move);
   const panel = PANELS[Number(key) - 1];
-  if (panel) return { ...state, focus: panel };
+  // A panel that the screen has no room for gets all of it.
+  if (panel) return { ...state, focus: panel, zoomed: !shownPanels(state).includes(panel) };
   switch (key) {
     case 'escape':
       return goBack(state);
     case 'tab':
-      return { ...state, focus: nextOf(PANELS, state.focus) };
+      return { ...state, focus: nextOf(shownPanels(state), focusOf(state)) };
     case 'shift-tab':
-      return { ...state, focus: nextOf(PANELS, state.focus, -1) };
+      return { ...state, focus: nextOf(shownPanels(state), focusOf(state), -1) };
+    case 'z':
+      return { ...state, zoomed: !state.zoomed };
+    case 'm':
+      return { ...state, by: nextOf(STACKS, state.by) };
     case 'enter':
       return enter(state);
     case 'd': {
@@ -171,12 +177,15 @@ function enter(state: State): State {
       return state.readonly ? state : pressAction(state, 'b');
     case 'webhooks':
       return state.readonly ? state : pressAction(state, 'r');
+    default:
+      return { ...state, zoomed: !state.zoomed };
   }
 }
 
 /** Escape closes the detail, else clears the selection, else the filter. */
 function goBack(state: State): State {
   if (state.detailOpen) return { ...state, detailOpen: false };
+  if (state.zoomed) return { ...state, zoomed: false };
   if (state.heldFeed) return followFeed(state);
   return { ...state, filter: { kind: 'all', text: '' } };
 }

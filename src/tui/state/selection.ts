@@ -23,6 +23,8 @@ export function moveTo(state: State, move: Move): State {
     }
     case 'requests':
       return moveInFeed(state, move);
+    default:
+      return state;
   }
 }
 

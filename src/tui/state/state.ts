@@ -6,14 +6,14 @@ import type { TeamView } from '../../operations/schemas/team.ts';
 import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { Window } from '../../store/dashboard/reader.ts';
+import type { StackBy } from '../../store/dashboard/spend.ts';
 import { shareOf } from '../../terminal/budget-words.ts';
 import type { CommandResult, Dialog } from './dialog.ts';
 import type { Drill } from './drill.ts';
-import { layoutOf, type Size } from './layout.ts';
+import { type Counts, type Layout, layoutOf, type PanelName, type Size } from './layout.ts';
 
+/** The panels whose rows can be selected, by their keys. */
 export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
-/** A panel whose rows can be selected. */
-export type PanelId = (typeof PANELS)[number];
 
 export interface State {
   size: Size;
@@ -30,7 +30,11 @@ export interface State {
   filter: FeedFilter;
   /** Whether the display is frozen. */
   paused: boolean;
-  focus: PanelId;
+  focus: PanelName;
+  /** Whether the focused panel has the whole screen. */
+  zoomed: boolean;
+  /** What the parts of the chart are of. */
+  by: StackBy;
   /** The selected row of each panel, by name or id. */
   selected: { budget: string | null; request: RequestId | null; webhook: number | null };
   /** Snapshot of the feed when a request was selected; null while it follows new requests. */
@@ -59,6 +63,7 @@ export type Action =
   | { type: 'detail'; detail: RequestView | null }
   | ({ type: 'drill' } & Partial<Pick<Drill, 'sessions' | 'requests' | 'problem'>>)
   | TeamAction
+  | { type: 'tick'; now: number }
   | { type: 'resize'; size: Size }
   | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
@@ -78,6 +83,8 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     filter: { kind: 'all', text: '' },
     paused: false,
     focus: 'requests',
+    zoomed: false,
+    by: 'model',
     selected: { budget: null, request: null, webhook: null },
     heldFeed: null,
     detail: null,
@@ -93,15 +100,38 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
   };
 }
 
-/** The panel that receives keys: the chosen one, or a visible one if the terminal is too small to show it. */
-export function focusOf({ size, focus }: State): PanelId {
-  const layout = layoutOf(size, NO_ROWS);
-  if (layout.kind === 'too_small') return focus;
-  const isShown = (panel: PanelId) => layout.columns.flat().some((box) => box.panel === panel);
-  return isShown(focus) || isShown('requests') ? focus : 'budgets';
+/** The panels as they are laid out. */
+export function layoutFor(state: State): Layout {
+  const { size, data, zoomed } = state;
+  return layoutOf(size, countsOf(data), zoomed ? focusOf(state) : null);
 }
 
-const NO_ROWS = { asks: 0, budgets: 0, models: 0, callers: 0, blocked: 0, misses: 0, webhooks: 0 };
+/** The panels on the screen without zoom, from the upper left. */
+export function shownPanels({ size, data }: State): PanelName[] {
+  const layout = layoutOf(size, countsOf(data));
+  return layout.kind === 'too_small' ? [] : layout.columns.flat().map(({ panel }) => panel);
+}
+
+/** The panel that receives keys: the chosen one, or a visible one if the terminal is too small to show it. */
+export function focusOf(state: State): PanelName {
+  const shown = shownPanels(state);
+  if (state.zoomed || shown.length === 0 || shown.includes(state.focus)) return state.focus;
+  return shown.includes('requests') ? 'requests' : 'budgets';
+}
+
+function countsOf(data: DashboardReading | null): Counts {
+  return {
+    asks: data?.asks.length ?? 0,
+    budgets: data?.budgets.length ?? 0,
+    running: data?.running.length ?? 0,
+    refused: data?.blocked.length ?? 0,
+    models: data?.models.length ?? 0,
+    callers: data?.callers.length ?? 0,
+    providers: data?.providers.length ?? 0,
+    misses: data?.misses.length ?? 0,
+    webhooks: data?.webhooks.length ?? 0,
+  };
+}
 
 /** Entries of the feed: the held ones, else the newest. */
 export function feedOf(state: State): FeedEntry[] {
@@ -147,6 +177,8 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
       const team = receiveTeam(state.team, action);
       return isEqual(team, state.team) ? state : { ...state, team };
     }
+    case 'tick':
+      return { ...state, now: action.now };
     case 'resize':
       return { ...state, size: action.size };
     case 'done':

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { unifiedDiff } from '../../../src/cli/connect/unified-diff.ts';
-import { COLOURED, PLAIN } from '../../../src/terminal/terminal.ts';
+import { COLOURED, PLAIN } from '../../../src/terminal/palette.ts';
 
 const diff = (before: string, after: string) => unifiedDiff(before, after, { palette: PLAIN });
 

@@ -58,13 +58,21 @@ describe('keys', () => {
     const state = pressing(start(), '1', 'j', 'j', '3', 'G', 'tab');
     expect(state.selected).toEqual({ budget: 'agents/daily', request: null, webhook: 2 });
     expect(state.focus).toBe('budgets');
-    expect(pressing(state, 'shift-tab').focus).toBe('webhooks');
+    expect(pressing(state, 'shift-tab').focus).toBe('requests');
+    expect(pressing(sampleState(200, 50), 'shift-tab').focus).toBe('spend');
   });
 
   test('go to the budgets if the terminal shows nothing else', () => {
     const small = sampleState(50, 12);
     expect(pressing(small, 'j').selected).toEqual({ budget: 'ci/monthly', request: null, webhook: null });
     expect(pressing(small, 'j', 'j', 'enter').dialog).toMatchObject({ kind: 'amount', text: '10' });
+  });
+
+  test('zoom into a panel and back, and into one that the screen has no room for', () => {
+    expect(pressing(start(), '1', 'z')).toMatchObject({ focus: 'budgets', zoomed: true });
+    expect(pressing(start(), '1', 'z', 'escape').zoomed).toBe(false);
+    expect(pressing(start(), '3')).toMatchObject({ focus: 'webhooks', zoomed: true });
+    expect(pressing(sampleState(200, 50), '3')).toMatchObject({ focus: 'webhooks', zoomed: false });
   });
 
   test('change the window, pause the display, open the help and the detail', () => {
@@ -95,7 +103,7 @@ describe('keys', () => {
   });
 
   test('without a meaning do nothing', () => {
-    for (const key of ['z', '9', '0', ' ', '\u001b', 'é']) expect(pressing(start(), key)).toEqual(start());
+    for (const key of ['u', '9', '0', ' ', '\u001b', 'é']) expect(pressing(start(), key)).toEqual(start());
   });
 });
 

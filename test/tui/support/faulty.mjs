@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../../dist/clock.js';
 import { BLOCKS } from '../../../dist/terminal/bars.js';
-import { PLAIN } from '../../../dist/terminal/terminal.js';
+import { PLAIN } from '../../../dist/terminal/palette.js';
 import { createTimeFormat } from '../../../dist/terminal/time.js';
 import { runDashboard } from '../../../dist/tui/run.js';
 
@@ -18,6 +18,7 @@ const noDatabase = () => {
 };
 /** What a panel falls over; the other faults leave the screen as it is. */
 const broken = {
+  running: [],
   get requests() {
     return fault();
   },

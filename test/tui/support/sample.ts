@@ -11,7 +11,7 @@ import type { Standing } from '../../../src/store/budgets/budgets.ts';
 import { type LoggedRequest, requestResponse } from '../../../src/store/requests/request-log.ts';
 import { ASCII, BLOCKS } from '../../../src/terminal/bars.ts';
 import type { Look } from '../../../src/terminal/look.ts';
-import { PLAIN } from '../../../src/terminal/terminal.ts';
+import { PLAIN } from '../../../src/terminal/palette.ts';
 import { createTimeFormat } from '../../../src/terminal/time.ts';
 import { type DaemonView, initialState, receive, type State } from '../../../src/tui/state/state.ts';
 
@@ -134,8 +134,29 @@ export function sampleData(): DashboardReading {
       savedNanoUsd: 3_100_000_000,
     },
     p95Ms: 1_912,
-    series: Array.from({ length: 24 }, (_, i) => (i > 14 ? undefined : (i % 5) * 1e8)),
-    running: [],
+    series: Array.from({ length: 24 }, (_, i) => (i > 14 ? undefined : (i % 5) * 4.16e8)),
+    parts: [
+      {
+        name: 'claude-sonnet-4',
+        series: Array.from({ length: 24 }, (_, i) => (i > 14 ? undefined : (i % 5) * 3e8)),
+      },
+      {
+        name: 'gpt-4.1-mini',
+        series: Array.from({ length: 24 }, (_, i) => (i > 14 ? undefined : (i % 5) * 1.16e8)),
+      },
+    ],
+    running: [
+      {
+        ...{ id: requestIdAt(NOW - 41_000), timeMs: NOW - 41_000, project: 'agents', provider: 'anthropic' },
+        ...{
+          model: 'claude-sonnet-4',
+          agent: 'claude',
+          process: 'claude',
+          repo: '/home/ann/shop',
+          heldNanoUsd: 420_000_000,
+        },
+      },
+    ],
     waiting: [],
     budgets: [
       standingOf('team-web', { posted: 8_200_000_000, capNanoUsd: 20e9 }),
@@ -201,7 +222,18 @@ export function sampleData(): DashboardReading {
         error: null,
       },
     ],
-    providers: [],
+    providers: [
+      {
+        ...{ provider: 'anthropic', attempts: 402, failedAttempts: 9, lastSuccessAt: NOW - 9_000 },
+        ...{ lastFailureAt: NOW - 1_500_000, lastFailureStatus: 529, lastFailure: 'overloaded_error' },
+        ...{ firstByteMs: 640, failovers: [], blocks: [] },
+      },
+      {
+        ...{ provider: 'openai', attempts: 778, failedAttempts: 0, lastSuccessAt: NOW - 2_000 },
+        ...{ lastFailureAt: null, lastFailureStatus: null, lastFailure: null },
+        ...{ firstByteMs: 410, failovers: [], blocks: [] },
+      },
+    ],
     projects: [
       { id: 1, name: 'agents', paused: false },
       { id: 2, name: 'ci', paused: false },

@@ -1,12 +1,15 @@
-// Runs the built dashboard on the data of a file, at a time that stands still: node show-sample.mjs FILE
+// Runs the built dashboard on the data of a file, at a time that stands still: node show-sample.mjs FILE DEPTH
 import { readFileSync } from 'node:fs';
 import { BLOCKS } from '../../../dist/terminal/bars.js';
-import { COLOURED } from '../../../dist/terminal/terminal.js';
+import { paletteOf } from '../../../dist/terminal/palette.js';
 import { createTimeFormat } from '../../../dist/terminal/time.js';
 import { runDashboard } from '../../../dist/tui/run.js';
 
-const { now, data, request, daemon } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-data.series = data.series.map((cost) => cost ?? undefined);
+const [, , file, depth = '16'] = process.argv;
+const { now, data, request, daemon } = JSON.parse(readFileSync(file, 'utf8'));
+const known = (series) => series.map((cost) => cost ?? undefined);
+data.series = known(data.series);
+data.parts = data.parts.map((part) => ({ ...part, series: known(part.series) }));
 const clock = { now: () => now, monotonic: () => 0, after: () => () => {} };
 let isRead = false;
 
@@ -26,7 +29,7 @@ await runDashboard({
   clock,
   look: {
     gw: 'gw',
-    palette: COLOURED,
+    palette: paletteOf({ depth: depth === 'true' ? depth : Number(depth) }),
     symbols: BLOCKS,
     times: createTimeFormat('Europe/Paris'),
     timezone: 'Europe/Paris',

@@ -1,18 +1,32 @@
 const ESCAPE = String.fromCharCode(27);
 const SIGNS = new RegExp(`${ESCAPE}\\[([\\d;]*)m|(.)`, 'gu');
-/** A letter for each style that the dashboard uses, by the code that switches it on. */
-const LETTERS: Readonly<Record<string, string>> = { 1: 'b', 2: 'd', 7: 'i', 31: 'r', 33: 'y', 36: 'c' };
-/** The codes that switch styles off. */
-const OFF: Readonly<Record<string, string>> = { 22: 'bd', 27: 'i', 39: 'ryc', 49: '' };
+/** The codes that switch styles off, and what they end. */
+const OFF: Readonly<Record<string, RegExp>> = {
+  22: /^[12]$/,
+  27: /^7$/,
+  39: /^(3[0-8]|9\d)/,
+  49: /^(4[0-8]|10\d)/,
+};
 
-/**
- * A terminal's screen as text in which each line is followed by one of its styles: a letter below each character, a
- * capital for bold in a colour. It depends on what a person sees, and not on how the terminal writes it.
- */
-export function styledText(screen: string): string {
+export interface StyledText {
+  /** Each line of the screen, followed by one with a letter for the style of each character. */
+  screen: string;
+  /** The codes of each letter, in the order in which they appear. */
+  legend: string;
+}
+
+/** A terminal's screen as text. It depends on what a person sees, and not on how the terminal writes it. */
+export function styledText(coloured: string): StyledText {
   // tmux says what changes, also from one line to the next.
-  let style = '';
-  return screen
+  let style: readonly string[] = [];
+  const letters = new Map<string, string>([['', ' ']]);
+  const letterOf = () => {
+    const name = [...style].sort().join(' ');
+    const letter = letters.get(name) ?? String.fromCharCode(96 + letters.size);
+    letters.set(name, letter);
+    return letter;
+  };
+  const screen = coloured
     .trimEnd()
     .split('\n')
     .flatMap((line) => {
@@ -22,28 +36,27 @@ export function styledText(screen: string): string {
         if (character === undefined) style = applied(style, codes ?? '');
         else {
           text += character;
-          styles += character === ' ' && !style.includes('i') ? ' ' : letterOf(style);
+          const isSeen = character !== ' ' || style.some((code) => code === '7' || OFF[49]?.test(code));
+          styles += isSeen ? letterOf() : ' ';
         }
       }
       return [text.trimEnd(), `|${styles}`.trimEnd()].filter((part, i) => i === 0 || part !== '|');
     })
     .join('\n');
+  const legend = [...letters].slice(1).map(([name, letter]) => `${letter} ${name}`);
+  return { screen, legend: legend.join('\n') };
 }
 
-function applied(before: string, codes: string): string {
+function applied(before: readonly string[], codes: string): readonly string[] {
   let style = before;
-  for (const code of codes.split(';')) {
-    if (code === '' || code === '0') style = '';
-    else if (OFF[code] !== undefined)
-      style = [...style].filter((letter) => !OFF[code]?.includes(letter)).join('');
-    else if (LETTERS[code] !== undefined) style += LETTERS[code];
-    else throw new Error(`a style that the dashboard does not use: ${code}`);
+  for (const code of codes.match(/[34]8;(?:5;\d+|2;\d+;\d+;\d+)|\d+/g) ?? ['0']) {
+    const off = OFF[code];
+    if (code === '0') style = [];
+    else if (off) style = style.filter((each) => !off.test(each));
+    else {
+      const kind = [OFF[39], OFF[49]].find((each) => each?.test(code));
+      style = [...style.filter((each) => !kind?.test(each) && each !== code), code];
+    }
   }
   return style;
-}
-
-function letterOf(style: string): string {
-  const colour = [...style].find((letter) => 'rycid'.includes(letter));
-  if (colour === undefined) return style.includes('b') ? 'b' : ' ';
-  return style.includes('b') ? colour.toUpperCase() : colour;
 }
