@@ -27,6 +27,8 @@ export function resolvePaths(env: Environment, platform: NodeJS.Platform = proce
     connections: join(home, 'connections.json'),
     /** Prices downloaded by `gw prices update`. */
     prices: join(home, 'prices.json'),
+    /** What `gw top` remembers of its last run. */
+    dashboard: join(home, 'dashboard.json'),
     /** Folder of kept request bodies (`requests.keep_bodies`). */
     bodies: join(home, 'bodies'),
     /** Folder of the answers that are kept for replays (`replay.ttl`). */

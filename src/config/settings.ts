@@ -314,6 +314,11 @@ const SCALARS = {
     parse: oneOf(['auto', 'dark', 'light']),
     about: 'background that the colours of gw top are for; auto asks the terminal',
   },
+  'dashboard.mouse': {
+    default: () => 'on' as const,
+    parse: onOrOff,
+    about: 'whether gw top reads clicks and the wheel; the terminal then selects text with shift held',
+  },
   'page.enabled': {
     default: () => 'on' as const,
     parse: onOrOff,

@@ -9,6 +9,7 @@ import { Dashboard, type DashboardProps } from './dashboard.tsx';
 import type { Source } from './source.ts';
 import { chosenSession } from './state/drill.ts';
 import type { Size } from './state/layout.ts';
+import { mouseEventsIn } from './state/mouse.ts';
 import { reduce } from './state/reduce.ts';
 import {
   type Action,
@@ -17,7 +18,9 @@ import {
   detailId,
   initialState,
   type State,
+  type View,
 } from './state/state.ts';
+import { viewOf } from './state/view.ts';
 
 /** The terminal functions that the dashboard uses. */
 export interface Surface {
@@ -33,12 +36,14 @@ export interface AppProps extends Omit<DashboardProps, 'state'> {
   surface: Surface;
   clock: Clock;
   readonly: boolean;
+  /** What an earlier run remembered. */
+  view?: Partial<View>;
 }
 
 /** The running dashboard: state in a reducer, effects in hooks. Exits with an exit code. */
-export function App({ source, surface, clock, readonly, ...props }: AppProps) {
+export function App({ source, surface, clock, readonly, view = {}, ...props }: AppProps) {
   const [state, dispatch] = useReducer(reduce, undefined, () =>
-    initialState({ size: surface.size(), readonly, now: clock.now() }),
+    initialState({ size: surface.size(), readonly, now: clock.now(), view }),
   );
   useKeys(dispatch);
   usePolling(state, dispatch, source, clock);
@@ -47,6 +52,7 @@ export function App({ source, surface, clock, readonly, ...props }: AppProps) {
   useTeam(state, dispatch, source, clock);
   useCommands(state, dispatch, source);
   useSurface(state, dispatch, surface);
+  useMemory(state, source);
   return <Dashboard state={state} {...props} />;
 }
 
@@ -58,6 +64,17 @@ function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Sour
       (error) => dispatch({ type: 'failed', message: messageOf(error) }),
     );
   }, [dialog, dispatch, source]);
+}
+
+/** Remembers the view for the next run, once it has changed. */
+function useMemory(state: State, source: Source): void {
+  const current = JSON.stringify(viewOf(state));
+  const saved = useRef(current);
+  useEffect(() => {
+    if (saved.current === current) return;
+    saved.current = current;
+    source.remember(JSON.parse(current));
+  }, [current, source]);
 }
 
 /** Effects on the terminal: tracks its size, copies to the clipboard, quits. */
@@ -101,6 +118,11 @@ function useDrill({ drill }: State, dispatch: Dispatch<Action>, source: Source):
 /** Dispatches key presses by the key's name. */
 function useKeys(dispatch: Dispatch<Action>): void {
   useInput((input, key) => {
+    const events = mouseEventsIn(input);
+    if (events) {
+      for (const event of events) dispatch({ type: 'mouse', event });
+      return;
+    }
     for (const name of namesOf(input, key)) dispatch({ type: 'press', key: name });
   });
 }
@@ -217,7 +239,7 @@ function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, cl
   }, [window, filter, by, paused, dispatch, source, clock]);
 
   // Seconds pass for what runs.
-  const isRunning = data !== null && data.running.length > 0 && !paused;
+  const isRunning = data !== null && data.running.length + data.waiting.length > 0 && !paused;
   useEffect(() => {
     if (isRunning) return repeat(clock, POLL_MS, () => dispatch({ type: 'tick', now: clock.now() }));
   }, [isRunning, dispatch, clock]);

@@ -107,7 +107,7 @@ function Panel({
         />
       );
     case 'running':
-      return <Running running={data.running} now={now} {...shared} />;
+      return <Running running={data.running} waiting={data.waiting} now={now} {...shared} />;
     case 'refused':
       return <Refused blocked={data.blocked} {...shared} />;
     case 'spend':
@@ -118,6 +118,7 @@ function Panel({
           {...{ ...shared, baseUrl, selected: selected.request }}
           entries={feedOf(state)}
           filter={state.filter}
+          sort={state.sort}
           newer={state.heldFeed ? newerThanHeld(state) : undefined}
         />
       );

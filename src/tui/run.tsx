@@ -5,6 +5,8 @@ import { App, type AppProps, type Surface } from './app.tsx';
 export interface RunOptions extends Omit<AppProps, 'surface'> {
   stdout: Tty;
   stdin: NodeJS.ReadStream;
+  /** Whether clicks and the wheel are read; the terminal then selects text with shift held. */
+  mouse?: boolean;
 }
 
 const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
@@ -13,8 +15,8 @@ const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
  * Runs the dashboard until the user quits and returns the exit code. Every exit restores the terminal: a key, a signal,
  * an exception in a component or elsewhere, the exit of the process.
  */
-export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Promise<number> {
-  const screen = enterScreen(stdout);
+export async function runDashboard({ stdout, stdin, mouse = false, ...props }: RunOptions): Promise<number> {
+  const screen = enterScreen(stdout, { mouse });
   let restored = false;
   const restore = () => {
     // If the terminal is gone, setRawMode emits an 'error' event, which calls restore() again.
@@ -85,8 +87,9 @@ export type Tty = NodeJS.WriteStream;
 
 // Without line wrap, a character that is wider than gw expects spoils only its own line.
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
-/** Restores the terminal: colours, line wrap, cursor, main screen. */
-export const LEAVE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
+const MOUSE_ON = '\u001b[?1000h\u001b[?1006h';
+/** Restores the terminal: mouse, colours, line wrap, cursor, main screen. */
+export const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const CLEAR = '\u001b[2J';
 // Synchronized output: terminals that support it show the whole frame at once; others ignore it.
 // https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036
@@ -105,7 +108,7 @@ interface Screen extends Surface {
  * Enters the alternate screen. Ink's own output counts lines back from the cursor, which a resize moves. Here each line
  * has an absolute address, only changed lines are written, and a resize repaints all of them.
  */
-export function enterScreen(tty: Tty): Screen {
+export function enterScreen(tty: Tty, { mouse = false }: { mouse?: boolean } = {}): Screen {
   let painted: string[] = [];
   let left = false;
 
@@ -123,7 +126,7 @@ export function enterScreen(tty: Tty): Screen {
     return true;
   }
 
-  write(ENTER);
+  write(mouse ? ENTER + MOUSE_ON : ENTER);
   const frames = Object.assign(new EventEmitter(), { columns: tty.columns, write: paint });
   const onTtyResize = () => {
     frames.columns = tty.columns;

@@ -10,7 +10,7 @@ import type { TeamView } from '../operations/schemas/team.ts';
 import type { TeamUsageView, UsageViewRow } from '../operations/schemas/usage.ts';
 import type { TeamUsageQuery } from '../store/team/usage.ts';
 import type { Command, CommandResult } from './state/dialog.ts';
-import type { AgentView, DaemonView } from './state/state.ts';
+import type { AgentView, DaemonView, View } from './state/state.ts';
 
 /** The dashboard's data source, which also executes its commands. */
 export interface Source extends DashboardFeed {
@@ -26,6 +26,8 @@ export interface Source extends DashboardFeed {
   daemon(): Promise<DaemonView>;
   /** Connected agents. Reads their logs. */
   agents(): Promise<readonly AgentView[]>;
+  /** Keeps the view for the next run. */
+  remember(view: View): void;
   /** Executes a command. Rejects with an error whose message is for the user. */
   perform(command: Command): Promise<CommandResult>;
 }
@@ -60,12 +62,11 @@ function conditionsOf({ project_id, scope, team }: BudgetView): RequestCondition
   return { project_id, [scope.kind === 'run' ? 'key' : scope.kind]: scope.value };
 }
 
-/** Executes confirmed commands, as the commands of gw do. */
-export function createActions(gateway: Reader) {
-  return async (command: Command): Promise<CommandResult> => perform(gateway, command);
-}
-
-async function perform(admin: Reader, command: Command): Promise<CommandResult> {
+/** Executes a confirmed command, as the commands of gw do. */
+export async function perform(
+  admin: Reader,
+  command: Exclude<Command, { kind: 'run_gw' }>,
+): Promise<CommandResult> {
   switch (command.kind) {
     case 'raise_budget': {
       const { kind: _, ...change } = command;

@@ -49,6 +49,7 @@ async function started({ readonly = false } = {}) {
   const clock = createVirtualClock(NOW);
   const performed: Command[] = [];
   const copied: string[] = [];
+  const remembered: unknown[] = [];
   const resizes = new Set<() => void>();
   const world = {
     data: { ...sampleData(), running: [] as DashboardReading['running'], blocked: [] },
@@ -92,6 +93,7 @@ async function started({ readonly = false } = {}) {
       return [sampleRequest({ model: 'first-model' }), sampleRequest({ model: 'second-model' })];
     },
     daemon: async () => world.daemon,
+    remember: (view) => void remembered.push(view),
     async perform(command) {
       performed.push(command);
       if (command.kind === 'revoke_key') throw new Error('no live key with id 1');
@@ -120,6 +122,7 @@ async function started({ readonly = false } = {}) {
     },
     performed,
     copied,
+    remembered,
     frames,
     frame: () => lastFrame() ?? '',
     async press(...keys: string[]) {
@@ -161,6 +164,15 @@ describe('the running dashboard', () => {
     await advance(5_000);
     expect(frame()).toContain('47s ');
     expect(world.reads).toBe(2);
+  });
+
+  test('reads the mouse, and remembers what it changed', async () => {
+    const { press, frame, remembered } = await started();
+    await press('\u001b[<0;5;3M');
+    expect(frame()).toMatch(/^>X ci\/monthly/m);
+    await press('z', '\u001b[<65;5;3M\u001b[<65;5;3m');
+    expect(frame()).toMatch(/^> {2}team-web\/daily/m);
+    expect(remembered).toMatchObject([{ focus: 'budgets', zoomed: false }, { zoomed: true }]);
   });
 
   test('shows a write within a second', async () => {

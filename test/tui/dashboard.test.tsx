@@ -73,6 +73,16 @@ describe('the dashboard', () => {
     }
   });
 
+  test('shows what waits for room in a budget before what runs', () => {
+    const [run] = sampleData().running;
+    if (!run) throw new Error('nothing runs');
+    const { heldNanoUsd: _, ...rest } = run;
+    const waiting = [{ ...rest, id: 1, timeMs: NOW - 3_000, neededNanoUsd: 70_000_000 }];
+    const frame = draw(sampleState(80, 24, { ...sampleData(), waiting }));
+    expect(frame).toContain('RUNNING (1, hold $0.42, 1 wait for room in a budget)');
+    expect(frame).toMatch(/^ ! +3\.0s +\$0\.07 .*\n {2,}41s +\$0\.42 /m);
+  });
+
   test('shows the requests that wait for an answer', () => {
     for (const columns of [40, 80, 140]) {
       const frame = draw(sampleState(columns, 40, { ...sampleData(), asks: [ASK] }));
@@ -189,7 +199,7 @@ describe('the dashboard', () => {
 
 
 
-       1-3 panel  j/k move  enter detail  f filter  / search  w window  ? help  q quit"
+       1-3 panel  j/k move  enter detail  f filter  / search  z zoom  ? help  q quit"
     `);
   });
 

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '../../config/settings.ts';
 import { GwError } from '../../errors.ts';
@@ -7,7 +8,7 @@ import type { Reader } from '../../operations/registry.ts';
 import { depthOf, type Palette, paletteOf } from '../../terminal/palette.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Source } from '../../tui/source.ts';
-import type { DaemonView } from '../../tui/state/state.ts';
+import type { DaemonView, View } from '../../tui/state/state.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, screenOf } from '../context.ts';
 import { checkConnectedAgents, connectedAgentJson } from '../coverage/connected-agent.ts';
@@ -87,7 +88,9 @@ async function show(context: Context, resources: Resources): Promise<void> {
   setFlagsFromString('--semi-space-growth-factor=1');
   const { runDashboard } = await painter.module;
   const { stdin, stdout } = process;
-  const code = await runDashboard({ ...shared, stdin, stdout, readonly });
+  const mouse = resources.settings['dashboard.mouse'] === 'on';
+  const view = await rememberedView(context);
+  const code = await runDashboard({ ...shared, stdin, stdout, readonly, mouse, view });
   if (code !== 0) throw new Exit(code);
 }
 
@@ -109,8 +112,7 @@ async function paletteFor(
 }
 
 async function sourceOf(context: Context, reader: Reader): Promise<Source> {
-  const { budgetDrill } = await import('../../tui/source.ts');
-  const { createActions } = await import('../../tui/source.ts');
+  const { budgetDrill, perform } = await import('../../tui/source.ts');
   const feed = await reader.dashboard();
   return {
     ...feed,
@@ -123,8 +125,31 @@ async function sourceOf(context: Context, reader: Reader): Promise<Source> {
     teamUsage: ({ groupBy, ...days }) => reader.teamUsage({ ...days, group_by: groupBy }),
     ...budgetDrill(reader, () => context.clock.now()),
     daemon: async () => viewOf(await daemonState(context).catch(stateOf)),
-    perform: createActions(reader),
+    remember: (view) => rememberView(context, view),
+    async perform(command) {
+      if (command.kind !== 'run_gw') return perform(reader, command);
+      const { runGw } = await import('../run-gw.ts');
+      const columns = (process.stdout.columns || 80) - 2;
+      return { message: `gw ${command.args.join(' ')}`, output: await runGw(context, command.args, columns) };
+    },
   };
+}
+
+/** What an earlier run remembered; nothing if the file is gone or spoilt. */
+async function rememberedView({ paths }: Context): Promise<Partial<View>> {
+  const { parseView } = await import('../../tui/state/view.ts');
+  try {
+    return parseView(JSON.parse(readFileSync(paths.dashboard, 'utf8')));
+  } catch {
+    return {};
+  }
+}
+
+/** Written as it changes: a terminal that is closed leaves no time to. A full disk costs the memory alone. */
+function rememberView({ paths }: Context, view: View): void {
+  try {
+    writeFileSync(paths.dashboard, JSON.stringify(view), { mode: 0o600 });
+  } catch {}
 }
 
 /** A remote gw that does not answer is shown as stopped. */

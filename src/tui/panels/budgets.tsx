@@ -9,7 +9,7 @@ import { percent, usdText } from '../../terminal/numbers.ts';
 import { type Cell, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
-import { WIDE_BUDGET_FROM } from '../state/layout.ts';
+import { budgetHeight, WIDE_BUDGET_FROM } from '../state/layout.ts';
 import { topFor } from '../state/selection.ts';
 import { type Area, Section } from './lines.tsx';
 
@@ -44,10 +44,9 @@ export function Budgets(props: BudgetsProps) {
   );
 }
 
-/** A narrow column shows two lines per budget if all budgets fit. */
 function shapeFor({ budgets, width, height }: BudgetsProps): Shape {
   if (width >= WIDE_BUDGET_FROM) return 'wide';
-  return height - 1 >= budgets.length * 2 ? 'pair' : 'narrow';
+  return budgetHeight(budgets.length, { width, height }) === 2 ? 'pair' : 'narrow';
 }
 
 /**

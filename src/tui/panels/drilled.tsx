@@ -6,7 +6,7 @@ import { plural, tokens } from '../../terminal/numbers.ts';
 import { costOf } from '../../terminal/request-words.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
 import { clean, pad } from '../../terminal/text.ts';
-import { chosenSession, type Drill } from '../state/drill.ts';
+import { chosenSession, type Drill, shownSessions } from '../state/drill.ts';
 import { topFor } from '../state/selection.ts';
 import { Detail } from './detail.tsx';
 import { type Area, Section } from './lines.tsx';
@@ -18,40 +18,45 @@ interface DrilledProps extends Area {
 /** The sessions that spent a budget, the requests of a session, or a request. */
 export function Drilled({ drill, ...area }: DrilledProps) {
   const { width, height, look } = area;
-  const { budget, sessions, requests, problem } = drill;
+  const { budget, requests, problem, text } = drill;
   const selected = requests?.[drill.request];
   if (drill.detailOpen && selected) return <Detail request={selected} {...area} />;
   const session = chosenSession(drill);
   const title =
     session === undefined
-      ? `SESSIONS of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent${budget.team ? ' by the team, here by' : ''}`
+      ? `SESSIONS${text === '' ? '' : ` "${clean(text)}"`} of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent${budget.team ? ' by the team, here by' : ''}`
       : `REQUESTS of session ${clean(session)}`;
-  const [texts, at] =
+  const room = { width, height: height - 2, look };
+  const rows =
     session === undefined
-      ? [sessions?.map(sessionText), drill.session]
-      : [requests?.map((each) => requestText(each, look)), drill.request];
-  const rows = rowsOf(texts, problem, at, { width, height: height - 2, look });
-  const hint = textLine(' j/k move   enter opens   esc back', width, look, look.palette.dim);
+      ? rowsOf(shownSessions(drill), sessionText, drill.session, problem, room)
+      : rowsOf(requests, requestText, drill.request, problem, room);
+  const hint = textLine(
+    ' j/k move   enter opens   / search   y copy id   esc back',
+    width,
+    look,
+    look.palette.dim,
+  );
   return <Section {...area} title={title} lines={[hint, ...rows]} />;
 }
 
-function rowsOf(
-  texts: string[] | undefined,
-  problem: string | null,
+function rowsOf<T>(
+  all: readonly T[] | null | undefined,
+  textOf: (row: T, look: Look) => string,
   at: number,
+  problem: string | null,
   { width, height, look }: Area,
 ): string[] {
   if (problem !== null) return [textLine(` ${problem}`, width, look, look.palette.bad)];
-  if (texts === undefined) return [textLine(' reading ...', width, look)];
-  if (texts.length === 0) return [textLine(' nothing in this period', width, look)];
-  const top = topFor(at, height, texts.length);
-  return texts
-    .slice(top, top + height)
-    .map((text, i) =>
-      top + i === at
-        ? textLine(`>${text}`, width, look, look.palette.accent)
-        : textLine(` ${text}`, width, look),
-    );
+  if (!all) return [textLine(' reading ...', width, look)];
+  if (all.length === 0) return [textLine(' nothing in this period', width, look)];
+  const top = topFor(at, height, all.length);
+  return all.slice(top, top + height).map((row, i) => {
+    const text = textOf(row, look);
+    return top + i === at
+      ? textLine(`>${text}`, width, look, look.palette.accent)
+      : textLine(` ${text}`, width, look);
+  });
 }
 
 const COST_CELLS = 12;

@@ -1,11 +1,12 @@
 import { pasteable } from '../../terminal/command-names.ts';
 import type { Look } from '../../terminal/look.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
+import type { State } from '../state/state.ts';
 import { Lines } from './lines.tsx';
 
 export interface FooterProps {
-  /** The search being typed; null if none. */
-  search: string | null;
+  /** What is being typed; null if nothing. */
+  prompt: State['prompt'];
   notice: string | null;
   readonly: boolean;
   /** Whether this gateway belongs to a team. */
@@ -15,11 +16,12 @@ export interface FooterProps {
 }
 
 /** The search being typed, else the notice of the last key press, else the keys. */
-export function Footer({ search, notice, readonly, isMember, width, look }: FooterProps) {
+export function Footer({ prompt, notice, readonly, isMember, width, look }: FooterProps) {
   const show = (text: string, style?: (text: string) => string) => (
     <Lines lines={[textLine(text, width, look, style)]} width={width} height={1} />
   );
-  if (search !== null) return show(` search model or project: ${search}_   enter to search, esc to cancel`);
+  if (prompt?.kind === 'search') return show(` search: ${prompt.text}_   enter to search, esc to cancel`);
+  if (prompt) return show(` gw ${prompt.text}_   tab completes, enter runs, esc cancels`, look.palette.bold);
   if (notice !== null) return show(` ${pasteable(notice, look.gw)}`, look.palette.accent);
   return show(keysFor(width, readonly, isMember), look.palette.dim);
 }
@@ -30,9 +32,13 @@ const KEYS = [
   'enter detail',
   'f filter',
   '/ search',
+  'z zoom',
   'w window',
-  'p pause',
+  'm chart',
+  'o sort',
   'd sessions',
+  'p pause',
+  'y copy',
 ];
 const ACTIONS = [
   'b raise budget',
@@ -42,6 +48,7 @@ const ACTIONS = [
   'S stop all',
   'r replay',
   'a answer',
+  ': command',
 ];
 const LAST = '? help  q quit';
 

@@ -6,40 +6,41 @@ interface HelpProps extends Area {
   readonly: boolean;
 }
 
-const KEYS: readonly [string, string][] = [
-  ['1 2 3, tab', 'budgets, requests, webhooks'],
-  ['j k g G', 'move; a selected request holds the feed'],
-  ['enter', 'detail of a request; raise a budget; replay a webhook'],
-  ['d', 'sessions of the selected budget; enter: their requests'],
-  ['esc', 'back: detail, selection, filter'],
-  ['f', 'filter: all, blocked, failed, unpriced'],
-  ['/', 'search by model or project'],
-  ['w', 'window: hour, day, month'],
-  ['t', 'the team: budgets, gateways and models'],
-  ['p', 'pause the display'],
-  ['c', 'copy the id of the selected row'],
-  ['q', 'quit'],
+type Keys = readonly [task: string, key: string, effect: string][];
+
+const KEYS: Keys = [
+  ['go', '1 2 3, tab', 'budgets, requests, webhooks; every panel in turn'],
+  ['', 'j k g G', 'move in the panel; a selected request holds the feed'],
+  ['', 'enter', 'open: detail of a request, raise a budget, replay a webhook'],
+  ['', 'd', 'sessions of the selected budget, their requests, one request'],
+  ['', 'esc', 'back, a step at a time: detail, zoom, selection, filter'],
+  ['look', 'z', 'the panel on the whole screen, and back'],
+  ['', 'w m', 'window: hour, day, month; chart by model or agent'],
+  ['', 'f / o', 'requests: all, blocked, failed, unpriced; search; order'],
+  ['', 't p', 'the team; pause the display'],
+  ['', 'y', 'copy the id of the selected row'],
 ];
 
-const ACTIONS: readonly [string, string][] = [
-  ['b', 'raise the selected budget'],
-  ['n', 'create a key, shown once'],
-  ['x', 'revoke a key'],
-  ['s', 'pause or resume a project'],
-  ['S', 'stop everything: pause all projects, cut running requests'],
-  ['r', 'replay the failed deliveries of a webhook'],
-  ['a', 'approve or deny a request that waits for an answer'],
+const ACTIONS: Keys = [
+  ['change', 'b a', 'raise the selected budget; answer a request that waits'],
+  ['', 'n x', 'create a key, shown once; revoke a key'],
+  ['', 's S', 'pause a project; stop everything and cut what runs'],
+  ['', 'r', 'replay the failed deliveries of a webhook'],
+  ['', ':', 'any gw command, such as usage -g model; tab completes'],
+];
+
+const MOUSE: Keys = [
+  ['mouse', 'click, wheel', 'select, again: open; scroll (gw config set dashboard.mouse off)'],
 ];
 
 export function Help({ readonly, ...area }: HelpProps) {
   const { width, look } = area;
-  const keys = readonly ? KEYS : [...KEYS.slice(0, -1), ...ACTIONS, ...KEYS.slice(-1)];
+  const keys = [...KEYS, ...(readonly ? [] : ACTIONS), ...MOUSE];
   const lines = [
-    ...keys.map(([key, effect]) => textLine(` ${pad(key, 12)}${effect}`, width, look)),
-    '',
+    ...keys.map(([task, key, effect]) => textLine(` ${pad(task, 7)}${pad(key, 13)}${effect}`, width, look)),
     textLine(' X full, blocked or off   ! near the cap, failed   ~ estimated', width, look),
     textLine(' p95: 19 of 20 of the last 500 requests were faster', width, look),
-    textLine(' any key closes this', width, look, look.palette.dim),
+    textLine(' any key closes this; q quits', width, look, look.palette.dim),
   ];
   return <Section {...area} title="KEYS" lines={lines} />;
 }

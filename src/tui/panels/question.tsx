@@ -11,11 +11,18 @@ interface QuestionProps extends Area {
 /** A dialog. It replaces the panels, so that no moving content distracts from it. */
 export function Question({ dialog, ...area }: QuestionProps) {
   const { width, height, look } = area;
+  const isOutput = dialog.kind === 'done' && dialog.result.output !== undefined;
   const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
-    wrap(line, width - 2).map((part) => ` ${part}`),
+    isOutput ? textLine(` ${line}`, width, look) : wrap(line, width - 2).map((part) => ` ${part}`),
   );
   const keys = textLine(` ${keysOf(dialog)}`, width, look, look.palette.dim);
-  return <Section {...area} title={titleOf(dialog)} lines={[...lines, '', keys]} />;
+  return (
+    <Section
+      {...area}
+      title={isOutput ? dialog.result.message : titleOf(dialog)}
+      lines={[...lines, '', keys]}
+    />
+  );
 }
 
 function titleOf({ kind }: Dialog): string {
@@ -45,6 +52,7 @@ function linesOf(dialog: Dialog, room: number): string[] {
     case 'working':
       return ['...'];
     case 'done':
+      if (dialog.result.output) return dialog.result.output.slice(dialog.top, dialog.top + room);
       return [
         dialog.result.message,
         ...(dialog.result.secret === undefined
@@ -67,6 +75,7 @@ function keysOf(dialog: Dialog): string {
     case 'working':
       return '';
     case 'done':
+      if (dialog.result.output) return 'j/k scroll  enter close';
       return dialog.result.secret === undefined ? 'enter close' : 'c copy  enter close';
     case 'failed':
       return 'any key closes this';

@@ -6,13 +6,14 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { topFor } from '../state/selection.ts';
-import type { FeedEntry } from '../state/state.ts';
+import type { FeedEntry, Sort } from '../state/state.ts';
 import { type Area, Section } from './lines.tsx';
 
 interface RequestsProps extends Area {
   entries: readonly FeedEntry[];
   selected: RequestId | null;
   filter: FeedFilter;
+  sort: Sort;
   /** Number of requests since the feed was held; undefined while it follows. */
   newer: number | undefined;
   focused: boolean;
@@ -45,9 +46,9 @@ export function Requests(props: RequestsProps) {
   return <Section {...heading} {...{ width, height, look }} lines={lines} />;
 }
 
-function titleOf({ filter }: RequestsProps): string {
+function titleOf({ filter, sort }: RequestsProps): string {
   const text = filter.text === '' ? '' : ` "${filter.text}"`;
-  return `REQUESTS (${filter.kind}${text})`;
+  return `REQUESTS (${filter.kind}${text}${sort === 'time' ? '' : `, by ${sort}`})`;
 }
 
 function hintOf({ newer, width }: RequestsProps): string {

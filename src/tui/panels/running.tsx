@@ -1,6 +1,7 @@
 import { formatUsd } from '../../money.ts';
 import type { DashboardReading } from '../../operations/reader.ts';
-import { originText, servedBy, shortRepo } from '../../terminal/request-words.ts';
+import { MARKS, styleOf } from '../../terminal/look.ts';
+import { servedBy, shortRepo } from '../../terminal/request-words.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { tookText } from '../../terminal/time.ts';
 import { type Area, Section } from './lines.tsx';
@@ -8,28 +9,44 @@ import { type Area, Section } from './lines.tsx';
 interface RunningProps extends Area {
   /** The longest first. */
   running: DashboardReading['running'];
+  /** Requests that wait for room in a budget, the longest first. */
+  waiting: DashboardReading['waiting'];
   now: number;
   focused: boolean;
 }
 
-const WIDTHS = { took: 6, held: 9 };
+const WIDTHS = { mark: 2, took: 6, amount: 9 };
 
-/** The requests that run: for how long, what they hold, and whose they are. */
-export function Running({ running, now, focused, ...area }: RunningProps) {
+/** The requests that run or wait: for how long, what they hold or need, and whose they are. */
+export function Running({ running, waiting, now, focused, ...area }: RunningProps) {
   const { width, height, look } = area;
-  const room = width - WIDTHS.took - WIDTHS.held - 4;
+  const rows = [
+    ...waiting.map((row) => ({
+      ...row,
+      mark: MARKS.warn,
+      amount: row.neededNanoUsd,
+      style: look.palette.warn,
+    })),
+    ...running.map((row) => ({
+      ...row,
+      mark: MARKS.none,
+      amount: row.heldNanoUsd,
+      style: look.palette.held,
+    })),
+  ];
+  const room = width - WIDTHS.mark - WIDTHS.took - WIDTHS.amount - 4;
   const model = Math.min(36, Math.ceil(room * 0.55));
-  const lines = running.slice(0, height - 1).map((row) =>
+  const lines = rows.slice(0, height - 1).map(({ mark, amount, style, ...row }) =>
     lineOf(
       [
-        { text: '', width: 0 },
+        { text: ` ${mark}`, width: WIDTHS.mark, style: styleOf(mark, look) },
         {
           text: tookText(Math.max(0, now - row.timeMs)),
           width: WIDTHS.took,
           align: 'right',
           style: look.palette.bold,
         },
-        { text: formatUsd(row.heldNanoUsd), width: WIDTHS.held, align: 'right', style: look.palette.held },
+        { text: formatUsd(amount), width: WIDTHS.amount, align: 'right', style },
         { text: servedBy(row), width: model },
         { text: whose(row), width: room - model, style: look.palette.dim },
       ],
@@ -37,11 +54,14 @@ export function Running({ running, now, focused, ...area }: RunningProps) {
     ),
   );
   const held = running.reduce((sum, { heldNanoUsd }) => sum + heldNanoUsd, 0);
-  const title = `RUNNING (${running.length}, hold ${formatUsd(held)})`;
+  const waits = waiting.length > 0 ? `, ${waiting.length} wait for room in a budget` : '';
+  const title = `RUNNING (${running.length}, hold ${formatUsd(held)}${waits})`;
   return <Section {...area} title={title} focused={focused} lines={lines} />;
 }
 
-function whose({ project, agent, process, repo }: RunningProps['running'][number]): string {
-  const from = agent || originText({ process, repo: '' });
-  return [project, from, shortRepo(repo)].filter((each) => each !== '' && each !== '-').join('  ');
+type Origin = Pick<RunningProps['running'][number], 'project' | 'agent' | 'process' | 'repo'>;
+
+function whose({ project, agent, process, repo }: Origin): string {
+  const from = agent || process;
+  return [project, from, shortRepo(repo)].filter((each) => each !== '').join('  ');
 }

@@ -11,7 +11,7 @@ export type Dialog =
   | { kind: 'amount'; budget: BudgetView; text: string; problem?: string }
   | { kind: 'confirm'; question: string; command: Command }
   | { kind: 'working'; command: Command }
-  | { kind: 'done'; result: CommandResult }
+  | { kind: 'done'; result: CommandResult; top: number }
   | { kind: 'failed'; message: string };
 
 interface Choice {
@@ -167,10 +167,13 @@ export type Command =
   | { kind: 'pause_project'; project: string }
   | { kind: 'resume_project'; project: string }
   | { kind: 'stop_all' }
-  | { kind: 'resume_all' };
+  | { kind: 'resume_all' }
+  | { kind: 'run_gw'; args: string[] };
 
 /** The outcome of a command. A secret is shown once. */
 export interface CommandResult {
   message: string;
   secret?: string;
+  /** Lines that a command printed. */
+  output?: string[];
 }

@@ -12,6 +12,8 @@ export interface Drill {
   requests: RequestView[] | null | undefined;
   request: number;
   detailOpen: boolean;
+  /** Part of the names of the sessions that are shown. */
+  text: string;
   problem: string | null;
 }
 
@@ -26,26 +28,44 @@ export function drillInto(budget: BudgetView): Drill {
     requests: undefined,
     request: 0,
     detailOpen: false,
+    text: '',
     problem: null,
   };
 }
 
+/** The sessions with the searched text in their name; null while loading. */
+export function shownSessions({ sessions, text }: Drill): UsageViewRow[] | null {
+  const part = text.toLowerCase();
+  return sessions && part !== ''
+    ? sessions.filter(({ session = '' }) => session.toLowerCase().includes(part))
+    : sessions;
+}
+
+export function filterDrill(drill: Drill, text: string): Drill {
+  return { ...drill, text, session: 0, requests: undefined, detailOpen: false };
+}
+
 /** The opened session; undefined in the list of sessions. */
-export function chosenSession({ sessions, session, requests }: Drill): string | undefined {
-  return requests === undefined ? undefined : sessions?.[session]?.session;
+export function chosenSession(drill: Drill): string | undefined {
+  return drill.requests === undefined ? undefined : shownSessions(drill)?.[drill.session]?.session;
+}
+
+/** The id of the selected row. */
+export function idInDrill(drill: Drill): string | undefined {
+  return drill.requests ? drill.requests[drill.request]?.id : shownSessions(drill)?.[drill.session]?.session;
 }
 
 export function moveInDrill(drill: Drill, move: Move): Drill {
   if (drill.detailOpen) return drill;
   if (drill.requests === undefined)
-    return { ...drill, session: listMove(drill.sessions?.length ?? 0, drill.session, move) };
+    return { ...drill, session: listMove(shownSessions(drill)?.length ?? 0, drill.session, move) };
   return { ...drill, request: listMove(drill.requests?.length ?? 0, drill.request, move) };
 }
 
 /** Opens the selected row: a session's requests, or a request's detail. */
 export function enterDrill(drill: Drill): Drill {
   if (drill.requests) return { ...drill, detailOpen: drill.requests.length > 0 };
-  const session = drill.sessions?.[drill.session]?.session ?? NO_SESSION;
+  const session = shownSessions(drill)?.[drill.session]?.session ?? NO_SESSION;
   if (drill.requests === null || session === NO_SESSION) return drill;
   return { ...drill, requests: null, request: 0 };
 }

@@ -21,6 +21,15 @@ const RANKED = [
 
 export type PanelName = (typeof RANKED)[number];
 
+export function isPanel(name: unknown): name is PanelName {
+  return RANKED.some((panel) => panel === name);
+}
+
+/** The lines that a budget has in a panel: two in a narrow column, if all budgets fit. */
+export function budgetHeight(budgets: number, { width, height }: Pick<PanelBox, 'width' | 'height'>): 1 | 2 {
+  return width < WIDE_BUDGET_FROM && height - 1 >= budgets * 2 ? 2 : 1;
+}
+
 /** Number of rows of each panel that has rows. */
 export type Counts = Record<Exclude<PanelName, 'spend' | 'requests' | 'detail'>, number>;
 
@@ -31,6 +40,13 @@ export interface PanelBox {
   y: number;
   width: number;
   height: number;
+}
+
+/** What the mouse did at a cell of the frame. */
+export interface MouseEvent {
+  kind: 'click' | 'wheelup' | 'wheeldown';
+  x: number;
+  y: number;
 }
 
 /** A header line, columns of panels, and a footer line. */

@@ -4,6 +4,7 @@ import { WINDOWS } from '../../store/dashboard/reader.ts';
 import { STACKS } from '../../store/dashboard/spend.ts';
 import { teamBudgetOf, teamBudgetText } from '../../store/ledger/terms.ts';
 import { clean } from '../../terminal/text.ts';
+import { commandDialog, completed } from './command-line.ts';
 import {
   askAmount,
   askForAnswer,
@@ -15,16 +16,29 @@ import {
   confirmAmount,
   type Dialog,
 } from './dialog.ts';
-import { type Drill, drillInto, enterDrill, leaveDrill, type Move, moveInDrill } from './drill.ts';
+import {
+  type Drill,
+  drillInto,
+  enterDrill,
+  filterDrill,
+  idInDrill,
+  leaveDrill,
+  type Move,
+  moveInDrill,
+} from './drill.ts';
+import type { MouseEvent } from './layout.ts';
+import { pointTo } from './mouse.ts';
 import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
-import { type Action, detailId, focusOf, PANELS, receive, type State, shownPanels } from './state.ts';
+import { type Action, detailId, focusOf, PANELS, receive, SORTS, type State, shownPanels } from './state.ts';
 
 /** The state after an action. Pure: effects are fields of the state, which hooks carry out. */
 export function reduce(state: State, action: Action): State {
-  return action.type === 'press' ? press(state, action.key) : receive(state, action);
+  if (action.type === 'press') return press(state, action.key);
+  if (action.type === 'mouse') return point(state, action.event);
+  return receive(state, action);
 }
 
-const MAX_SEARCH = 60;
+const MAX_TYPED = 200;
 const INTERRUPTED = 130;
 
 const MOVES: Readonly<Record<string, Move>> = {
@@ -45,7 +59,7 @@ function press(previous: State, key: string): State {
   const state = previous.notice === null ? previous : { ...previous, notice: null };
   if (key === 'ctrl-c') return { ...state, quit: INTERRUPTED };
   if (state.dialog) return pressInDialog(state, state.dialog, key);
-  if (state.search !== null) return pressInSearch(state, state.search, key);
+  if (state.prompt) return pressInPrompt(state, state.prompt, key);
   if (key === 'q') return { ...state, quit: 0 };
   if (state.help) return { ...state, help: false };
   if (key === '?') return { ...state, help: true };
@@ -61,6 +75,11 @@ function pressInDrill(state: State, drill: Drill, key: string): State {
     case 'enter':
     case 'd':
       return { ...state, drill: enterDrill(drill) };
+    case '/':
+      return { ...state, prompt: { kind: 'search', text: drill.text } };
+    case 'c':
+    case 'y':
+      return copyText(state, idInDrill(drill));
     case 'escape':
     case 'backspace':
       return { ...state, drill: leaveDrill(drill) };
@@ -74,14 +93,35 @@ function pressInTeam(state: State, key: string): State {
   return isLeft ? { ...state, team: { ...state.team, isOpen: false } } : state;
 }
 
-function pressInSearch(state: State, text: string, key: string): State {
-  if (key === 'escape') return { ...state, search: null };
-  if (key === 'enter') {
-    return followFeed({ ...state, search: null, filter: { ...state.filter, text: text.trim() } });
-  }
-  if (key === 'backspace') return { ...state, search: text.slice(0, -1) };
-  return [...key].length > 1 ? state : { ...state, search: (text + clean(key)).slice(0, MAX_SEARCH) };
+type Prompt = NonNullable<State['prompt']>;
+
+function pressInPrompt(state: State, { kind, text }: Prompt, key: string): State {
+  if (key === 'escape') return { ...state, prompt: null };
+  if (key === 'enter') return enterPrompt({ ...state, prompt: null }, { kind, text: text.trim() });
+  if (key === 'tab' && kind === 'command') return { ...state, prompt: { kind, text: completed(text) } };
+  const typed = key === 'backspace' ? text.slice(0, -1) : (text + clean(key)).slice(0, MAX_TYPED);
+  return [...key].length > 1 && key !== 'backspace' ? state : { ...state, prompt: { kind, text: typed } };
 }
+
+function enterPrompt(state: State, { kind, text }: Prompt): State {
+  if (kind === 'command') return text === '' ? state : { ...state, dialog: commandDialog(text) };
+  if (state.drill) return { ...state, drill: filterDrill(state.drill, text) };
+  return followFeed({ ...state, filter: { ...state.filter, text } });
+}
+
+/** A click selects; one on the selected row opens it, as enter does. */
+function point(state: State, event: MouseEvent): State {
+  const steps = event.kind === 'wheelup' ? ['up', 'up', 'up'] : ['down', 'down', 'down'];
+  if (state.prompt || state.help || state.team.isOpen) return state;
+  if (state.dialog || state.drill)
+    return event.kind === 'click' ? state : steps.reduce((before, key) => press(before, key), state);
+  const next = pointTo(state, event);
+  const hitsRow = event.kind === 'click' && next.selected !== state.selected;
+  return hitsRow && next.focus === state.focus && isSame(next.selected, state.selected) ? enter(next) : next;
+}
+
+const isSame = (a: State['selected'], b: State['selected']) =>
+  a.budget === b.budget && a.request === b.request && a.webhook === b.webhook;
 
 function pressInPanels(state: State, key: string): State {
   const move = MOVES[key];
@@ -113,8 +153,14 @@ function pressInPanels(state: State, key: string): State {
         ...state,
         filter: { ...state.filter, kind: nextOf(FEED_KINDS, state.filter.kind) },
       });
+    case 'o':
+      return followFeed({ ...state, sort: nextOf(SORTS, state.sort) });
     case '/':
-      return { ...state, search: state.filter.text };
+      return { ...state, prompt: { kind: 'search', text: state.filter.text } };
+    case ':':
+      return state.readonly
+        ? notice(state, 'read-only: no commands')
+        : { ...state, prompt: { kind: 'command', text: '' } };
     case 'w':
       return { ...state, window: nextOf(WINDOWS, state.window) };
     case 't':
@@ -124,6 +170,7 @@ function pressInPanels(state: State, key: string): State {
     case 'p':
       return { ...state, paused: !state.paused };
     case 'c':
+    case 'y':
       return copyId(state);
     default:
       return state.readonly ? state : pressAction(state, key);
@@ -196,7 +243,10 @@ function followFeed(state: State): State {
 }
 
 function copyId(state: State): State {
-  const text = idOf(state);
+  return copyText(state, idOf(state));
+}
+
+function copyText(state: State, text: string | undefined): State {
   return text === undefined ? state : { ...state, copy: { text }, notice: `copied ${text}` };
 }
 
@@ -247,9 +297,13 @@ function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): 
     case 'confirm':
       if (key === 'y') return { kind: 'working', command: dialog.command };
       return key === 'n' || key === 'q' ? null : undefined;
-    case 'done':
+    case 'done': {
+      const move = MOVES[key];
+      if (dialog.result.output && typeof move === 'number')
+        return { ...dialog, top: Math.max(0, Math.min(dialog.result.output.length - 1, dialog.top + move)) };
       // A secret is shown only once: a stray key press must not close the dialog.
       return key === 'enter' || (key === 'q' && dialog.result.secret === undefined) ? null : undefined;
+    }
     case 'failed':
       return null;
   }

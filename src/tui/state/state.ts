@@ -10,7 +10,7 @@ import type { StackBy } from '../../store/dashboard/spend.ts';
 import { shareOf } from '../../terminal/budget-words.ts';
 import type { CommandResult, Dialog } from './dialog.ts';
 import type { Drill } from './drill.ts';
-import { type Counts, type Layout, layoutOf, type PanelName, type Size } from './layout.ts';
+import { type Counts, type Layout, layoutOf, type MouseEvent, type PanelName, type Size } from './layout.ts';
 
 /** The panels whose rows can be selected, by their keys. */
 export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
@@ -45,8 +45,10 @@ export interface State {
   drill: Drill | null;
   team: TeamState;
   help: boolean;
-  /** Text of the search being typed; null if none. */
-  search: string | null;
+  /** The search or the gw command being typed; null if none. */
+  prompt: { kind: 'search' | 'command'; text: string } | null;
+  /** Order of the requests. */
+  sort: Sort;
   dialog: Dialog | null;
   notice: string | null;
   /** Text to copy to the clipboard; a new object for each copy. */
@@ -67,9 +69,21 @@ export type Action =
   | { type: 'resize'; size: Size }
   | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
-  | { type: 'press'; key: string };
+  | { type: 'press'; key: string }
+  | { type: 'mouse'; event: MouseEvent };
 
-export function initialState({ size, readonly, now }: { size: Size; readonly: boolean; now: number }): State {
+/** What the dashboard remembers from one run to the next. */
+export type View = Pick<State, 'focus' | 'zoomed' | 'by' | 'window' | 'sort'>;
+
+interface Start {
+  size: Size;
+  readonly: boolean;
+  now: number;
+  /** What an earlier run remembered. */
+  view?: Partial<View>;
+}
+
+export function initialState({ size, readonly, now, view = {} }: Start): State {
   return {
     size,
     readonly,
@@ -92,7 +106,9 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     drill: null,
     team: NO_TEAM,
     help: false,
-    search: null,
+    prompt: null,
+    sort: 'time',
+    ...view,
     dialog: null,
     notice: null,
     copy: null,
@@ -123,7 +139,7 @@ function countsOf(data: DashboardReading | null): Counts {
   return {
     asks: data?.asks.length ?? 0,
     budgets: data?.budgets.length ?? 0,
-    running: data?.running.length ?? 0,
+    running: (data?.running.length ?? 0) + (data?.waiting.length ?? 0),
     refused: data?.blocked.length ?? 0,
     models: data?.models.length ?? 0,
     callers: data?.callers.length ?? 0,
@@ -133,10 +149,16 @@ function countsOf(data: DashboardReading | null): Counts {
   };
 }
 
-/** Entries of the feed: the held ones, else the newest. */
-export function feedOf(state: State): FeedEntry[] {
-  return state.heldFeed ?? collapseFeed(state.data?.requests ?? []);
+/** Entries of the feed: the held ones, else the newest, or those that lead in another order. */
+export function feedOf({ heldFeed, data, sort }: State): FeedEntry[] {
+  if (heldFeed) return heldFeed;
+  const entries = collapseFeed(data?.requests ?? []);
+  return sort === 'time' ? entries : entries.sort((a, b) => compare(a.row, b.row, sort));
 }
+
+export const SORTS = ['time', 'cost', 'tokens', 'took', 'model', 'project'] as const;
+/** A column that the requests can be in order of: the largest first, names from A to Z. */
+export type Sort = (typeof SORTS)[number];
 
 /** Number of requests since the feed was held. */
 export function newerThanHeld({ heldFeed, data }: State): number {
@@ -155,7 +177,7 @@ export function detailId(state: State): RequestId | null {
 }
 
 /** The state after an action other than a key press, which reduce.ts handles. */
-export function receive(state: State, action: Exclude<Action, { type: 'press' }>): State {
+export function receive(state: State, action: Exclude<Action, { type: 'press' | 'mouse' }>): State {
   switch (action.type) {
     case 'data':
       return { ...state, data: action.data, now: action.data.now, problem: null };
@@ -182,7 +204,7 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
     case 'resize':
       return { ...state, size: action.size };
     case 'done':
-      return { ...state, dialog: { kind: 'done', result: action.result } };
+      return { ...state, dialog: { kind: 'done', result: action.result, top: 0 } };
     case 'failed':
       return { ...state, dialog: { kind: 'failed', message: action.message } };
   }
@@ -225,6 +247,20 @@ export type DaemonView =
   | { kind: 'stopped' };
 
 type Row = DashboardReading['requests'][number];
+
+function compare(a: Row, b: Row, sort: Exclude<Sort, 'time'>): number {
+  switch (sort) {
+    case 'cost':
+      return b.costNanoUsd - a.costNanoUsd;
+    case 'tokens':
+      return b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens;
+    case 'took':
+      return b.durationMs - a.durationMs;
+    case 'model':
+    case 'project':
+      return a[sort] < b[sort] ? -1 : a[sort] > b[sort] ? 1 : 0;
+  }
+}
 
 /** A line of the feed: one request, or consecutive equal refusals. */
 export interface FeedEntry {

@@ -45,11 +45,11 @@ describe('the feed', () => {
 
   test('is searched for the typed text when enter is pressed', () => {
     const typing = pressing(start(), '/', ...'q?clauude'.split(''), 'up', 'backspace', 'backspace');
-    expect(typing.search).toBe('q?clauu');
+    expect(typing.prompt?.text).toBe('q?clauu');
     expect(typing.filter.text).toBe('');
     expect(typing.quit).toBeNull();
     expect(pressing(typing, 'enter').filter.text).toBe('q?clauu');
-    expect(pressing(typing, 'escape').search).toBeNull();
+    expect(pressing(typing, 'escape').prompt).toBeNull();
   });
 });
 

@@ -19,6 +19,7 @@ const noDatabase = () => {
 /** What a panel falls over; the other faults leave the screen as it is. */
 const broken = {
   running: [],
+  waiting: [],
   get requests() {
     return fault();
   },

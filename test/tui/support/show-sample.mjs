@@ -24,6 +24,7 @@ await runDashboard({
     team: async () => ({ name: null }),
     daemon: async () => daemon,
     agents: async () => [{ name: 'codex', bypassed: 0 }],
+    remember() {},
     perform: () => new Promise(() => {}),
   },
   clock,
