@@ -48,8 +48,17 @@ function addOptions(command: Command) {
     .option('--month [month]', 'a whole month instead: YYYY-MM (default: this one)')
     .addOption(new Option('--json', 'print JSON, as GET /v1/usage returns it').conflicts('csv'))
     .option('--csv', 'print CSV')
+    .addOption(new Option('--heat', 'a calendar in which days that cost more are darker').conflicts(FORMATS))
+    .addOption(
+      new Option('--chart', 'the cost of each day as an area, by model or by --group-by').conflicts([
+        ...FORMATS,
+        'heat',
+      ]),
+    )
     .option('--ascii', 'no block characters');
 }
+
+const FORMATS = ['json', 'csv', 'team'];
 
 export const usage: SetUp = (command, context) =>
   addOptions(command).action(async (options) => {
@@ -65,6 +74,8 @@ export const usage: SetUp = (command, context) =>
         group_by: groupBy,
         source: sourceOf(options),
       };
+      if (options.heat || options.chart)
+        return tell(context, await daysDrawn(reader, filter, screenOf(context, options), options));
       const report = await reader.usage(filter);
       if (options.json) sayJson(context, report);
       else if (options.csv) say(context, usageCsv(report));
@@ -80,6 +91,26 @@ export const usage: SetUp = (command, context) =>
       }
     });
   });
+
+/** The report's days as a calendar or an area. */
+async function daysDrawn(
+  reader: Reader,
+  filter: Parameters<Reader['usage']>[0],
+  terminal: Terminal,
+  { heat }: { heat?: true | undefined },
+): Promise<string> {
+  const { usageChart, usageHeat } = await import('../usage/charts.ts');
+  const { group_by: groupBy = 'day' } = filter;
+  if (heat) {
+    if (groupBy !== 'day') throw usageError('--heat is by day: use it without --group-by');
+    return usageHeat(await reader.usage(filter), terminal);
+  }
+  const [by = 'model', second] = groupingsOf(groupBy === 'day' ? 'model' : groupBy);
+  if (second !== undefined || by === 'hour')
+    throw usageError(`--chart is by one thing, such as -g model or -g agent, not ${groupBy}`);
+  const report = await reader.usage({ ...filter, group_by: `day,${by}` });
+  return usageChart(report, (row) => row[fieldOf(by)] ?? '', terminal);
+}
 
 /** Data of the charts: by model for a report by day, by day for any other. */
 async function readCharts(

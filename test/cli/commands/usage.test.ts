@@ -39,6 +39,71 @@ async function spendingHome(): Promise<CliHome> {
 }
 
 describe('gw usage', () => {
+  test('draws its days as a calendar, and as an area by model or another thing', async () => {
+    const cli = await spendingHome();
+    expect((await cli.run(['usage', '--heat'])).stdout).toMatchInlineSnapshot(`
+      "$12.48, 2025-12-03 to 2026-01-01 (Europe/Paris), most on 2026-01-01: $8.00
+
+             Mon       Tue       Wed       Thu       Fri       Sat       Sun
+      Dec                        03        04        05        06        07
+             08        09        10        11        12        13        14
+             15        16        17        18        19        20        21
+             22        23        24        25        26        27        28
+      Jan    29        30░ $1.00 31▒ $3.48 01█ $8.00
+      "
+    `);
+    expect(
+      (await cli.run(['usage', '--heat', '--ascii', '--month', '2026-01'])).stdout,
+    ).toMatchInlineSnapshot(`
+      "$8.00, 2026-01-01 to 2026-01-31 (Europe/Paris), most on 2026-01-01: $8.00
+
+             Mon       Tue       Wed       Thu       Fri       Sat       Sun
+      Jan                                  01# $8.00 02        03        04
+             05        06        07        08        09        10        11
+             12        13        14        15        16        17        18
+             19        20        21        22        23        24        25
+             26        27        28        29        30        31
+      "
+    `);
+    expect(
+      (await cli.run(['usage', '--chart', '-g', 'project', '--from', '7d'])).stdout,
+    ).toMatchInlineSnapshot(`
+      "$12.48, 2025-12-25 to 2026-01-01 (Europe/Paris)
+
+      $8.00                                                                █████████
+                                                                           █████████
+                                                                           █████████
+                                                                           █████████
+                                                                           █████████
+                                                                           █████████
+                                                                           █████████
+                                                                  ▓▓▓▓▓▓▓▓▓█████████
+                                                                  ▓▓▓▓▓▓▓▓▓█████████
+                                                                  ▓▓▓▓▓▓▓▓▓█████████
+                                                         █████████▓▓▓▓▓▓▓▓▓█████████
+         $0                                              █████████▓▓▓▓▓▓▓▓▓█████████
+            12-25                                                              01-01
+
+      ▓ web                               $3.48
+      █ default                           $9.00
+      "
+    `);
+  });
+
+  test('refuses drawings of what has no days, and two formats at once', async () => {
+    const cli = await spendingHome();
+    for (const [args, message] of [
+      [['--heat', '-g', 'model'], '--heat is by day'],
+      [['--chart', '-g', 'agent,model'], '--chart is by one thing'],
+      [['--chart', '-g', 'hour'], '--chart is by one thing'],
+      [['--chart', '--json'], 'cannot be used with'],
+      [['--heat', '--chart'], 'cannot be used with'],
+    ] as const) {
+      const { code, stderr } = await cli.run(['usage', ...args]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
+  });
+
   test('shows a row and a bar for each day, and totals, in 80 columns', async () => {
     const cli = await spendingHome();
     const { code, stdout } = await cli.run(['usage']);
