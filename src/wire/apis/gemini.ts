@@ -1,9 +1,10 @@
 import { badRequest } from '../../errors.ts';
 import { COMMA, OPEN_BRACE } from '../../json/bytes.ts';
-import { type Edit, insertMember, moved, replaceValue } from '../../json/edit.ts';
+import { applyEdits, type Edit, insertMember, moved, replaceValue } from '../../json/edit.ts';
 import { isObject, objectsIn } from '../../json/object.ts';
 import { type Member, readValue, scanObject } from '../../json/scan.ts';
 import { checkList } from '../request/fields.ts';
+import { spellings } from '../request/gemini-body.ts';
 import { createParser } from '../request/parse.ts';
 import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
 import type { BodyScan } from '../request/scan/body-scan.ts';
@@ -52,6 +53,8 @@ function pathOfModel(name: string): string {
 
 function parse(bytes: Buffer, scan?: BodyScan): WireRequest {
   const request = parser.parse(bytes, scan);
+  const edits = spellings(bytes, request.members);
+  if (edits.length > 0) return parse(applyEdits(bytes, edits));
 
   return {
     ...request,

@@ -1,6 +1,6 @@
 import { CLOSE_BRACE, OPEN_BRACE } from '../../json/bytes.ts';
 import { applyEdits, type Edit, moved } from '../../json/edit.ts';
-import { JsonSyntaxError, type Member, scanObject, skipSpace } from '../../json/scan.ts';
+import { type Member, scanObject, skipSpace } from '../../json/scan.ts';
 
 /** What the path of a request for Google's models says. */
 export interface GeminiCall {
@@ -30,40 +30,29 @@ const CONFIG_SPELLINGS: Readonly<Record<string, string>> = {
   stop_sequences: 'stopSequences',
   thinking_config: 'thinkingConfig',
 };
-const MAY_BE_SPELT = new RegExp(
-  `"(?:${[...Object.keys(SPELLINGS), ...Object.keys(CONFIG_SPELLINGS)].join('|')})"`,
-);
-
 /**
- * The body with what its path says, as members `model` and `stream` that are removed before it is sent, and with one
- * spelling of the fields that gw reads. A body that is no object is left to the parser to refuse.
+ * The body with what its path says, as members `model` and `stream` that are removed before it is sent. A body that is no
+ * object is left to the parser to refuse.
  */
 export function withCall(body: Buffer, { model, isStream }: GeminiCall): Buffer {
   const start = body.indexOf(OPEN_BRACE);
   if (start < 0 || skipSpace(body, 0) !== start) return body;
   const isEmpty = body[skipSpace(body, start + 1)] === CLOSE_BRACE;
   const text = `"model":${JSON.stringify(model)},"stream":${isStream}${isEmpty ? '' : ','}`;
-  const call = { start: start + 1, end: start + 1, text };
-  return applyEdits(body, [call, ...spellings(body)]);
+  return applyEdits(body, [{ start: start + 1, end: start + 1, text }]);
 }
 
-function spellings(body: Buffer): Edit[] {
-  if (!MAY_BE_SPELT.test(body.toString('latin1'))) return [];
-  try {
-    const members = scanObject(body);
-    const config = members.filter(({ key }) => (SPELLINGS[key] ?? key) === 'generationConfig');
-    return [
-      ...renamed(members, SPELLINGS),
-      ...config.flatMap(({ start, end }) =>
-        body[start] === OPEN_BRACE
-          ? renamed(scanObject(body.subarray(start, end)), CONFIG_SPELLINGS).map((edit) => moved(edit, start))
-          : [],
-      ),
-    ];
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return [];
-    throw error;
-  }
+/** The edits that write the fields of a body in the spelling that gw reads. */
+export function spellings(body: Buffer, members: readonly Member[]): Edit[] {
+  const config = members.filter(({ key }) => (SPELLINGS[key] ?? key) === 'generationConfig');
+  return [
+    ...renamed(members, SPELLINGS),
+    ...config.flatMap(({ start, end }) =>
+      body[start] === OPEN_BRACE
+        ? renamed(scanObject(body.subarray(start, end)), CONFIG_SPELLINGS).map((edit) => moved(edit, start))
+        : [],
+    ),
+  ];
 }
 
 const renamed = (members: readonly Member[], names: Readonly<Record<string, string>>): Edit[] =>
