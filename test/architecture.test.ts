@@ -149,7 +149,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
 const CLI_ROOMS = [
   ...['', 'statusline', 'daemon', 'input', 'service', 'remote', 'gateway', 'budgets', 'config', 'doctor'],
   ...['prices', 'start', 'webhooks', 'client', 'connect', 'optimize', 'team', 'coverage', 'first-run'],
-  ...['providers', 'requests', 'route', 'commands', 'program'],
+  ...['providers', 'requests', 'route', 'usage', 'commands', 'program'],
 ];
 ROOMS.cli = Object.fromEntries(CLI_ROOMS.map((room, i) => [room, CLI_ROOMS.slice(0, i)]));
 

@@ -1,10 +1,9 @@
 import { homedir } from 'node:os';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
-import { pasteable } from '../terminal/command-names.ts';
+import { pasteable, wrapMessage } from '../terminal/command-names.ts';
 import { type Input, type Output, type Terminal, terminalOf } from '../terminal/terminal.ts';
 import { safeJson } from '../terminal/text.ts';
-import { wrapMessage } from '../terminal/wrap-message.ts';
 import { invocationFrom } from './invocation.ts';
 
 /** Everything a command may use besides its arguments. Tests pass their own. */

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
@@ -143,8 +144,7 @@ describe('commands from another machine', () => {
       code: 2,
       stderr: expect.stringContaining(`the key for ${url} belongs to project default, not to web`),
     });
-    const script =
-      "const { default: OpenAI } = await import('openai'); const answer = await new OpenAI().chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }); console.log(answer.choices.length)";
+    const script = `const { default: OpenAI } = await import('${createRequire(import.meta.url).resolve('openai')}'); const answer = await new OpenAI().chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }); console.log(answer.choices.length)`;
     const args = ['run', '--', process.execPath, '--input-type=module', '-e', script];
     expect(await away.exec(args)).toMatchObject({ code: 0, stdout: '1\n', stderr: '' });
     // An answer may be there before the commit of its record.
@@ -219,6 +219,7 @@ describe('commands for this machine only', () => {
     'logs',
     'doctor',
     'import',
+    'limits',
     'providers',
     'team',
     'config',

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { createRequire } from 'node:module';
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { cliHome, stopAfterwards } from '../cli/cli-home.ts';
@@ -32,8 +33,7 @@ describe('gw start --tls-cert --tls-key', () => {
     expect((await cli.exec(['env'])).stdout).toContain(`OPENAI_BASE_URL='${origin}/v1'`);
     expect((await cli.exec(['models', 'echo'])).stdout).toContain('sandbox/echo');
 
-    const script =
-      "const { default: OpenAI } = await import('openai'); const stream = await new OpenAI().chat.completions.create({ model: 'sandbox/echo', stream: true, messages: [{ role: 'user', content: 'Hello' }] }); let n = 0; for await (const chunk of stream) n++; console.log(n > 1)";
+    const script = `const { default: OpenAI } = await import('${createRequire(import.meta.url).resolve('openai')}'); const stream = await new OpenAI().chat.completions.create({ model: 'sandbox/echo', stream: true, messages: [{ role: 'user', content: 'Hello' }] }); let n = 0; for await (const chunk of stream) n++; console.log(n > 1)`;
     const client = await cli.exec(['run', '--', process.execPath, '--input-type=module', '-e', script], {
       env: trusting,
     });

@@ -204,6 +204,8 @@ test('every route answers as the document says, field for field', async () => {
   await call('GET /v1/gw/providers');
   await call('GET /v1/gw/status');
   await call('GET /v1/gw/team');
+  await call('GET /v1/gw/limits');
+  await call('GET /v1/gw/limits/usage', {}, { query: `?since=${EARLY}` });
   await call('GET /v1/gw/bounds');
 
   const asking = { period: 'monthly', cap_usd: 0.000001, on_limit: 'ask' };

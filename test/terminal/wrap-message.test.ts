@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { wrapMessage } from '../../src/terminal/wrap-message.ts';
+import { wrapMessage } from '../../src/terminal/command-names.ts';
 
 const BUDGET =
   'Budget default/daily: $0.000055 spent of $0.00010, alert at 80%, resets 00:00 (UTC). It applies from now on.';

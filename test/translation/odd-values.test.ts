@@ -9,6 +9,7 @@ const BY_NAME = {
   chat: REQUESTS['chat/completions'],
   messages: REQUESTS.messages,
   responses: REQUESTS.responses,
+  gemini: REQUESTS.gemini,
 };
 
 test.each(

@@ -39,11 +39,23 @@ const READERS: Readonly<Record<string, Reader>> = {
   images: imageCost,
   audio: (call, request) => (call.path === '/audio/speech' ? speechCost : recordingCost)(call, request),
   videos: videoCost,
-  moderations: ({ bytes, card }) => tokenCost(card, bytes.length, 0),
+  moderations: ({ bytes, card, target }) =>
+    MODERATORS.has(target.provider.name) ? tokenCost(card, bytes.length, 0) : undefined,
   // A reranker reads the query with each document.
-  rerank: ({ bytes, card }, request) =>
-    tokenCost(card, bytes.length + Buffer.byteLength(request.text('query')) * request.count('documents'), 0),
+  rerank: ({ bytes, card, target }, request) =>
+    RERANKERS.has(target.provider.name)
+      ? tokenCost(
+          card,
+          bytes.length + Buffer.byteLength(request.text('query')) * request.count('documents'),
+          0,
+        )
+      : undefined,
 };
+
+/** Bill the input's tokens, and answer with scores alone: https://docs.mistral.ai/api/#tag/classifiers */
+const MODERATORS: ReadonlySet<string> = new Set(['mistral']);
+/** The same: https://jina.ai/reranker/, https://docs.voyageai.com/docs/reranker */
+const RERANKERS: ReadonlySet<string> = new Set(['jina', 'voyage']);
 
 /** Undefined without a price. What costs nothing by its tokens may have another price, which nobody has set. */
 function tokenCost(

@@ -33,6 +33,9 @@ export const BROUGHT_BACK: readonly (readonly [table: string, column: string])[]
   ['asks', 'created_at'],
   ['carried_turns', 'at'],
   ['jobs', 'created_at'],
+  ['limits', 'updated_at'],
+  ['limit_history', 'at'],
+  ['limit_oddities', 'at'],
 ];
 
 /** Ends that were chosen in the future by their distance keep it. `from`: SQL for when the end was chosen. */

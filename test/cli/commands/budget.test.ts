@@ -91,6 +91,8 @@ describe('gw budget', () => {
         alert_percent: 80,
         alert_percents: [80],
         alert_usd: 4,
+        fallback: null,
+        fallback_percent: 100,
         cap_usd: 5,
         spent_usd: 4.3,
         held_usd: 0,

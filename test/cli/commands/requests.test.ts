@@ -237,7 +237,11 @@ describe('gw requests', () => {
   test.each([
     [['req_00000000000'], 5, 'no request req_00000000000'],
     [['nonsense'], 2, '"nonsense" is not a request id'],
-    [['--status', 'sad'], 2, '--status sad is neither an HTTP status nor one of: failed, ok, blocked'],
+    [
+      ['--status', 'sad'],
+      2,
+      '--status sad is neither an HTTP status nor one of: failed, fallback, ok, blocked',
+    ],
     [['--since', '2026-01-01 24:00'], 2, '--since 2026-01-01 24:00 is not a time'],
     [['--since', 'soon'], 2, '--since soon is not a time'],
     [['--limit', 'all'], 2, '--limit all is not a whole number'],

@@ -169,6 +169,7 @@ describe('gw usage', () => {
         cache_write_tokens: 0,
         output_tokens: 41_000,
         reasoning_tokens: 0,
+        replayed_requests: 0,
         saved_tokens: 0,
         cost_usd: 3.48,
         saved_usd: 0,
@@ -187,8 +188,8 @@ describe('gw usage', () => {
     await cli.record({ timeMs: NOON, model: 'a,"b"', costNanoUsd: 1 });
     const { stdout } = await cli.run(['usage', '-g', 'model', '--csv']);
     expect(stdout.split('\n')).toEqual([
-      'model,requests,blocked_requests,failed_requests,unpriced_requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,saved_tokens,cost_usd,saved_usd,cost_nano_usd,saved_nano_usd,missed_tokens,missed_usd,missed_nano_usd',
-      '"openai/a,""b""",1,0,0,0,0,0,0,0,0,0,0.000000001,0,1,0,0,0,0',
+      'model,requests,blocked_requests,failed_requests,unpriced_requests,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,reasoning_tokens,saved_tokens,cost_usd,saved_usd,cost_nano_usd,saved_nano_usd,missed_tokens,missed_usd,missed_nano_usd,replayed_requests',
+      '"openai/a,""b""",1,0,0,0,0,0,0,0,0,0,0.000000001,0,1,0,0,0,0,0',
       '',
     ]);
   });

@@ -191,6 +191,9 @@ const STAYS = [
   'daemons.started_at',
   'deliveries.replayed_at',
   'keys.revoked_at',
+  // The provider's.
+  'limit_history.resets_at',
+  'limits.resets_at',
   'objects.created_at',
   'price_overrides.updated_at',
   'projects.created_at',
