@@ -232,7 +232,8 @@ describe('commands for this machine only', () => {
   });
 
   test.each([
-    ...LOCAL.filter((name) => !['config', 'backup', 'restore', 'providers', 'team'].includes(name)),
+    ...LOCAL.filter((name) => !['config', 'backup', 'limits', 'restore', 'providers', 'team'].includes(name)),
+    'limits guard',
     'providers test',
     'team leave',
     'config list',

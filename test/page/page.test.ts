@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/store/database/open.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { goldenFile } from '../frozen/golden.ts';
 import { answer } from '../support/chat-scripts.ts';
@@ -261,6 +262,27 @@ describe.skipIf(!hasBrowser)('a session of the page', () => {
     await clock.advance(500);
     await running.waitFor({ state: 'detached' });
     await waiting.waitFor({ state: 'detached' });
+  });
+
+  test('shows the windows of subscriptions to their owner, and not to a project', async () => {
+    const { clock, gateway, window, page } = await started();
+    const resetsAt = clock.now() + 3_600_000;
+    const db = await openDatabase(gateway.paths.database);
+    db.prepare(`INSERT INTO limits (login, service, window, model, used_ppm, resets_at, status, updated_at)
+        VALUES ('a1b2c3', 'anthropic', '5h', '', 620000, ?, 'allowed', ?)`).run(resetsAt, clock.now());
+    db.close();
+    await enter(window, gateway.origin, gateway.adminKey);
+    await page.getByRole('heading', { name: 'Plan windows' }).waitFor();
+    await page.getByText('anthropic 5h').waitFor();
+    await page.getByText('62% used by login a1b2c3, resets 13:00').waitFor();
+    await page.getByRole('img', { name: '62% used' }).waitFor();
+
+    const other = await openWindow(browser);
+    onTestFinished(() => other.context.close());
+    await enter(other, gateway.origin, gateway.key);
+    await other.page.getByRole('heading', { name: 'Providers' }).waitFor();
+    expect(await other.page.getByText('Plan windows').count()).toBe(0);
+    expect([...window.problems, ...other.problems]).toEqual([]);
   });
 
   test('is not had from a link that was used, and says so', async () => {

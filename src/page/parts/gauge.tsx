@@ -9,15 +9,21 @@ const TONES: Record<string, string> = { X: 'bad', '!': 'warn' };
 /** `bad` for a full budget, `warn` for one past its alert. */
 export const toneOf = (budget: BudgetView): string => TONES[mark(budget)] ?? '';
 
-/** What a budget has spent, and what running requests hold of it, with a tick at its alert. */
-export function Gauge({ budget }: { budget: BudgetView }) {
-  const { cap_nano_usd: cap, held_nano_usd: held, alert_percent: alert } = budget;
-  const spent = Math.min(1, shareOf(budget));
-  const holds = cap === 0 ? 0 : Math.min(1 - spent, held / cap);
-  const text = `${percent(shareOf(budget))} spent${held > 0 ? `, ${percent(holds)} held` : ''}`;
+interface BarProps {
+  text: string;
+  tone: string;
+  /** Shares of the whole, 0 to 1. */
+  spent: number;
+  held?: number;
+  /** Percent; a tick. */
+  alert?: number;
+}
+
+/** How much of something is used. */
+export function Bar({ text, tone, spent, held = 0, alert = 0 }: BarProps) {
   return (
     <svg
-      className={`gauge ${toneOf(budget)}`}
+      className={`gauge ${tone}`}
       role="img"
       aria-label={text}
       preserveAspectRatio="none"
@@ -25,11 +31,20 @@ export function Gauge({ budget }: { budget: BudgetView }) {
     >
       <title>{text}</title>
       <rect className="rest" width="100" height="8" />
-      <rect className="held" x={spent * 100} width={holds * 100} height="8" />
+      <rect className="held" x={spent * 100} width={held * 100} height="8" />
       <rect className="spent" width={spent * 100} height="8" />
       {alert > 0 && alert < 100 ? <rect className="alert" x={alert} width="0.4" height="8" /> : null}
     </svg>
   );
+}
+
+/** What a budget has spent, and what running requests hold of it, with a tick at its alert. */
+export function Gauge({ budget }: { budget: BudgetView }) {
+  const { cap_nano_usd: cap, held_nano_usd: held, alert_percent: alert } = budget;
+  const spent = Math.min(1, shareOf(budget));
+  const holds = cap === 0 ? 0 : Math.min(1 - spent, held / cap);
+  const text = `${percent(shareOf(budget))} spent${held > 0 ? `, ${percent(holds)} held` : ''}`;
+  return <Bar text={text} tone={toneOf(budget)} spent={spent} held={holds} alert={alert} />;
 }
 
 /** The gauge, and what it shows in dollars. */

@@ -14,6 +14,7 @@ import { type Address, hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
 import { useReading } from '../state/readings.ts';
 import { Asks } from './asks.tsx';
+import { Limits } from './limits.tsx';
 import { RequestTable } from './request-table.tsx';
 import { Running } from './running.tsx';
 
@@ -88,6 +89,7 @@ function Day({ data, by }: { data: DashboardView; by: By }) {
           )}
         </Section>
         <Providers providers={providers} />
+        <Limits />
       </div>
       <Section title="Latest requests" aside={<a href={hrefOf('requests')}>All requests</a>}>
         {requests.length === 0 ? (

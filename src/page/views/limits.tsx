@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'react';
+import type { LimitWindowView } from '../../operations/schemas/limits.ts';
+import { paceText, windowText } from '../../terminal/limit-words.ts';
+import { percent } from '../../terminal/numbers.ts';
+import { Bar } from '../parts/gauge.tsx';
+import { Section } from '../parts/layout.tsx';
+import { useGateway } from '../state/gateway.ts';
+import { useReading } from '../state/readings.ts';
+
+/** The windows of subscriptions, which are the owner's; nothing without one. */
+export function Limits() {
+  return useGateway().isAdmin ? <Windows /> : null;
+}
+
+function Windows() {
+  const { times, now } = useGateway();
+  const [isUsed, setIsUsed] = useState(false);
+  // Read again only where there is something: live readings take turns.
+  const { data: windows = [] } = useReading('GET /v1/gw/limits', undefined, { isLive: isUsed });
+  useEffect(() => setIsUsed(windows.length > 0), [windows.length]);
+  if (windows.length === 0) return null;
+  return (
+    <Section title="Plan windows">
+      <ul className="budgets">
+        {windows.map((each) => (
+          <li key={`${each.login} ${windowText(each)}`}>
+            <span>
+              {each.service} {windowText(each)}
+            </span>
+            <span className={toneOf(each)}>{paceText(each, times, now)}</span>
+            <Bar text={`${percent(each.used)} used`} tone={toneOf(each)} spent={each.used} />
+            <small>
+              {percent(each.used)} used by login {each.login}
+              {each.resets_at === null ? '' : `, resets ${times.moment(Date.parse(each.resets_at), now)}`}
+            </small>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function toneOf({ used, full_at }: LimitWindowView): string {
+  if (used >= 1) return 'bad';
+  return full_at === null ? '' : 'warn';
+}
