@@ -25,6 +25,8 @@ const MOST_URGENT = 6;
 
 export function Today({ address }: { address: Address }) {
   const known = useReading('GET /v1/gw/dashboard', WINDOW, { isLive: true });
+  // Asked for at once, not after the dashboard.
+  useHours(byOf(address));
   return (
     <Loaded known={known}>
       {({ data }) => (data === null ? null : <Day data={data} by={byOf(address)} />)}
@@ -136,10 +138,14 @@ function figuresOf({ totals, p95_ms: p95, budgets }: DashboardView): Figure[] {
   ];
 }
 
-function Hours({ by }: { by: By }) {
+function useHours(by: By) {
   const { today } = useGateway();
   const input = { from: today, to: today, group_by: `hour,${by}` as const };
-  const known = useReading('GET /v1/gw/usage', input, { isLive: true });
+  return useReading('GET /v1/gw/usage', input, { isLive: true });
+}
+
+function Hours({ by }: { by: By }) {
+  const known = useHours(by);
   const name = by === 'project' ? 'project_id' : by;
   return (
     <Section title="Spend by hour" aside={<Choice name="by" choices={BYS} value={by} />}>
