@@ -165,10 +165,13 @@ async function differing(
 }
 
 describe('a keyword that is spelled with escapes', () => {
-  test(`means the same: ${KEYWORDS.length} words in ${PLACES.length} places`, async () => {
+  // A third of them by the seed; npm run test:long has all.
+  const words = process.env.GW_LONG ? KEYWORDS : KEYWORDS.filter((_, i) => i % 3 === SEED % 3);
+
+  test(`means the same: ${words.length} words in ${PLACES.length} places`, async () => {
     const parts = await openGatewayParts({ alone: true });
     expect(KEYWORDS.length).toBeGreaterThan(600);
-    expect([...(await differing(parts, withPlainLetters))]).toEqual([]);
+    expect([...(await differing(parts, withPlainLetters, words))]).toEqual([]);
     // Without that, they do not.
     const some = [
       'image_url',
