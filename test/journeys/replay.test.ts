@@ -176,7 +176,8 @@ describe('a replay', () => {
     const bytes = readFileSync(file);
     bytes[bytes.length - 5] = 0;
     writeFileSync(file, bytes);
-    expect(markOf(await gateway.post(PLAIN))).toBe('miss');
+    // While it is written, the answer is in memory too.
+    await expect.poll(async () => markOf(await gateway.post(PLAIN))).toBe('miss');
   });
 
   test('is readable by its owner only', async () => {
