@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
-import { type RawResponse, request } from '../support/client.ts';
-import type { TestGateway } from '../support/gateway.ts';
+import type { RawResponse } from '../support/client.ts';
 import { json } from '../support/scripts.ts';
-import { closeAll, severalTargets } from '../support/several-targets.ts';
+import { closeAll, setBudget, severalTargets, spent } from '../support/several-targets.ts';
 
 const USAGE = usageOf(5, 1);
 /** A request for the model that costs $0.10; at target b it costs $0.01, at target c nothing. */
@@ -18,20 +17,6 @@ async function cheaper(options: Parameters<typeof severalTargets>[0] = {}) {
     await several.gateway.setPrice({ provider: name, model: `m-${name}`, inputPicoUsd: 0, outputPicoUsd });
   for (const upstream of several.upstreams) upstream.script(completion({ usage: USAGE }));
   return several;
-}
-
-async function set(gateway: TestGateway, body: object) {
-  const answer = await request(`${gateway.url}/budgets`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return answer.json() as Record<string, unknown>;
-}
-
-async function spent(gateway: TestGateway): Promise<Record<string, unknown>> {
-  const list = (await gateway.get('/v1/budgets')).json() as { data: Record<string, unknown>[] };
-  return Object.fromEntries(list.data.map(({ id, spent_usd }) => [id, spent_usd]));
 }
 
 const errorOf = (answer: RawResponse) => (answer.json() as { error: Record<string, unknown> }).error;
@@ -48,8 +33,8 @@ const talk = (id: string, n: number) => ({
 test('1,000 requests at once: a full cap of a model sends the rest to a cheaper one, and both sums are right', async () => {
   const { gateway, hits } = await cheaper();
   const scope = { kind: 'model', value: 'a/*' };
-  await set(gateway, { cap_usd: 5, scope, on_limit: 'fallback', fallback: ['b/m-b'] });
-  await set(gateway, { cap_usd: 100, period: 'monthly' });
+  await setBudget(gateway, { cap_usd: 5, scope, on_limit: 'fallback', fallback: ['b/m-b'] });
+  await setBudget(gateway, { cap_usd: 100, period: 'monthly' });
   const answers = await Promise.all(Array.from({ length: 1_000 }, () => gateway.post(ASK)));
   expect(answers.every(({ status }) => status === 200)).toBe(true);
   await gateway.settled(1_000);
@@ -60,7 +45,7 @@ test('1,000 requests at once: a full cap of a model sends the rest to a cheaper 
 test('a cap of the project leaves what is beyond a share to the cheaper model, and is never passed', async () => {
   const { gateway, hits } = await cheaper();
   const terms = { on_limit: 'fallback', fallback: ['b/m-b'], fallback_percent: 80 };
-  await set(gateway, { cap_usd: 1, ...terms });
+  await setBudget(gateway, { cap_usd: 1, ...terms });
   const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.post(ASK)));
   expect(hits()).toEqual([8, 20, 0]);
   const refused = answers.filter(({ status }) => status !== 200);
@@ -71,7 +56,7 @@ test('a cap of the project leaves what is beyond a share to the cheaper model, a
 
 test('a request that went to a cheaper model says so in its header, its record and one event a period', async () => {
   const { gateway } = await cheaper();
-  await set(gateway, { cap_usd: 0.1, on_limit: 'fallback', fallback: ['b/m-b', 'c/m-c'] });
+  await setBudget(gateway, { cap_usd: 0.1, on_limit: 'fallback', fallback: ['b/m-b', 'c/m-c'] });
   const answers = [];
   for (let i = 0; i < 3; i++) answers.push(await gateway.post(ASK));
   expect(answers.map(targetOf)).toEqual(['a', 'c', 'c']);
@@ -103,7 +88,7 @@ test('a request that went to a cheaper model says so in its header, its record a
 test('a conversation that went down stays down while there is room, until the cap is raised', async () => {
   const { gateway } = await cheaper();
   const terms = { on_limit: 'fallback', fallback: ['b/m-b'] };
-  await set(gateway, { cap_usd: 0.35, ...terms });
+  await setBudget(gateway, { cap_usd: 0.35, ...terms });
   const say = async (id: string, n: number, max_tokens: number) =>
     targetOf(await gateway.post({ ...talk(id, n), max_tokens }));
   // Each holds twice what it costs.
@@ -113,14 +98,14 @@ test('a conversation that went down stays down while there is room, until the ca
     'a',
     'b',
   ]);
-  await set(gateway, { cap_usd: 0.6, ...terms });
+  await setBudget(gateway, { cap_usd: 0.6, ...terms });
   expect(await say('three', 3, 1)).toBe('a');
 });
 
 test('what the cheaper models lack, or a provider stores, keeps a request where it is', async () => {
   const { gateway } = await cheaper();
   await gateway.setPrice({ provider: 'b', model: 'gpt-3.5-turbo', inputPicoUsd: 0, outputPicoUsd: 0 });
-  await set(gateway, { cap_usd: 0, on_limit: 'fallback', fallback: ['b/gpt-3.5-turbo'] });
+  await setBudget(gateway, { cap_usd: 0, on_limit: 'fallback', fallback: ['b/gpt-3.5-turbo'] });
   expect(targetOf(await gateway.post(ASK))).toBe('b');
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
   const withImage = { ...ASK, messages: [{ role: 'user', content: [image] }] };
@@ -133,7 +118,7 @@ test('what the cheaper models lack, or a provider stores, keeps a request where 
 
 test('a request of another API is translated on its way down', async () => {
   const { gateway, upstreams } = await cheaper();
-  await set(gateway, { cap_usd: 0, on_limit: 'fallback', fallback: ['c/m-c'] });
+  await setBudget(gateway, { cap_usd: 0, on_limit: 'fallback', fallback: ['c/m-c'] });
   const answer = await gateway.post(ASK, {
     path: '/v1/messages',
     headers: { 'anthropic-version': '2023-06-01' },
@@ -146,13 +131,13 @@ test('a request of another API is translated on its way down', async () => {
 test('a cheaper model that fails opens no way to another beyond the cap', async () => {
   const { gateway, upstreams, hits } = await cheaper();
   upstreams[2]?.script(json(500, { error: { message: 'down' } }));
-  await set(gateway, { cap_usd: 0.1, on_limit: 'fallback', fallback: ['c/m-c', 'b/m-b'] });
+  await setBudget(gateway, { cap_usd: 0.1, on_limit: 'fallback', fallback: ['c/m-c', 'b/m-b'] });
   await gateway.post(ASK);
   const answer = await gateway.post(ASK);
   expect([answer.status, hits()]).toEqual([500, [1, 0, 1]]);
   await gateway.settled(2);
   // Any other model of the list that has room is the next attempt.
-  await set(gateway, { cap_usd: 0.15, on_limit: 'fallback', fallback: ['c/m-c', 'b/m-b'] });
+  await setBudget(gateway, { cap_usd: 0.15, on_limit: 'fallback', fallback: ['c/m-c', 'b/m-b'] });
   expect(targetOf(await gateway.post(ASK))).toBe('b');
   expect(await spent(gateway)).toEqual({ 'default/daily': 0.11 });
 });
@@ -160,12 +145,12 @@ test('a cheaper model that fails opens no way to another beyond the cap', async 
 test('a cap for each sends its members down one by one, by the terms of now', async () => {
   const { gateway } = await cheaper();
   const scope = { kind: 'label:customer', value: null };
-  await set(gateway, { cap_usd: 0.1, scope, on_limit: 'fallback', fallback: ['c/m-c'] });
+  await setBudget(gateway, { cap_usd: 0.1, scope, on_limit: 'fallback', fallback: ['c/m-c'] });
   const post = async (customer: string) =>
     targetOf(await gateway.post({ ...ASK, service: { labels: { customer } } }));
   expect([await post('acme'), await post('acme'), await post('mega')]).toEqual(['a', 'c', 'a']);
-  await set(gateway, { cap_usd: 0.11, scope, on_limit: 'fallback', fallback: ['b/m-b'] });
+  await setBudget(gateway, { cap_usd: 0.11, scope, on_limit: 'fallback', fallback: ['b/m-b'] });
   expect([await post('acme'), await post('mega')]).toEqual(['b', 'b']);
-  await set(gateway, { cap_usd: 0.11, scope, on_limit: 'block' });
+  await setBudget(gateway, { cap_usd: 0.11, scope, on_limit: 'block' });
   expect(await post('acme')).toBeUndefined();
 });

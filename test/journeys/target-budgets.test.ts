@@ -1,29 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
-import { type RawResponse, request } from '../support/client.ts';
-import { PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
+import type { RawResponse } from '../support/client.ts';
+import { PLAIN, startGateway } from '../support/gateway.ts';
 import { json } from '../support/scripts.ts';
-import { closeAll, MANY, severalTargets } from '../support/several-targets.ts';
+import { closeAll, MANY, setBudget, severalTargets, spent } from '../support/several-targets.ts';
 
 const USAGE = usageOf(5, 1);
 /** A request whose answer costs $0.10 at each target. */
 const ASK = { ...MANY, max_tokens: 1 };
 const DIME_PRICE = { inputPicoUsd: 0, outputPicoUsd: 1e11 };
-
-async function set(gateway: TestGateway, body: object) {
-  const answer = await request(`${gateway.url}/budgets`, {
-    method: 'PUT',
-    headers: { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return answer.json() as Record<string, unknown>;
-}
-
-async function spent(gateway: TestGateway): Promise<Record<string, unknown>> {
-  const list = (await gateway.get('/v1/budgets')).json() as { data: Record<string, unknown>[] };
-  return Object.fromEntries(list.data.map(({ id, spent_usd }) => [id, spent_usd]));
-}
 
 const errorOf = (answer: RawResponse | undefined) =>
   (answer?.json() as { error: Record<string, unknown> } | undefined)?.error;
@@ -39,11 +25,11 @@ async function dimes() {
 
 test('a request goes to the next target while the cap of the first is full, and is refused by name once all are', async () => {
   const { gateway, hits } = await dimes();
-  expect(await set(gateway, { cap_usd: 0.3, scope: { kind: 'model', value: 'a/m-*' } })).toMatchObject({
+  expect(await setBudget(gateway, { cap_usd: 0.3, scope: { kind: 'model', value: 'a/m-*' } })).toMatchObject({
     id: 'default/daily@model:a/m-*',
     scope: { kind: 'model', value: 'a/m-*' },
   });
-  await set(gateway, { cap_usd: 0.2, scope: { kind: 'provider', value: 'b' } });
+  await setBudget(gateway, { cap_usd: 0.2, scope: { kind: 'provider', value: 'b' } });
   const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.post(ASK)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
   expect(hits()).toEqual([3, 2]);
@@ -55,8 +41,8 @@ test('a request goes to the next target while the cap of the first is full, and 
 
 test("what a failed target cost counts in that target's cap alone, and once in the project's", async () => {
   const { gateway, upstreams } = await dimes();
-  await set(gateway, { cap_usd: 5, period: 'monthly' });
-  await set(gateway, { cap_usd: 1, scope: { kind: 'provider', value: null } });
+  await setBudget(gateway, { cap_usd: 5, period: 'monthly' });
+  await setBudget(gateway, { cap_usd: 1, scope: { kind: 'provider', value: null } });
   // Billed but unusable, so that the next target is tried.
   upstreams[0]?.script(json(200, { choices: [], usage: USAGE }));
   const answer = await gateway.post(ASK);
@@ -77,11 +63,13 @@ test("what a failed target cost counts in that target's cap alone, and once in t
 test('caps by label hold under load, one of its own before the cap for each', async () => {
   const gateway = await startGateway({ price: { input: 0, output: 100_000 } });
   gateway.upstream.script(completion({ usage: USAGE }));
-  expect(await set(gateway, { cap_usd: 0.2, scope: { kind: 'label:customer', value: null } })).toMatchObject({
+  expect(
+    await setBudget(gateway, { cap_usd: 0.2, scope: { kind: 'label:customer', value: null } }),
+  ).toMatchObject({
     id: 'default/daily@each:label:customer',
     scope: { kind: 'label:customer', value: null },
   });
-  await set(gateway, { cap_usd: 0.4, scope: { kind: 'label:customer', value: 'acme' } });
+  await setBudget(gateway, { cap_usd: 0.4, scope: { kind: 'label:customer', value: 'acme' } });
   const post = (customer: string) =>
     gateway.post({ ...PLAIN, max_tokens: 1, service: { labels: { customer, feature: 'search' } } });
   const customers = ['acme', 'mega', 'tiny'];
@@ -104,10 +92,10 @@ test('a new cap counts what its label, model or provider has spent in the period
     gateway.post({ ...PLAIN, max_tokens: 1, service: { labels: { customer } } });
   for (const customer of ['acme', 'acme', 'mega']) await post(customer);
   await gateway.settled(3);
-  await set(gateway, { cap_usd: 1, scope: { kind: 'label:customer', value: 'acme' } });
-  await set(gateway, { cap_usd: 1, scope: { kind: 'label:customer', value: null }, period: 'monthly' });
-  await set(gateway, { cap_usd: 1, scope: { kind: 'model', value: '*' } });
-  await set(gateway, { cap_usd: 1, scope: { kind: 'model', value: 'nothing-*' }, period: 'monthly' });
+  await setBudget(gateway, { cap_usd: 1, scope: { kind: 'label:customer', value: 'acme' } });
+  await setBudget(gateway, { cap_usd: 1, scope: { kind: 'label:customer', value: null }, period: 'monthly' });
+  await setBudget(gateway, { cap_usd: 1, scope: { kind: 'model', value: '*' } });
+  await setBudget(gateway, { cap_usd: 1, scope: { kind: 'model', value: 'nothing-*' }, period: 'monthly' });
   expect(await spent(gateway)).toEqual({
     'default/daily@label:customer=acme': 0.2,
     'default/daily@model:*': 0.3,

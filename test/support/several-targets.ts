@@ -1,4 +1,5 @@
 import type { ProviderSettings } from '../../src/config/settings.ts';
+import { request } from './client.ts';
 import { type GatewayOptions, startGateway, type TestGateway } from './gateway.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
@@ -54,4 +55,20 @@ export async function severalTargets(options: SeveralOptions = {}): Promise<Seve
 export async function closeAll({ gateway, upstreams }: SeveralTargets): Promise<void> {
   await gateway.stop();
   await Promise.all(upstreams.map((upstream) => upstream.close()));
+}
+
+/** Sets a budget over HTTP; returns the answer. */
+export async function setBudget(gateway: TestGateway, body: object) {
+  const answer = await request(`${gateway.url}/budgets`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.json() as Record<string, unknown>;
+}
+
+/** What each budget has spent, in dollars. */
+export async function spent(gateway: TestGateway): Promise<Record<string, unknown>> {
+  const list = (await gateway.get('/v1/budgets')).json() as { data: Record<string, unknown>[] };
+  return Object.fromEntries(list.data.map(({ id, spent_usd }) => [id, spent_usd]));
 }
