@@ -2,7 +2,6 @@ import {
   type Column,
   type ContainerType,
   columnsOf,
-  type Derived,
   findShapes,
   type Shape,
   type Shapes,
@@ -28,13 +27,12 @@ const ROWS_IN_LINE = 3;
 export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
   const { shapes, shapeOf } = findShapes(root);
   const keepKey = options.keepKey ?? (() => false);
-  const context = { shapeOf, keepKey };
-  const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, context)]));
+  const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, shapeOf)]));
   const isWritten = (object: JsonObject, place: number) => {
     const shape = shapeOf.get(object);
     const key = object.keys[place] ?? '';
     const column = shape && columns.get(shape)?.[place];
-    return !keepKey(key) && column?.kind !== 'constant' && column?.kind !== 'derived';
+    return !keepKey(key) && column?.kind !== 'constant';
   };
   const prefixes = findPrefixes(root, isWritten);
   const body = new RecordWriter({ shapeOf, columns, prefixes, keepKey }).value(root);
@@ -50,8 +48,6 @@ interface Plan {
 
 class RecordWriter {
   readonly #plan: Plan;
-  /** For each dependent column, the determinant values that have been written. */
-  readonly #written = new Map<Column, Set<Json>>();
   #depth = 0;
 
   constructor(plan: Plan) {
@@ -89,9 +85,8 @@ class RecordWriter {
     const cells: string[] = [];
     this.#depth++;
     this.#plan.columns.get(shape)?.forEach((column, place) => {
-      if (column.kind === 'constant' || column.kind === 'derived') return;
-      const isKnown = this.#isDetermined(column, record);
-      cells.push(isKnown ? '' : this.#cell(record.values[place] ?? 'null', column, shape.keys[place] ?? ''));
+      if (column.kind === 'constant') return;
+      cells.push(this.#cell(record.values[place] ?? 'null', column, shape.keys[place] ?? ''));
     });
     this.#depth--;
     return cells;
@@ -102,16 +97,6 @@ class RecordWriter {
     if (typeof value !== 'string') return this.value(value);
     if (column.kind !== 'plain') return this.#string(value, key);
     return withoutQuotes(this.#string(value, key));
-  }
-
-  /** Whether the value is determined by another of its record and has been written for that before. */
-  #isDetermined(column: Column, record: JsonObject): boolean {
-    if (column.kind !== 'plain' || column.by === undefined) return false;
-    const by = record.values[column.by] ?? '';
-    const values = this.#written.get(column);
-    if (values) return values.size === values.add(by).size;
-    this.#written.set(column, new Set([by]));
-    return false;
   }
 
   #string(text: string, key: string): string {
@@ -129,7 +114,8 @@ const BARE_KEY = /^"[A-Za-z_$@][A-Za-z0-9_ .$@/-]*"$/;
 function writeHead(head: Head): string {
   const lines: string[] = [];
   for (const { sign, text } of head.prefixes) lines.push(`${sign}="${text}"`);
-  for (const [shape, columns] of head.columns) lines.push(`#${shape.id}(${writeFields(shape, columns)})`);
+  for (const [shape, columns] of head.columns)
+    lines.push(`#${shape.id}(${writeFields(shape.keys, columns)})`);
   return [legend(head), ...lines].join('\n');
 }
 
@@ -137,43 +123,29 @@ function legend({ columns, prefixes, lines }: Head): string {
   const all = [...columns.values()].flat();
   const has = (holds: (column: Column) => boolean) => all.some(holds);
   const parts = [`[gw json${lines ? ' lines' : ''}: values in the order of #`];
-  if (has((column) => column.kind === 'plain' && column.by !== undefined))
-    parts.push('a<b: empty as for the same b before');
   if (has((column) => column.kind === 'constant')) parts.push('key=value: in all');
-  if (has((column) => column.kind === 'derived')) parts.push('a=b+"x": b then x');
   const [first] = prefixes;
   if (first) parts.push(`"${first.sign}x": ${first.sign} then x`);
   return `${parts.join('; ')}]`;
 }
 
-function writeFields(shape: Shape, columns: readonly Column[]): string {
-  return columns
-    .map((column, place) => writeKey(shape.keys[place] ?? '') + writeColumn(column, shape))
-    .join(',');
+function writeFields(keys: readonly string[], columns: readonly Column[]): string {
+  return columns.map((column, place) => writeKey(keys[place] ?? '') + writeColumn(column)).join(',');
 }
 
 function writeKey(key: string): string {
   return BARE_KEY.test(key) ? key.slice(1, -1) : key;
 }
 
-function writeColumn(column: Column, shape: Shape): string {
+function writeColumn(column: Column): string {
   switch (column.kind) {
     case 'plain':
-      return column.by === undefined ? '' : `<${writeKey(shape.keys[column.by] ?? '')}`;
+      return '';
     case 'constant':
       return `=${column.value}`;
-    case 'derived':
-      return `=${writeDerived(column)}`;
     case 'typed':
       return writeType(column.type);
   }
-}
-
-function writeDerived({ before, source, after }: Derived): string {
-  const parts = [source.slice(1, -1)];
-  if (before !== '') parts.unshift(`"${before}"`);
-  if (after !== '') parts.push(`"${after}"`);
-  return parts.join('+');
 }
 
 function writeType({ container, shape }: ContainerType): string {

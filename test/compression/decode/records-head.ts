@@ -3,9 +3,6 @@ export interface Field {
   key: string;
   constant?: string;
   type?: string;
-  /** The key that determines this one's value. */
-  by?: string;
-  derived?: { before: string; source: string; after: string };
 }
 
 export interface RecordsHead {
@@ -29,22 +26,11 @@ export function readRecordsHead(text: string): { head: RecordsHead; body: string
   return { head, body: lines.slice(at).join('\n') };
 }
 
-const DERIVED =
-  /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?([A-Za-z_][\w-]*)(?:\+"([^"]*)")?(?:,|$)/;
-const WORDS = new Set(['true', 'false', 'null']);
-const FIELD =
-  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)|([#[{][^,]*))?(?:,|$)/y;
+const FIELD = /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))(?:=("(?:[^"\\]|\\.)*"|[^",]+)|([#[{][^,]*))?(?:,|$)/y;
 
 function readFields(text: string): Field[] {
   const fields: Field[] = [];
   for (let at = 0; at < text.length; ) {
-    const rest = text.slice(at);
-    const made = DERIVED.exec(rest);
-    if (made && !WORDS.has(made[4] ?? '')) {
-      fields.push(readDerived(made));
-      at += made[0].length;
-      continue;
-    }
     FIELD.lastIndex = at;
     const found = FIELD.exec(text);
     if (!found || found[0] === '') break;
@@ -54,16 +40,8 @@ function readFields(text: string): Field[] {
   return fields;
 }
 
-function readDerived([, quoted, bare, before, source, after]: RegExpExecArray): Field {
-  return {
-    key: quoted ?? `"${bare}"`,
-    derived: { before: before ?? '', source: `"${source}"`, after: after ?? '' },
-  };
-}
-
-function readField([, quoted, bare, by, value, type]: RegExpExecArray): Field {
+function readField([, quoted, bare, value, type]: RegExpExecArray): Field {
   const field: Field = { key: quoted ?? `"${bare}"` };
-  if (by !== undefined) field.by = `"${by}"`;
   if (value !== undefined) field.constant = value;
   if (type !== undefined) field.type = type.replace(/[^\d]/g, '');
   return field;

@@ -15,8 +15,6 @@ class BodyReader {
   #depth = 0;
   readonly #text: string;
   readonly #head: RecordsHead;
-  /** For fields that follow from another: their values by the other's. */
-  readonly #values = new Map<Field, Map<Json, Json>>();
 
   constructor(text: string, head: RecordsHead) {
     this.#text = text;
@@ -66,7 +64,7 @@ class BodyReader {
 
   /** Whether records have lines of their own, without brackets: in the outermost lists, where they have some values. */
   #hasOpenRows(shape: string): boolean {
-    const written = this.#fields(shape).filter((field) => field.constant === undefined && !field.derived);
+    const written = this.#fields(shape).filter((field) => field.constant === undefined);
     return this.#depth === 0 && written.length > 1 && this.#text[this.#at + 1] === '\n';
   }
 
@@ -82,10 +80,10 @@ class BodyReader {
     let first = true;
     this.#depth++;
     for (const field of this.#fields(shape)) {
-      const isInHead = field.constant !== undefined || field.derived !== undefined;
+      const isInHead = field.constant !== undefined;
       if (!isInHead && !first) this.#at++;
       if (!isInHead) first = false;
-      const value = this.#fieldOf(field, record);
+      const value = this.#fieldOf(field);
       if (value === undefined) continue;
       record.keys.push(field.key);
       record.values.push(value);
@@ -94,20 +92,10 @@ class BodyReader {
     return record;
   }
 
-  #fieldOf(field: Field, record: JsonObject): Json | undefined {
+  #fieldOf(field: Field): Json | undefined {
     if (field.constant !== undefined) return field.constant;
-    if (field.derived) return makeDerived(field.derived, record);
     const isEmpty = /[,)\n]/.test(this.#text[this.#at] ?? '\n');
-    if (field.by !== undefined) return this.#determined(field, record, isEmpty);
     return isEmpty ? undefined : this.#cell(field);
-  }
-
-  #determined(field: Field, record: JsonObject, isEmpty: boolean): Json | undefined {
-    const by = record.values[record.keys.indexOf(field.by ?? '')] ?? '';
-    const values = this.#values.get(field) ?? new Map<Json, Json>();
-    this.#values.set(field, values);
-    if (!isEmpty) values.set(by, this.#cell(field));
-    return values.get(by);
   }
 
   #cell(field: Field): Json {
@@ -157,10 +145,4 @@ class BodyReader {
     const prefix = value[0] === '"' ? this.#head.prefixes.get(value[1] ?? '') : undefined;
     return prefix === undefined ? value : `"${prefix}${value.slice(2)}`;
   }
-}
-
-function makeDerived({ before, source, after }: NonNullable<Field['derived']>, record: JsonObject): string {
-  const from = record.values[record.keys.indexOf(source)];
-  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source}`);
-  return `"${before}${from.replace(/^"|"$/g, '')}${after}"`;
 }

@@ -121,64 +121,6 @@ describe('encodeRecords()', () => {
     );
   });
 
-  it('says once how addresses are made of what stands before them', () => {
-    const user = (login: string, id: number) => ({
-      login,
-      id,
-      url: `https://api.example.org/users/${login}`,
-      avatar: `https://pics.example.org/${id}?v=4`,
-      repos_url: `https://api.example.org/users/${login}/repos{/name}`,
-    });
-    const json = read(
-      JSON.stringify({
-        owner: user('ann_lee', 12345),
-        sender: user('bob_ray', 700),
-        by: user('cid_fox', 800),
-      }),
-    );
-    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
-      '#1(login,id,url="https://api.example.org/users/"+login,avatar="https://pics.example.org/"+id+"?v=4",repos_url=url+"/repos{/name}")',
-      '#1{"owner":(ann_lee,12345),"sender":(bob_ray,700),"by":(cid_fox,800)}',
-    ]);
-  });
-
-  it('writes a value that another field determines once', () => {
-    const item = (name: string, id: number) => ({
-      id,
-      name,
-      maker: `Sons of old ${name[0]}.`,
-      zip: `${90 + id}`,
-    });
-    const json = read(
-      JSON.stringify(['Ann', 'Bob', 'Ann', 'Ann', 'Bob', 'Cid', 'Ann', 'Bob', 'Cid'].map(item)),
-    );
-    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
-      '#1(id,name,maker<name,zip)',
-      '#1[',
-      '0,Ann,Sons of old A.,"90"',
-      '1,Bob,Sons of old B.,"91"',
-      '2,Ann,,"92"',
-      '3,Ann,,"93"',
-      '4,Bob,,"94"',
-      '5,Cid,Sons of old C.,"95"',
-      '6,Ann,,"96"',
-      '7,Bob,,"97"',
-      '8,Cid,,"98"',
-      ']',
-    ]);
-  });
-
-  it('finds what another field determines among rows with the same keys', () => {
-    const rows = Array.from({ length: 20 }, (_, i) => ({
-      ...(i % 5 ? { note: `note ${i}` } : {}),
-      product: `P-${(i * 7) % 3}`,
-      maker: `Maker of ${(i * 7) % 3} and more`,
-    }));
-    const json = read(JSON.stringify(rows));
-    expect(encodeRecords(json)).toContain('maker<product');
-    expect(canonical(decodeRecords(encodeRecords(json)))).toBe(canonical(json));
-  });
-
   it('writes the start that many links share once', () => {
     const at = 'https://api.example.org/repos/ann/tools';
     const json = read(
