@@ -87,7 +87,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const checkCertificate = watchCertificate(core, settings, () => listener);
   const stopJobs = startJobs({
     ...core,
-    compressor: gateway.compressor,
+    gateway,
     saveConversations,
     checkCertificate,
   });

@@ -151,7 +151,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     tiers.forget();
     boundTrust.reload();
   });
-  const upstreams = createUpstreamPools(() => upstreamOptions(current()));
+  const upstreams = createUpstreamPools({ options: () => upstreamOptions(current()), clock });
   const promptBases = createPromptBases(clock);
 
   return {

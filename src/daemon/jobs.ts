@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../clock.ts';
-import type { Compressor } from '../compression/compressor.ts';
 import { openSettingsFile } from '../config/save.ts';
 import { messageOf } from '../errors.ts';
+import type { Gateway } from '../gateway/context/gateway.ts';
 import { formatUsd } from '../money.ts';
 import { startArchiver } from '../store/archive/archive.ts';
 import { createSizeLimit } from '../store/archive/size-limit.ts';
@@ -17,7 +17,7 @@ import { createCarriedTurns } from '../store/requests/carried-turns.ts';
 import type { Core } from './open-core.ts';
 
 export interface JobsOptions extends Core {
-  compressor: Pick<Compressor, 'warmUp'>;
+  gateway: Pick<Gateway, 'compressor' | 'upstreams'>;
   saveConversations: () => Promise<void>;
   checkCertificate: () => void;
 }
@@ -35,7 +35,7 @@ const SUM_AFTER_MS = 10 * 60_000;
 
 /** Starts timers and periodic jobs. The returned function stops them and waits for running jobs. */
 export function startJobs(options: JobsOptions): () => Promise<void> {
-  const { clock, ledger, compressor, log } = options;
+  const { clock, ledger, gateway, log } = options;
   const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');
   const every = (intervalMs: number, job: () => Promise<void>) =>
     repeat(clock, intervalMs, () => job().catch(onError));
@@ -43,12 +43,13 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
   const releaseMemory = createMemoryRelease();
 
   const stops = [
-    clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
+    clock.after(WARM_UP_AFTER_MS, gateway.compressor.warmUp),
     // Without requests, nothing else notices that the retention has changed or that running requests are to be cut.
     every(SWEEP_EVERY_MS, async () => options.configuration.refresh()),
     every(SWEEP_EVERY_MS, options.recover),
     every(SWEEP_EVERY_MS, ledger.roll),
     every(SWEEP_EVERY_MS, watchClock(options)),
+    every(SWEEP_EVERY_MS, async () => gateway.upstreams.check()),
     every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),
     every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
     every(CHECK_CERTIFICATE_EVERY_MS, async () => options.checkCertificate()),

@@ -33,6 +33,8 @@ export type StallWatch = ReturnType<typeof createStallWatch>;
 const CHECKS_PER_LIMIT = 8;
 const MIN_INTERVAL_MS = 10;
 const MAX_INTERVAL_MS = 500;
+/** A peer that is there sends again what was lost at least every two minutes (RFC 6298, 5.7 and tcp(7)). */
+const SIGN_OF_LIFE_MS = 150_000;
 
 export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLimits) {
   const wantedMs = Math.min(firstByteTimeoutMs, idleTimeoutMs) / CHECKS_PER_LIMIT;
@@ -60,9 +62,10 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
       return;
     }
     call.idleChecks++;
-    const limitMs = call.answered ? idleTimeoutMs : firstByteTimeoutMs;
-    if (call.idleChecks * intervalMs >= limitMs) end(call);
+    if (call.idleChecks * intervalMs >= limitOf(call)) end(call);
   }
+
+  const limitOf = (call: WatchedCall) => (call.answered ? idleTimeoutMs : firstByteTimeoutMs);
 
   function end(call: WatchedCall): void {
     call.stall(call.answered ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError());
@@ -74,5 +77,13 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
       timer ??= setInterval(checkAll, intervalMs).unref();
     },
     remove: calls.remove,
+    /** Allows the running calls less silence, because their peers have probably given them up. */
+    hurry() {
+      for (const call of calls) {
+        call.hasProgress = false;
+        const checks = Math.ceil((limitOf(call) - SIGN_OF_LIFE_MS) / intervalMs);
+        call.idleChecks = Math.max(call.idleChecks, checks);
+      }
+    },
   };
 }

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import { ConnectError } from '../../network/connect-error.ts';
+import { localAddresses } from '../../network/local-addresses.ts';
 import type { Network } from '../../network/network.ts';
 import type { OwnProxy, WayOut } from '../../network/way-out.ts';
 import type { Cloud } from '../../providers/clouds/cloud.ts';
@@ -32,8 +34,19 @@ export interface UpstreamOptions extends StallLimits {
 const MAX_CONNECTIONS = 1024;
 /** Providers keep idle connections for a minute or more; a shorter `keep-alive` header of theirs takes precedence. */
 const KEEP_ALIVE_MS = 30_000;
+/** A longer gap between two checks, which are 5 s apart, means that the machine slept. */
+const ASLEEP_MS = 15_000;
+/** After a longer sleep peers have given up: Linux sends again for 15 minutes (tcp_retries2 in tcp(7)). */
+const FORGOTTEN_MS = 20 * 60_000;
 
-export function createUpstreamPools(options: () => UpstreamOptions) {
+interface PoolsOptions {
+  options: () => UpstreamOptions;
+  clock: Pick<Clock, 'now'>;
+  /** This machine's addresses. */
+  addresses?: () => string[];
+}
+
+export function createUpstreamPools({ options, clock, addresses = localAddresses }: PoolsOptions) {
   const upstreams = new Map<string, Upstream & { dispatcher: Dispatcher }>();
   const pools = new Set<Dispatcher>();
   const cutting = new AbortController();
@@ -41,8 +54,29 @@ export function createUpstreamPools(options: () => UpstreamOptions) {
   setMaxListeners(0, cutting.signal);
   let current = options();
   let stalls = createStallWatch(current);
+  let checkedAt = clock.now();
+  let lastAddresses = addresses();
 
-  /** Applies changed settings to new connections; running requests finish on the old ones. */
+  /**
+   * Whether idle connections may have died without a word, as they do in a sleep: nothing sent on them would come back.
+   * By the wall clock, because the timers that close idle connections may stand still during sleep.
+   */
+  function hasSlept(): boolean {
+    const now = clock.now();
+    const gapMs = now - checkedAt;
+    checkedAt = now;
+    if (gapMs > FORGOTTEN_MS) stalls.hurry();
+    return gapMs > ASLEEP_MS;
+  }
+
+  /** Whether this machine has lost an address, and with it the connections from there. */
+  function hasMoved(): boolean {
+    const known = lastAddresses;
+    lastAddresses = addresses();
+    return known.some((address) => !lastAddresses.includes(address));
+  }
+
+  /** Opens new connections from now on, with these settings; running requests finish on the old ones. */
   function renew(changed: UpstreamOptions): void {
     current = changed;
     stalls = createStallWatch(current);
@@ -85,11 +119,16 @@ export function createUpstreamPools(options: () => UpstreamOptions) {
     /** The pool for a provider, created on first use. If there is no way to it, its calls fail with a ConnectError. */
     of(destination: Destination): Upstream {
       const latest = options();
-      if (!isSame(latest, current)) renew(latest);
+      if (hasSlept() || !isSame(latest, current)) renew(latest);
       const { origin, ownProxy, cloud } = destination;
       const key = ownProxy ? `${origin} ${ownProxy.address}` : origin;
       const upstream = upstreams.get(key) ?? connect(key, destination);
       return cloud ? { ...upstream, dispatcher: throughCloud(cloud, upstream.dispatcher, origin) } : upstream;
+    },
+    /** To be called every 5 s: gives up the idle connections if the machine has slept, or is in another network. */
+    check(): void {
+      const slept = hasSlept();
+      if (hasMoved() || slept) renew(options());
     },
     /** Aborted by `cut`. */
     cutting: cutting.signal,

@@ -115,3 +115,18 @@ test('each of many calls ends on its own', () => {
   expect(calls.map(({ codes }) => codes.length)).toEqual([1, 0, 1, 1, 0]);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test('after a sleep, calls have to show a sign of life sooner', () => {
+  const watch = createStallWatch({ firstByteTimeoutMs: 600_000, idleTimeoutMs: 300_000 });
+  const [waiting, reading, alive, slow] = [call(), call(true), call(true), { ...call(true), paused: true }];
+  for (const each of [waiting, reading, alive, slow]) watch.add(each);
+  vi.advanceTimersByTime(30_000);
+  watch.hurry();
+  vi.advanceTimersByTime(149_000);
+  expect([waiting.codes, reading.codes]).toEqual([[], []]);
+  alive.hasProgress = true;
+  vi.advanceTimersByTime(2_000);
+  expect(waiting.codes[0]).toBe('UND_ERR_HEADERS_TIMEOUT');
+  expect(reading.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
+  expect([alive.codes, slow.codes]).toEqual([[], []]);
+});
