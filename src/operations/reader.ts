@@ -4,10 +4,16 @@ import type { DashboardData, DashboardQuery } from '../store/dashboard/reader.ts
 import type { Input } from './operation.ts';
 import type { AskView } from './schemas/asks.ts';
 import type { BudgetView } from './schemas/budgets.ts';
+import type { LimitWindowView } from './schemas/limits.ts';
 import type { RequestConditions, RequestView, requestPage } from './schemas/requests.ts';
 
-/** The dashboard's data. Budgets have the shape of the other reports. */
-export type DashboardReading = Omit<DashboardData, 'budgets'> & { budgets: BudgetView[]; asks: AskView[] };
+/** The dashboard's data, partly in the shape of the other reports. */
+export interface DashboardReading extends Omit<DashboardData, 'budgets'> {
+  budgets: BudgetView[];
+  asks: AskView[];
+  /** Of the owner: none in what one project sees. */
+  limits: LimitWindowView[];
+}
 
 /** The dashboard's source, which it polls. */
 export interface DashboardFeed {

@@ -1,11 +1,26 @@
 import type { LimitWindowView } from '../operations/schemas/limits.ts';
 import { type Symbols, sparkline } from './bars.ts';
+import { MARKS } from './look.ts';
 import { percent } from './numbers.ts';
 import type { TimeFormat } from './time.ts';
 
 /** The window's name: `5h`, `7d opus`. */
 export function windowText({ window, model }: Pick<LimitWindowView, 'window' | 'model'>): string {
   return model === null ? window : `${window} ${model}`;
+}
+
+/** Whose windows are listed: by the service, or by the login where a service has several. */
+export function ownersOf(windows: readonly LimitWindowView[]): (window: LimitWindowView) => string {
+  const isAlone = windows.every(({ service, login }) =>
+    windows.every((other) => other.service !== service || other.login === login),
+  );
+  return ({ service, login }) => (isAlone ? service : login);
+}
+
+/** A full window and one that will be full before it resets stand out. */
+export function windowMark({ used, full_at }: LimitWindowView): string {
+  if (used >= 1) return MARKS.bad;
+  return full_at === null ? MARKS.none : MARKS.warn;
 }
 
 /** What the window comes to at the rate of the last hour. */

@@ -14,6 +14,7 @@ import { Drilled } from './panels/drilled.tsx';
 import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
+import { Limits } from './panels/limits.tsx';
 import { type Area, Lines, Section } from './panels/lines.tsx';
 import { Providers } from './panels/providers.tsx';
 import { Question } from './panels/question.tsx';
@@ -106,6 +107,8 @@ function Panel({
           pausedProjects={pausedProjects(data)}
         />
       );
+    case 'limits':
+      return <Limits windows={data.limits} now={now} {...shared} />;
     case 'running':
       return <Running running={data.running} waiting={data.waiting} now={now} {...shared} />;
     case 'refused':

@@ -69,6 +69,12 @@ describe('the windows of subscriptions', () => {
     expect([refused.status, refused.text()]).toEqual([403, expect.stringContaining('gw limits')]);
     const own = (await gateway.get('/v1/gw/status')).json();
     expect(own).not.toHaveProperty('limits');
+    const dashboardOf = async (key: string) =>
+      (await gateway.get('/v1/gw/dashboard', { authorization: `Bearer ${key}` })).json();
+    expect(await dashboardOf(gateway.adminKey)).toMatchObject({ data: { limits: windows } });
+    expect(await dashboardOf(gateway.key)).toMatchObject({ data: { limits: [] } });
+    for (const each of [cli, remote])
+      expect((await each.run(['top', '--once'])).stdout).toMatch(/anthropic 5h .* 62% /);
   });
 
   test('begin anew at their reset, and stay one login when its token is renewed', async () => {

@@ -11,6 +11,7 @@ import {
   ASK,
   LOOK,
   NOW,
+  planWindows,
   rowAt,
   sampleData,
   sampleRequest,
@@ -89,6 +90,25 @@ describe('the dashboard', () => {
       expect(frame).toContain('WAITING FOR AN ANSWER (1), press a');
       expect(frame).toMatch(/agents\/daily +\$0\.42 +until \d\d:\d\d:\d\d/);
     }
+  });
+
+  test('shows the windows of plans, and gives their room away without a login', () => {
+    const before = draw(sampleState(120, 36));
+    expect(before).not.toContain('PLAN WINDOWS');
+    const frames = [40, 60, 120, 200].map((columns) => {
+      const frame = draw(sampleState(columns, 36, { ...sampleData(), limits: planWindows() }));
+      for (const line of frame.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+      return frame.split('\n').filter((line) => /PLAN|anthropic [57]|chatgpt [57]/.test(line));
+    });
+    expect(frames.map(([, first]) => first)).toEqual([
+      ' ! anthropic 5h   ████░░  62%      3h58m',
+      expect.stringMatching(/^ ! anthropic 5h +█+░+ +62% +full at 16:40 +3h58m$/),
+      expect.stringMatching(/^ ! anthropic 5h +█+░+ +62% +full at 16:40 +3h58m /),
+      expect.stringMatching(/^ ! anthropic 5h +█+░+ +62% +full at 16:40 +3h58m /),
+    ]);
+    expect(frames[1]?.[0]).toMatch(/^─ PLAN WINDOWS ─+ resets in$/);
+    expect(frames[1]?.[2]).toMatch(/^ {3}anthropic 7d opus +█+░+ +31% +lasts +2d02h$/);
+    expect(frames[1]?.[3]).toMatch(/^ X chatgpt 5h +█+ 100% +full +59m$/);
   });
 
   test('says when the terminal is too small', () => {

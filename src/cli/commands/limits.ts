@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { LimitUsageView, LimitWindowView } from '../../operations/schemas/limits.ts';
 import { timeText } from '../../operations/times.ts';
 import { type GuardedKind, keyLabel, listGuards, removeGuard, setGuard } from '../../store/limits/guards.ts';
-import { hourText, paceText, windowText } from '../../terminal/limit-words.ts';
+import { hourText, ownersOf, paceText, windowText } from '../../terminal/limit-words.ts';
 import { count, percent, tokens, usdText } from '../../terminal/numbers.ts';
 import { type Column, right } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -67,14 +67,9 @@ function columns(
   const times = createTimeFormat(timezone);
   const now = context.clock.now();
   const { symbols } = screenOf(context);
-  const isAlone = windows.every(({ service, login }) =>
-    windows.every((other) => other.service !== service || other.login === login),
-  );
   const isUnusual = windows.some(({ status }) => status !== 'allowed');
   return [
-    isAlone
-      ? { header: 'service', value: ({ service }) => service }
-      : { header: 'login', value: ({ login }) => login },
+    { header: 'plan', value: ownersOf(windows) },
     { header: 'window', value: windowText, shrinks: true },
     { header: 'used', value: ({ used }) => percent(used), align: 'right', style: 'bold' },
     { header: 'last hour', value: (row) => hourText(row, symbols) },

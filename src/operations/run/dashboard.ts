@@ -4,13 +4,15 @@ import type { DashboardFeed } from '../reader.ts';
 import { projectToRead, type Sources } from '../sources.ts';
 import { viewAsk } from './asks.ts';
 import { viewBudget } from './budgets.ts';
+import { limits } from './limits.ts';
 
 /** Polls the database, on the connection for it. */
 export async function localDashboard({
   calendar,
   ...sources
 }: Pick<Sources, 'calendar' | 'db' | 'pollDb' | 'scope'>): Promise<DashboardFeed> {
-  const db = await sources.pollDb(projectToRead(sources.db, sources.scope, undefined));
+  const project = projectToRead(sources.db, sources.scope, undefined);
+  const db = await sources.pollDb(project);
   const reader = createDashboardReader(db, calendar);
   return {
     changed: reader.changed,
@@ -20,6 +22,7 @@ export async function localDashboard({
         ...data,
         asks: listAsks(db, { now: query.now }).map(viewAsk),
         budgets: budgets.map((each) => viewBudget(each, query.now)),
+        limits: project === undefined ? await limits({ db, now: () => query.now }) : [],
       };
     },
   };

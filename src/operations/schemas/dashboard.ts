@@ -7,6 +7,7 @@ import { describe } from '../operation.ts';
 import { AskReport } from './asks.ts';
 import { BudgetReport } from './budgets.ts';
 import { count, listOf, nanoUsd, only_project, time } from './fields.ts';
+import { LimitWindow } from './limits.ts';
 import { conditions, RequestReport } from './requests.ts';
 import { health } from './status.ts';
 
@@ -61,6 +62,7 @@ const Dashboard = z.object({
     .describe('the series by model or agent, the dearest first; name is null for all others together'),
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
+  limits: z.array(LimitWindow).describe('the windows of subscriptions; none with a project key'),
   running: z
     .array(unfinished.extend({ held_nano_usd: nanoUsd }))
     .describe('the requests that run, the longest first, at most 50'),

@@ -8,6 +8,7 @@ const RANKED = [
   'asks',
   'budgets',
   'running',
+  'limits',
   'refused',
   'spend',
   'requests',
@@ -69,7 +70,7 @@ const DESIGNS: readonly {
   {
     from: { columns: 190, rows: 34 },
     columns: [
-      { share: 0.36, panels: ['asks', 'budgets', 'running', 'refused', 'models', 'callers'] },
+      { share: 0.36, panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'models', 'callers'] },
       { share: 0.36, panels: ['spend', 'requests'] },
       { share: 0.28, panels: ['providers', 'misses', 'webhooks', 'detail'] },
     ],
@@ -77,7 +78,7 @@ const DESIGNS: readonly {
   {
     from: { columns: 100, rows: 28 },
     columns: [
-      { share: 0.58, panels: ['asks', 'budgets', 'running', 'refused', 'requests'] },
+      { share: 0.58, panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'requests'] },
       {
         share: 0.42,
         panels: ['spend', 'models', 'callers', 'providers', 'misses', 'webhooks', 'detail'],
@@ -90,13 +91,16 @@ const DESIGNS: readonly {
       {
         share: 1,
         panels: [
-          ...['asks', 'budgets', 'running', 'refused', 'spend', 'requests'],
+          ...['asks', 'budgets', 'limits', 'running', 'refused', 'spend', 'requests'],
           ...['models', 'callers', 'providers', 'misses', 'webhooks'],
         ] as PanelName[],
       },
     ],
   },
-  { from: { columns: 0, rows: 0 }, columns: [{ share: 1, panels: ['asks', 'budgets', 'running'] }] },
+  {
+    from: { columns: 0, rows: 0 },
+    columns: [{ share: 1, panels: ['asks', 'budgets', 'limits', 'running'] }],
+  },
 ];
 
 /**
@@ -187,8 +191,9 @@ function needOf(
         Math.max(1, counts.budgets * (width < WIDE_BUDGET_FROM && height > 30 ? 2 : 1)),
         height / 3,
       );
+    case 'limits':
     case 'running':
-      return list(counts.running, height / 6);
+      return list(counts[panel], height / 6);
     case 'refused':
       return list(counts.refused, height / 8);
     case 'spend':

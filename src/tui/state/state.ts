@@ -139,6 +139,7 @@ function countsOf(data: DashboardReading | null): Counts {
   return {
     asks: data?.asks.length ?? 0,
     budgets: data?.budgets.length ?? 0,
+    limits: data?.limits.length ?? 0,
     running: (data?.running.length ?? 0) + (data?.waiting.length ?? 0),
     refused: data?.blocked.length ?? 0,
     models: data?.models.length ?? 0,

@@ -164,6 +164,7 @@ export function sampleData(): DashboardReading {
       standingOf('ci', { posted: 50e9, capNanoUsd: 50e9, period: 'monthly' }),
     ],
     asks: [],
+    limits: [],
     requests: [
       rowAt(2),
       rowAt(6, { model: '深度求索-聊天模型', provider: 'deepseek', flags: ['unpriced'], costNanoUsd: 0 }),
@@ -245,6 +246,28 @@ export function sampleData(): DashboardReading {
       { id: 2, project: 'agents', hint: 'wxyz', label: null, admin: true },
     ],
   };
+}
+
+/** The windows of two plans. */
+export function planWindows(): DashboardReading['limits'] {
+  const at = (minutes: number) => new Date(NOW + minutes * 60_000).toISOString();
+  const windows = [
+    { window: '5h', used: 0.62, resets_at: at(238), full_at: '2026-11-20T15:40:00.000Z' },
+    { window: '7d', model: 'opus', used: 0.31, resets_at: at(3_005) },
+    {
+      service: 'chatgpt' as const,
+      login: 'chatgpt-f00',
+      window: '5h',
+      used: 1,
+      resets_at: at(59),
+      full_at: at(0),
+    },
+  ];
+  return windows.map((each) => ({
+    ...{ object: 'limit_window', login: 'claude-abc', service: 'anthropic', model: null, full_at: null },
+    ...{ status: 'allowed', updated_at: at(-1), last_hour: [] },
+    ...each,
+  }));
 }
 
 export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView {
