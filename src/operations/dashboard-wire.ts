@@ -5,7 +5,7 @@ import type { DashboardView } from './schemas/dashboard.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
 export function encodeDashboard(reading: DashboardReading): DashboardView {
-  const { budgets, asks, limits, running, waiting, requests, series, parts, ...rest } = reading;
+  const { budgets, asks, limits, imported, running, waiting, requests, series, parts, ...rest } = reading;
   const withId = <T extends { id: number }>(row: T) => ({ ...row, id: formatRequestId(row.id) });
   const encoded = {
     ...rest,
@@ -16,8 +16,11 @@ export function encodeDashboard(reading: DashboardReading): DashboardView {
     requests: requests.map((row) => ({ ...withId(row), budget: row.budget ?? null })),
   };
   // Renaming keeps the types of the values; the schema's test validates the fields.
-  const renamed = renameFields(encoded, snakeCase) as Omit<DashboardView, 'budgets' | 'asks' | 'limits'>;
-  return { ...renamed, budgets, asks, limits };
+  const renamed = renameFields(encoded, snakeCase) as Omit<
+    DashboardView,
+    'budgets' | 'asks' | 'limits' | 'imported'
+  >;
+  return { ...renamed, budgets, asks, limits, imported };
 }
 
 /** The reading of an answer. */
@@ -26,6 +29,7 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
     budgets,
     asks = [],
     limits = [],
+    imported = [],
     misses = [],
     running: runs = [],
     waiting: waits = [],
@@ -51,6 +55,7 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
     budgets,
     asks,
     limits,
+    imported,
   };
 }
 
@@ -61,7 +66,7 @@ type Encoded<T> = Omit<T, 'id'> & { id: string };
 interface Decoded
   extends Omit<
     DashboardReading,
-    'budgets' | 'asks' | 'limits' | 'running' | 'waiting' | 'requests' | 'series' | 'parts'
+    'budgets' | 'asks' | 'limits' | 'imported' | 'running' | 'waiting' | 'requests' | 'series' | 'parts'
   > {
   running: Encoded<DashboardReading['running'][number]>[];
   waiting: Encoded<DashboardReading['waiting'][number]>[];

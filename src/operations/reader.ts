@@ -6,6 +6,7 @@ import type { AskView } from './schemas/asks.ts';
 import type { BudgetView } from './schemas/budgets.ts';
 import type { LimitWindowView } from './schemas/limits.ts';
 import type { RequestConditions, RequestView, requestPage } from './schemas/requests.ts';
+import type { SessionView } from './schemas/usage.ts';
 
 /** The dashboard's data, partly in the shape of the other reports. */
 export interface DashboardReading extends Omit<DashboardData, 'budgets'> {
@@ -13,6 +14,8 @@ export interface DashboardReading extends Omit<DashboardData, 'budgets'> {
   asks: AskView[];
   /** Of the owner: none in what one project sees. */
   limits: LimitWindowView[];
+  /** Sessions with calls in the window that did not come through gw, the last active first. */
+  imported: SessionView[];
 }
 
 /** The dashboard's source, which it polls. */

@@ -131,6 +131,10 @@ function Panel({
       return <Spenders title="TOP MODELS" spenders={data.models.map(modelSpender)} {...shared} />;
     case 'callers':
       return <Spenders title="TOP CALLERS" spenders={data.callers.map(callerSpender)} {...shared} />;
+    case 'imported':
+      return (
+        <Spenders title="IMPORTED SESSIONS, AT LIST PRICE" spenders={importedSpenders(data)} {...shared} />
+      );
     case 'providers':
       return <Providers providers={data.providers} {...shared} />;
     case 'misses':
@@ -146,6 +150,17 @@ function modelSpender({ provider, model, ...figures }: DashboardReading['models'
 
 function callerSpender({ process, repo, ...figures }: DashboardReading['callers'][number]): Spender {
   return { name: originText({ process, repo: shortRepo(repo) }), ...figures };
+}
+
+/** Highest cost first, as the other spenders. */
+function importedSpenders({ imported }: DashboardReading): Spender[] {
+  return imported
+    .map(({ agent, repo, id, requests, cost_nano_usd }) => ({
+      name: `${originText({ process: agent ?? '', repo: shortRepo(repo ?? '') })} ${id.slice(0, 8)}`,
+      requests,
+      costNanoUsd: cost_nano_usd,
+    }))
+    .sort((a, b) => b.costNanoUsd - a.costNanoUsd);
 }
 
 /** When a daemon was last seen, else the time of the newest request. */

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { UsageView } from '../../src/operations/schemas/usage.ts';
+import type { SessionView, UsageView } from '../../src/operations/schemas/usage.ts';
 import { addLog, addOpencodeLog, CLAUDE_FOLDER } from '../agents/logs/logs.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { startGateway, type TestGateway, until } from '../support/gateway.ts';
@@ -73,6 +73,11 @@ describe('with import.watch', () => {
     ]);
     expect(usage.total.requests).toBe(first?.[1]);
     expect((await cli.json<UsageView>(['usage', '--from', '2026-11-01'])).total.requests).toBe(0);
+    const sessions = await cli.json<SessionView[]>(['sessions']);
+    expect(sessions.reduce((sum, { requests }) => sum + requests, 0)).toBe(first?.[1]);
+    expect(sessions[0]).toMatchObject({ source: 'imported', agent: 'claude', project_id: 'default' });
+    expect(await cli.json(['sessions', '--source', 'gw'])).toEqual([]);
+    expect((await cli.run(['sessions'])).stdout).toMatch(/^\S+ +claude +imported /m);
     const [row] = await cli.json<{ imported: number; already_imported: number }[]>(['import', 'claude']);
     expect(row).toMatchObject({ imported: 0, already_imported: first?.[1] });
     // Copies of a session, and other agents.
@@ -85,7 +90,7 @@ describe('with import.watch', () => {
   });
 
   test('a log that grows is read from where it was, and anew when it is replaced', async () => {
-    const { user, clock, imported } = await startWatching();
+    const { user, clock, gateway, cli, imported } = await startWatching();
     const log = addLog(user, 'claude-2.1.197');
     await passUntil(clock, () => imported().length > 0);
     const before = imported()[0]?.[1] ?? 0;
@@ -104,6 +109,18 @@ describe('with import.watch', () => {
     appendFileSync(log, call('more'));
     const took = await passUntil(clock, () => imported()[0]?.[1] === before + 1);
     expect(took).toBeLessThanOrEqual(5_000);
+    const [session] = await cli.json<SessionView[]>(['sessions', 's']);
+    // 9 tokens at $3 and one at $15 for a million.
+    expect(session).toMatchObject({
+      source: 'imported',
+      requests: 1,
+      input_tokens: 9,
+      cost_nano_usd: 42_000,
+    });
+    const view = (await gateway.get('/v1/gw/dashboard')).json() as { data: { imported: SessionView[] } };
+    expect(view.data.imported).toContainEqual(session);
+    const { stdout } = await cli.run(['top', '--once'], { columns: 200 });
+    expect(stdout).toMatch(/IMPORTED SESSIONS, AT LIST PRICE/);
     rmSync(log);
     writeFileSync(log, call('anew'));
     await passUntil(clock, () => imported()[0]?.[1] === before + 2);

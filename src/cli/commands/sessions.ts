@@ -1,6 +1,8 @@
+import { Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import type { SessionView } from '../../operations/schemas/usage.ts';
 import { timeText } from '../../operations/times.ts';
+import { USAGE_SOURCES } from '../../store/reports/query.ts';
 import { count, tokens } from '../../terminal/numbers.ts';
 import { type Column, right } from '../../terminal/table.ts';
 import { createTimeFormat, timeColumn } from '../../terminal/time.ts';
@@ -20,14 +22,19 @@ export const sessions: SetUp = (command, context) =>
     .option('--since <time>', 'only sessions with a request since then: 1h, 7d, today, YYYY-MM-DD')
     .option('-a, --agent <name>', 'only sessions of this agent: claude, codex, ...')
     .option(...ONLY_PROJECT)
+    .addOption(
+      new Option('--source <source>', 'through gw, imported (gw import), or both')
+        .choices(USAGE_SOURCES)
+        .default('all'),
+    )
     .option('-n, --limit <count>', 'maximum number, the last active first', '50')
     .option(...AS_JSON)
-    .action(async (id, { project, agent, since, json, ...options }) => {
+    .action(async (id, { project, agent, since, source, json, ...options }) => {
       const limit = readCount(options.limit, '--limit', { min: 1, max: 1_000 });
       await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const from = parseTime(since, '--since', calendar, context.clock.now());
-        const query = { project_id: project, agent, since: timeText(from), limit };
+        const query = { project_id: project, agent, since: timeText(from), source, limit };
         const found = await (id === undefined ? reader.sessions(query) : reader.session({ id, ...query }));
         if (json) return sayJson(context, found);
         if (found.length === 0)
@@ -52,9 +59,11 @@ function sessionTable(sessions: SessionView[], { timezone, now, terminal }: Tabl
     now,
   );
   const manyProjects = new Set(sessions.map(({ project_id }) => project_id)).size > 1;
+  const isImported = sessions.some(({ source }) => source === 'imported');
   const columns: Column<SessionView>[] = [
     { header: 'session', value: ({ id }) => id, shrinks: true },
     { header: 'agent', value: ({ agent }) => agent ?? '-' },
+    ...(isImported ? [{ header: 'source', value: ({ source }: SessionView) => source }] : []),
     ...(manyProjects
       ? [{ header: 'project', value: (row: SessionView) => row.project_id, shrinks: true }]
       : []),

@@ -1,10 +1,14 @@
 import { listAsks } from '../../store/budgets/asks.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
+import { listSessions } from '../../store/reports/sessions.ts';
 import type { DashboardFeed } from '../reader.ts';
 import { projectToRead, type Sources } from '../sources.ts';
 import { viewAsk } from './asks.ts';
 import { viewBudget } from './budgets.ts';
 import { limits } from './limits.ts';
+import { viewSession } from './sessions.ts';
+
+const IMPORTED = 20;
 
 /** Polls the database, on the connection for it. */
 export async function localDashboard({
@@ -22,6 +26,9 @@ export async function localDashboard({
         ...data,
         asks: listAsks(db, { now: query.now }).map(viewAsk),
         budgets: budgets.map((each) => viewBudget(each, query.now)),
+        imported: listSessions(db, { source: 'imported', since: data.span.start, limit: IMPORTED }).map(
+          viewSession,
+        ),
         limits: project === undefined ? await limits({ db, now: () => query.now }) : [],
       };
     },

@@ -22,19 +22,20 @@ export async function session(sources: Sources, { id, ...query }: Query & { id: 
 /** The last active first. */
 function read(
   { db, scope }: Sources,
-  { project_id, agent, since, limit = 50 }: Query,
+  { project_id, agent, since, source = 'all', limit = 50 }: Query,
   id?: string,
 ): described.SessionView[] {
   const projectId = projectToRead(db, scope, project_id);
-  return listSessions(db, { id, projectId, agent, since: parseTime(since), limit }).map(viewOf);
+  return listSessions(db, { id, projectId, agent, since: parseTime(since), source, limit }).map(viewSession);
 }
 
-function viewOf(session: Session): described.SessionView {
+export function viewSession(session: Session): described.SessionView {
   return {
     object: 'session',
     id: session.id,
     agent: session.agent || null,
     agent_version: session.agentVersion || null,
+    source: session.source,
     project_id: session.project,
     repo: session.repo || null,
     first_at: new Date(session.firstAt).toISOString(),

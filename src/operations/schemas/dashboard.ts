@@ -10,6 +10,7 @@ import { count, listOf, nanoUsd, only_project, time } from './fields.ts';
 import { LimitWindow } from './limits.ts';
 import { conditions, RequestReport } from './requests.ts';
 import { health } from './status.ts';
+import { Session } from './usage.ts';
 
 /** The gw that answers, and the key that asks. */
 const Whoami = z.object({
@@ -63,6 +64,9 @@ const Dashboard = z.object({
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
   limits: z.array(LimitWindow).describe('the windows of subscriptions; none with a project key'),
+  imported: z
+    .array(Session)
+    .describe('sessions with calls in the window that did not come through gw, at list price'),
   running: z
     .array(unfinished.extend({ held_nano_usd: nanoUsd }))
     .describe('the requests that run, the longest first, at most 50'),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SESSION_COUNTS } from '../../store/archive/rollups.ts';
 import { COUNTS } from '../../store/archive/usage-sums.ts';
 import { byColumnName } from '../../store/database/columns.ts';
+import { SOURCES, type Source } from '../../store/ledger/record.ts';
 import {
   GROUP_CHOICES,
   GROUP_WORDS,
@@ -103,11 +104,12 @@ const UsageTrends = z.object({
     .describe('null for a span too long for a chart'),
 });
 
-const Session = z.object({
+export const Session = z.object({
   object: z.literal('session'),
   id: z.string().describe("the agent's own id of its session"),
   agent: z.string().nullable(),
   agent_version: z.string().nullable(),
+  source: z.enum(Object.keys(SOURCES) as [Source]).describe('imported: from its log, at list price'),
   project_id: z.string(),
   repo: z.string().nullable(),
   first_at: time,
@@ -169,6 +171,10 @@ const sessionQuery = z.strictObject({
   project_id: only_project,
   agent: conditions.agent,
   since: timeParameter.optional(),
+  source: z
+    .enum(USAGE_SOURCES)
+    .default('all')
+    .describe('sessions through gw, imported ones, or both; one that is partly imported is in both'),
   limit: page_size.default(50),
 });
 

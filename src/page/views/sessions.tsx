@@ -43,7 +43,11 @@ function List({ address }: { address: Address }) {
           const columns: Column<SessionView>[] = [
             { head: 'last active', cell: ({ last_at }) => timeText(Date.parse(last_at)) },
             { head: 'session', cell: ({ id }) => <a href={hrefOf('sessions', {}, id)}>{id}</a> },
-            { head: 'agent', cell: ({ agent: of }) => of ?? 'unknown' },
+            {
+              head: 'agent',
+              cell: ({ agent: of, source }) =>
+                source === 'imported' ? `${of}, imported` : (of ?? 'unknown'),
+            },
             { head: 'repository', cell: ({ repo }) => shortRepo(repo ?? '-'), isExtra: true },
             { head: 'lasted', cell: lasted, isNumber: true, isExtra: true },
             { head: 'requests', cell: ({ requests }) => count(requests), isNumber: true, isExtra: true },
@@ -52,7 +56,8 @@ function List({ address }: { address: Address }) {
           ];
           if (sessions.length === 0)
             return <Empty command="gw run -- claude">No agent's session yet. To run one through gw:</Empty>;
-          const keyOf = ({ project_id: of, agent: by, id }: SessionView) => `${of} ${by} ${id}`;
+          const keyOf = ({ project_id: of, agent: by, source, id }: SessionView) =>
+            `${of} ${by} ${source} ${id}`;
           return (
             <>
               <Table caption="Sessions" columns={columns} rows={sessions} keyOf={keyOf} />
@@ -81,8 +86,8 @@ function Detail({ id }: { id: string }) {
         {(found) =>
           found.map((session) => (
             <Section
-              key={`${session.project_id} ${session.agent}`}
-              title={`${session.agent ?? 'unknown'} ${id} in ${session.project_id}`}
+              key={`${session.project_id} ${session.agent} ${session.source}`}
+              title={`${session.agent ?? 'unknown'} ${id} in ${session.project_id}${session.source === 'imported' ? ', imported at list price' : ''}`}
             >
               <Figures
                 figures={[

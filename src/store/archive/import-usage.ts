@@ -70,7 +70,8 @@ interface UsageRow {
 export function importBatch(db: Db, calls: readonly ImportedCall[], projectId: number): ImportedCall[] {
   const names = createNames(db);
   const sessions = createSessions(db);
-  /** Sessions that gw has not seen are added without times: they are in no list. */
+  const addToSession = createSessionRows(db);
+  /** Sessions that gw has not seen are added without times: only `imported_sessions` has some. */
   const sessionOf = (call: ImportedCall, agentId: number, repoId: number) => {
     const agentVersionId = names.idOf(call.agentVersion);
     if (call.session === '') return 0;
@@ -96,11 +97,34 @@ export function importBatch(db: Db, calls: readonly ImportedCall[], projectId: n
       labels_id: 0,
     };
     addTo(rows, call, columns);
+    if (columns.session_id !== 0) addToSession(columns.session_id, call);
     return true;
   });
   const usage = createUsageRows(db);
   for (const { at, dims, counts } of rows.values()) usage.add(at, dims, counts);
   return added;
+}
+
+const SESSION_COUNTERS = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'cost_nano_usd',
+] as const satisfies Counter[];
+
+/** Returns a function that adds a call to the imported figures of its session. */
+function createSessionRows(db: Db): (sessionId: number, call: ImportedCall) => void {
+  const upsert = db.prepare<number[]>(`
+    INSERT INTO imported_sessions (session_id, first_at, last_at, ${SESSION_COUNTERS.join(', ')})
+    VALUES (?, ?, ?, ${SESSION_COUNTERS.map(() => '?').join(', ')})
+    ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
+      ${SESSION_COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`);
+  return (sessionId, call) => {
+    const counters = countersOf(call);
+    upsert.run(sessionId, call.at, call.at, ...SESSION_COUNTERS.map((name) => counters[name] ?? 0));
+  };
 }
 
 function addTo(

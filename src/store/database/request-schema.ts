@@ -299,6 +299,24 @@ export const jobs = sqliteTable(
   ],
 );
 
+/** Sessions of which calls were imported, with the figures of these calls. */
+export const importedSessions = sqliteTable(
+  'imported_sessions',
+  {
+    sessionId: integer('session_id').primaryKey(),
+    firstAt: integer('first_at').notNull(),
+    lastAt: integer('last_at').notNull(),
+    requests: integer().notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    cachedInputTokens: integer('cached_input_tokens').notNull(),
+    cacheWriteTokens: integer('cache_write_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    /** At list price. */
+    costNanoUsd: integer('cost_nano_usd').notNull(),
+  },
+  (table) => [index('imported_sessions_by_time').on(table.lastAt)],
+);
+
 /** Calls that were read from agents' session logs, so that none is imported twice. Their figures are in `usage_hours`. */
 export const importedCalls = sqliteTable(
   'imported_calls',

@@ -14,6 +14,8 @@ const DAY_MS = 86_400_000;
 export const BROUGHT_BACK: readonly (readonly [table: string, column: string])[] = [
   ['sessions', 'first_at'],
   ['sessions', 'last_at'],
+  ['imported_sessions', 'first_at'],
+  ['imported_sessions', 'last_at'],
   ['events', 'created_at'],
   ['deliveries', 'due_at'],
   ['deliveries', 'created_at'],

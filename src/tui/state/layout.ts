@@ -12,6 +12,7 @@ const RANKED = [
   'refused',
   'spend',
   'requests',
+  'imported',
   'webhooks',
   'providers',
   'models',
@@ -70,7 +71,10 @@ const DESIGNS: readonly {
   {
     from: { columns: 190, rows: 34 },
     columns: [
-      { share: 0.36, panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'models', 'callers'] },
+      {
+        share: 0.36,
+        panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'models', 'callers', 'imported'],
+      },
       { share: 0.36, panels: ['spend', 'requests'] },
       { share: 0.28, panels: ['providers', 'misses', 'webhooks', 'detail'] },
     ],
@@ -81,7 +85,7 @@ const DESIGNS: readonly {
       { share: 0.58, panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'requests'] },
       {
         share: 0.42,
-        panels: ['spend', 'models', 'callers', 'providers', 'misses', 'webhooks', 'detail'],
+        panels: ['spend', 'models', 'callers', 'imported', 'providers', 'misses', 'webhooks', 'detail'],
       },
     ],
   },
@@ -92,7 +96,7 @@ const DESIGNS: readonly {
         share: 1,
         panels: [
           ...['asks', 'budgets', 'limits', 'running', 'refused', 'spend', 'requests'],
-          ...['models', 'callers', 'providers', 'misses', 'webhooks'],
+          ...['models', 'callers', 'imported', 'providers', 'misses', 'webhooks'],
         ] as PanelName[],
       },
     ],
@@ -204,6 +208,7 @@ function needOf(
       return { least: 8, wanted: 14 };
     case 'models':
     case 'callers':
+    case 'imported':
       return list(counts[panel], height / 5);
     case 'providers':
     case 'misses':

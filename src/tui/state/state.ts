@@ -144,6 +144,7 @@ function countsOf(data: DashboardReading | null): Counts {
     refused: data?.blocked.length ?? 0,
     models: data?.models.length ?? 0,
     callers: data?.callers.length ?? 0,
+    imported: data?.imported.length ?? 0,
     providers: data?.providers.length ?? 0,
     misses: data?.misses.length ?? 0,
     webhooks: data?.webhooks.length ?? 0,

@@ -224,7 +224,7 @@ function checkSessions(db: Db, all: RequestRecord[], projectId: number | undefin
     const name = nameOf(`p${record.projectId}`, record.agent ?? '', record.session);
     expected.set(name, [...(expected.get(name) ?? []), figuresOf(record)]);
   }
-  const found = listSessions(db, { projectId, limit: 100 }).map((session) => [
+  const found = listSessions(db, { source: 'gw', projectId, limit: 100 }).map((session) => [
     nameOf(session.project, session.agent, session.id),
     [session.requests, session.blockedRequests, session.inputTokens, session.costNanoUsd],
   ]);

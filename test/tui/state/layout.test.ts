@@ -7,6 +7,7 @@ const few: Counts = {
     asks: 0,
     budgets: 3,
     limits: 0,
+    imported: 0,
     running: 2,
     refused: 1,
     models: 2,

@@ -165,6 +165,7 @@ export function sampleData(): DashboardReading {
     ],
     asks: [],
     limits: [],
+    imported: [],
     requests: [
       rowAt(2),
       rowAt(6, { model: '深度求索-聊天模型', provider: 'deepseek', flags: ['unpriced'], costNanoUsd: 0 }),
