@@ -13,6 +13,7 @@ import { pointCopilot, pointCrush, pointOpenHands } from './connect/run-only.ts'
 import { CLAUDE_LOG } from './logs/claude-log.ts';
 import { CODEX_LOG } from './logs/codex-log.ts';
 import { COPILOT_LOG } from './logs/copilot-log.ts';
+import { GEMINI_LOG } from './logs/gemini-log.ts';
 import { opencodeLog } from './logs/opencode-log.ts';
 import { QWEN_LOG } from './logs/qwen-log.ts';
 
@@ -208,5 +209,6 @@ export const AGENTS: readonly Agent[] = [
       env: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
     },
     sessionHeaders: [],
+    log: GEMINI_LOG,
   },
 ];

@@ -28,6 +28,10 @@ const AROUND: Record<string, (url: string) => Record<string, string>> = {
       provider: { openai: { options: { baseURL: `${url}/v1`, apiKey: 'sk-mine' } } },
     }),
   }),
+  gemini: (url) => ({
+    '.gemini/settings.json': JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }),
+    'work/.env': `GOOGLE_GEMINI_BASE_URL=${url}\nGEMINI_API_KEY=AIza-mine\n`,
+  }),
 };
 
 const READABLE = REAL_AGENTS.filter(({ name }) => name in AROUND);

@@ -10,12 +10,14 @@ import { numbered } from './numbered.ts';
 import { start } from './programs.ts';
 import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
-const LOGGED = ['codex', 'claude', 'opencode', 'kilo'].map(realAgent);
+const LOGGED = ['codex', 'claude', 'opencode', 'kilo', 'gemini'].map(realAgent);
 
 /** Its words for a question, without those that keep it from writing a log or add requests that it does not log. */
 function words({ name, args }: RealAgent, question: string): string[] {
-  const asked = args.filter((each) => each !== '--ephemeral' && each !== 'hi');
-  return [...asked, ...(name === 'opencode' || name === 'kilo' ? ['--title', 'gw'] : []), question];
+  const asked = args
+    .filter((each) => each !== '--ephemeral')
+    .map((each) => (each === 'hi' ? question : each));
+  return [...asked, ...(name === 'opencode' || name === 'kilo' ? ['--title', 'gw'] : [])];
 }
 
 /** Asks an agent through gw, and imports its logs into gw's own home and into another one. */
@@ -78,15 +80,23 @@ test.each(LOGGED)(
       saved_tokens: 0,
       saved_usd: 0,
       saved_nano_usd: 0,
+      missed_tokens: 0,
+      missed_usd: 0,
+      missed_nano_usd: 0,
     });
-    expect(second.usage.data.map(({ model }) => model)).toEqual(first.usage.data.map(({ model }) => model));
+    // A log doesn't say under which name gw has the provider.
+    const models = ({ data }: UsageView) => data.map(({ model }) => model?.replace(/^gemini\//, 'google/'));
+    expect(models(second.usage)).toEqual(models(first.usage));
   },
 );
 
 /** Claude Code asks for a model of the provider, and may run the command. */
 const CLAUDE_WITH_TOOL = ['-p', '--model', 'openai/gpt-4.1', '--allowedTools=Bash', USE_TOOL];
 
-test.each(LOGGED)('gw import: the log of $name has each step of a run with tools', async (agent) => {
+/** Gemini CLI asks before it runs a command. */
+const WITH_TOOL = LOGGED.filter(({ name }) => name !== 'gemini');
+
+test.each(WITH_TOOL)('gw import: the log of $name has each step of a run with tools', async (agent) => {
   const question = agent.name === 'claude' ? CLAUDE_WITH_TOOL : words(agent, USE_TOOL);
   const { first, second } = await askAndImport(
     agent,

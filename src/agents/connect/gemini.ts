@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { linkFolder } from '../run/own-folder.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Access, Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';
@@ -28,7 +29,6 @@ export function pointGemini(start: Start): Pointing {
   const settings = parseObject(files.read(join(own, 'settings.json')));
   const security = objectIn(settings, 'security');
   const auth = { ...objectIn(security, 'auth'), selectedType: BY_KEY };
-  const linked = files.list(own).filter((name) => !REPLACED.includes(name));
   const bypass = bypassOf(start);
   return {
     args: start.args,
@@ -44,7 +44,7 @@ export function pointGemini(start: Start): Pointing {
     files: {
       'gemini/.gemini/settings.json': JSON.stringify({ ...settings, security: { ...security, auth } }),
     },
-    links: Object.fromEntries(linked.map((name) => [`gemini/.gemini/${name}`, join(own, name)])),
+    ...linkFolder(start, { own, replacement: 'gemini/.gemini', replaced: REPLACED, sessions: 'tmp' }),
     ...(bypass && { bypass }),
   };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { RUN_KEY } from '../run/environment.ts';
 import { optionValue, takeOption } from '../run/options.ts';
+import { linkFolder } from '../run/own-folder.ts';
 import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Bypass, Pointing, Start } from '../run/start.ts';
 import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';
@@ -22,13 +23,12 @@ export function pointPi(start: Start): Pointing {
     id,
     { ...objectIn(configured, id), baseUrl: `${origin}${path}`, apiKey: RUN_KEY },
   ]);
-  const linked = files.list(own).filter((name) => !REPLACED.includes(name));
   const bypass = bypassOf(start, join(own, 'settings.json'));
   return {
     args: rest,
     env: { PI_CODING_AGENT_DIR: join(folder, 'pi'), [RUN_KEY]: start.key },
     files: { 'pi/models.json': JSON.stringify({ providers: Object.fromEntries(providers) }) },
-    links: Object.fromEntries(linked.map((name) => [`pi/${name}`, join(own, name)])),
+    ...linkFolder(start, { own, replacement: 'pi', replaced: REPLACED, sessions: 'sessions' }),
     notes: keys.map(() => "left out --api-key: gw's own key is used"),
     ...(bypass && { bypass }),
   };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { SERVICE_FIELDS, serviceFactor } from '../../pricing/service-factors.ts';
 import { readReport, readToolCalls } from '../../pricing/usage-payload.ts';
 import { field, textField, timeField } from './fields.ts';
+import { GEMINI_LOG } from './gemini-log.ts';
 import type { AgentLog, LoggedCall, LogPlaces } from './logged-call.ts';
 import { QWEN_LOG } from './qwen-log.ts';
 
@@ -19,8 +20,9 @@ export const CLAUDE_LOG: AgentLog = {
   },
   isLog: (name) => name.endsWith('.jsonl'),
   recognizes: (line) =>
-    // Qwen Code has this field too, and what its log has beside it.
-    (textField(line, 'sessionId') !== '' && !QWEN_LOG.recognizes(line, '')) ||
+    // Others have this field too, beside fields of their own.
+    (textField(line, 'sessionId') !== '' &&
+      ![QWEN_LOG, GEMINI_LOG].some((log) => log.recognizes(line, ''))) ||
     (textField(line, 'type') === 'assistant' && field(line, 'message') !== undefined),
   markers: ['"usage"'],
   createParser: () => ({ parse: parseLine }),

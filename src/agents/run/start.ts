@@ -44,6 +44,8 @@ export interface Pointing {
   files?: Readonly<Record<string, string>>;
   /** Targets of symbolic links to create, by name in the run's folder. */
   links?: Readonly<Record<string, string>>;
+  /** A folder among those targets to create if it is missing. */
+  sessions?: string;
   /** Notes for the user, such as settings that don't apply in this run. */
   notes?: readonly string[];
   /** Set if requests of this run would bypass gw nevertheless. */

@@ -308,7 +308,7 @@ interface RunFolder {
   path: string;
   /** Locked while the run lives. */
   lockPath: string;
-  write(pointing: Pick<Pointing, 'files' | 'links'>): void;
+  write(pointing: Pick<Pointing, 'files' | 'links' | 'sessions'>): void;
   /** Writes a script that can be started. */
   writeProgram(name: string, text: string): void;
   remove(): void;
@@ -326,7 +326,9 @@ function openRunFolder(home: string, runId: string, now: number): RunFolder {
   return {
     path,
     lockPath,
-    write({ files = {}, links = {} }) {
+    write({ files = {}, links = {}, sessions }) {
+      if (sessions !== undefined)
+        writing(sessions, () => mkdirSync(sessions, { recursive: true, mode: 0o700 }));
       for (const [name, text] of Object.entries(files)) writeIn(path, name, { text, mode: 0o600 });
       for (const [name, target] of Object.entries(links)) symlinkSync(target, join(path, name));
     },

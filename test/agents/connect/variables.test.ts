@@ -235,7 +235,11 @@ describe('Gemini CLI', () => {
           security: { auth: { selectedType: 'gemini-api-key' }, x: 1 },
         }),
       },
-      links: { 'gemini/.gemini/GEMINI.md': '/home/me/.gemini/GEMINI.md' },
+      links: {
+        'gemini/.gemini/GEMINI.md': '/home/me/.gemini/GEMINI.md',
+        'gemini/.gemini/tmp': '/home/me/.gemini/tmp',
+      },
+      sessions: '/home/me/.gemini/tmp',
     });
   });
 

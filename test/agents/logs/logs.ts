@@ -11,6 +11,7 @@ export const CODEX_FOLDER = '.codex/sessions/2026/11/22';
 const FOLDERS: Readonly<Record<string, string>> = {
   codex: CODEX_FOLDER,
   qwen: '.qwen/projects/-home-me-shop/chats',
+  gemini: '.gemini/tmp/shop/chats',
   copilot: '.copilot/session-state/9cac3fd7-48c1-4780-82af-596d3688c552',
 };
 const FILES: Readonly<Record<string, string>> = { copilot: 'events.jsonl' };

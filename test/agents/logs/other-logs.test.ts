@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { COPILOT_LOG } from '../../../src/agents/logs/copilot-log.ts';
+import { GEMINI_LOG } from '../../../src/agents/logs/gemini-log.ts';
 import type { AgentLog } from '../../../src/agents/logs/logged-call.ts';
 import { QWEN_LOG } from '../../../src/agents/logs/qwen-log.ts';
 import { identifyLog, readLogs } from '../../../src/agents/logs/read-logs.ts';
@@ -65,4 +67,34 @@ test("Copilot CLI's log has each request, in the session that its first line nam
       cwd: '/home/me/shop',
     },
   ]);
+});
+
+describe("Gemini CLI's log", () => {
+  test('has each answer once, also where its tool calls follow, and the folder of the project', async () => {
+    const { calls, damaged } = await read(GEMINI_LOG, 'gemini-0.61.0');
+    expect(damaged.size).toBe(0);
+    expect(calls.map(({ usage }) => usage)).toMatchObject([
+      { inputTokens: 1_000, cachedInputTokens: 300, outputTokens: 32, reasoningTokens: 12 },
+      { inputTokens: 2_000, cachedInputTokens: 300, outputTokens: 32, reasoningTokens: 12 },
+    ]);
+    expect(calls[0]).toMatchObject({
+      sessionId: 'ecc0ef32-2821-4655-91a5-e5a1a27f96ca',
+      model: 'gemini-2.5-pro',
+      at: Date.parse('2026-11-28T10:27:11.063Z'),
+      cwd: '/home/me/shop',
+    });
+  });
+
+  test('a subagent names its folders in its first line; what tools read is input', () => {
+    const { parse } = GEMINI_LOG.createParser();
+    const folder = '/home/me/shop';
+    const projectHash = createHash('sha256').update(folder).digest('hex');
+    expect(
+      parse(JSON.stringify({ sessionId: 's', projectHash, directories: ['/', folder] })),
+    ).toBeUndefined();
+    const answer = { id: 'm', timestamp: '2026-11-28T10:27:11.063Z', type: 'gemini', model: 'gemini-3-pro' };
+    const call = parse(JSON.stringify({ ...answer, tokens: { input: 100, tool: 40, output: 7 } }));
+    expect(call).toMatchObject({ sessionId: 's', cwd: folder, usage: { inputTokens: 140, outputTokens: 7 } });
+    expect(parse(JSON.stringify({ ...answer, tokens: null }))).toBeUndefined();
+  });
 });

@@ -163,6 +163,7 @@ describe('gw coverage', () => {
       { agent: 'kilo', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
       { agent: 'qwen', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
       { agent: 'copilot', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
+      { agent: 'gemini', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
     ]);
     expect((await cli.run(['coverage'])).stdout).toContain('1 damaged line in the logs of Claude Code');
   });
