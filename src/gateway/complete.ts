@@ -12,7 +12,6 @@ import { ClientGone, type Exchange } from './context/exchange.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 import { explain } from './explain.ts';
-import { plainMessage } from './intake/addressed-message.ts';
 import { checkBody } from './intake/check-body.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
 import { authenticate, readRequest, receive, receiveUnreadable } from './intake/receive.ts';
@@ -46,7 +45,6 @@ export async function complete(
   let context: RequestContext | undefined;
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
-    if (exchange.addressed) body = plainMessage(gateway, exchange.addressed, exchange.request, body);
     exchange.bodyAt = gateway.clock.monotonic();
     if (asBody) body = asBody(body);
     const read = readRequest(gateway, wire, body);

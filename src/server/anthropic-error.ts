@@ -13,7 +13,7 @@ const TYPES: Record<ErrorType, string> = {
   api_error: 'api_error',
 };
 
-const MESSAGES_PATH = /^(\/+v1)*\/+(?:messages(?:\/|\?|$)|model\/|projects\/)/;
+const MESSAGES_PATH = /^(\/+v1)*\/+(?:messages(?:\/|\?|$)|model\/|projects\/|anthropic\/)/;
 
 /** Whether the client uses Anthropic's API and so expects its errors. */
 export function speaksAnthropic({ url = '', headers }: IncomingMessage): boolean {

@@ -21,7 +21,7 @@ export const anyWire: Script = async (exchange) => {
 
 function scriptOf(path: string, model: string, inputTokens: number): Script {
   if (path.endsWith('/count_tokens')) return json(200, { input_tokens: inputTokens });
-  if (path.endsWith('/messages')) {
+  if (/\/messages$|[rR]awPredict$/.test(path)) {
     const usage = messageUsage(inputTokens, 5);
     const stream = messageStream([text(SAID)], { startUsage: usage, endUsage: usage, rest: { model } });
     return either(messageBody([text(SAID)], { model, usage }), stream);

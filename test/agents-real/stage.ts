@@ -29,9 +29,13 @@ export async function gatewayOfBoth(settings: TestSettings = {}) {
     upstream,
     subscriptions: subscriptionsAt(upstream),
     settings: { providers: {} },
-    credentials: { openai: 'sk-provider', anthropic: 'sk-ant-provider', gemini: 'AIza-provider' },
+    credentials: {
+      ...{ openai: 'sk-provider', anthropic: 'sk-ant-provider', gemini: 'AIza-provider' },
+      ...{ azure: 'azure-key', bedrock: 'aws-key', vertex: 'google-key' },
+    },
   });
   const providers = {
+    ...settings.providers,
     openai: { baseUrl: gateway.upstream.url },
     anthropic: { baseUrl: gateway.upstream.url },
     gemini: { baseUrl: gateway.upstream.url },

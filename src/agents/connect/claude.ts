@@ -7,13 +7,8 @@ import { optionValue, takeOption } from '../run/options.ts';
 import { type Json, objectIn, parseObject, textIn } from '../run/settings-text.ts';
 import type { Access, Bypass, Environment, Pointing, Start } from '../run/start.ts';
 import type { Change } from '../settings/change.ts';
+import { pointClouds } from './claude-clouds.ts';
 import { type Connecting, defaultsOf, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
-
-/** Switches that send requests to a cloud's API instead of the base URL. */
-const CLOUDS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
-  (cloud) => `CLAUDE_CODE_USE_${cloud}`,
-);
-const ADDRESS = ['ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY', ...CLOUDS];
 
 /**
  * Claude Code: `--settings`, whose `env` overrides the shell and every settings file except managed ones. gw passes a
@@ -24,36 +19,45 @@ export function pointClaude(start: Start): Pointing {
   const option = values.at(-1);
   const own = option === undefined ? {} : readSettings(start, option);
   const settings = [...settingsOf(start), own];
-  const inherited: Environment = Object.assign({}, start.env, ...settings.map(envOf));
+  const managed = managedEnv(start);
+  const inherited: Environment = Object.assign(
+    {},
+    start.env,
+    ...settings.map(envOf),
+    ...managed.map(({ env }) => env),
+  );
   const ownModel = settings.map((each) => textIn(each, 'model')).findLast((each) => each !== undefined);
   const model = optionValue(rest, '--model') ?? inherited.ANTHROPIC_MODEL ?? ownModel;
-  const clouds = CLOUDS.filter(
-    (name) => !['', '0', 'false', 'no', 'off', undefined].includes(inherited[name]),
-  );
+  const clouds = pointClouds(start, inherited);
   const noProxy = withLoopback(inherited.NO_PROXY ?? inherited.no_proxy);
+  const address = { ...addressOf(start, inherited.ANTHROPIC_CUSTOM_HEADERS), ...clouds.variables };
   const env = {
-    ANTHROPIC_BASE_URL: start.origin,
-    ANTHROPIC_AUTH_TOKEN: start.subscription ? '' : start.key,
-    // Otherwise the user's own key is sent beside the token.
-    ANTHROPIC_API_KEY: '',
-    ...(start.subscription && {
-      ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(inherited.ANTHROPIC_CUSTOM_HEADERS, start.key),
-    }),
+    ...address,
     // Claude Code would send requests to this socket instead of the base URL.
     ANTHROPIC_UNIX_SOCKET: '',
-    ...toolSearchEnv(start.ownApis, inherited, model),
+    ...(!clouds.isOn && toolSearchEnv(start.ownApis, inherited, model)),
     NO_PROXY: noProxy,
     no_proxy: noProxy,
-    ...Object.fromEntries(clouds.map((name) => [name, '0'])),
   };
-  const bypass = bypassOf(start);
+  const bypass = bypassOf(managed, address);
   const file = 'claude-settings.json';
   return {
     args: ['--settings', join(start.folder, file), ...rest],
     env,
     files: { [file]: JSON.stringify({ ...own, env: { ...envOf(own), ...env } }) },
-    notes: clouds.map((name) => `${name} is off in this run: requests go to gw`),
+    notes: clouds.notes,
     ...(bypass && { bypass }),
+  };
+}
+
+/** gw's address and key. */
+function addressOf({ origin, key, subscription }: Access, headers: string | undefined) {
+  return {
+    ANTHROPIC_BASE_URL: origin,
+    ANTHROPIC_AUTH_TOKEN: subscription ? '' : key,
+    ...(subscription && { ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(headers, key) }),
+    // Otherwise the user's own key is sent beside the token.
+    ANTHROPIC_API_KEY: '',
   };
 }
 
@@ -88,11 +92,21 @@ function settingsOf({ env, home, cwd, files }: Start): (Json | undefined)[] {
   return paths.map((path) => parseObject(files.read(path)));
 }
 
-function bypassOf(start: Start): Bypass | undefined {
-  for (const path of managedFiles(start)) {
-    const env = envOf(parseObject(start.files.read(path)));
-    const name = ADDRESS.find((each) => env[each] !== undefined);
-    if (name === undefined || env[name] === start.origin) continue;
+interface ManagedEnv {
+  path: string;
+  env: Readonly<Record<string, string>>;
+}
+
+/** Variables of managed settings, which beat all others. */
+function managedEnv(start: Start): ManagedEnv[] {
+  return managedFiles(start).map((path) => ({ path, env: envOf(parseObject(start.files.read(path))) }));
+}
+
+/** `address`: the variables that lead to gw. */
+function bypassOf(managed: readonly ManagedEnv[], address: Environment): Bypass | undefined {
+  for (const { path, env } of managed) {
+    const name = Object.keys(address).find((each) => env[each] !== undefined && env[each] !== address[each]);
+    if (name === undefined) continue;
     return {
       reason: `managed settings in ${path} set ${name} and beat those of this run`,
       remedy: `Ask who manages this machine to remove ${name} from them`,
@@ -130,49 +144,36 @@ function toolSearchEnv(ownApis: Makers, env: Environment, model: string | undefi
   return isOn ? { ENABLE_TOOL_SEARCH: 'true' } : {};
 }
 
-/** Cloud switches that `gw connect` turns off. */
-const CLOUD_SWITCHES = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'];
-
 /** Claude Code: `env` in its settings, which overrides the shell. https://code.claude.com/docs/en/settings */
 export const connectClaude: Connecting = {
   needsModel: false,
-  edits: (endpoint) => [
-    {
-      path: settingsFile(endpoint),
-      format: 'json',
-      changes: membersOf(['env'], {
-        ANTHROPIC_BASE_URL: endpoint.origin,
-        ANTHROPIC_AUTH_TOKEN: endpoint.subscription ? '' : endpoint.key,
-        ...(endpoint.subscription && {
-          ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(ownHeaders(endpoint), endpoint.key),
-        }),
-        // Otherwise the user's own key is sent beside the token.
-        ANTHROPIC_API_KEY: '',
-        ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
-        ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
-      })
-        .concat(
-          defaultsOf(
-            ['env'],
-            toolSearchEnv(endpoint.ownApis, variablesOf(endpoint), modelOfEndpoint(endpoint)),
-          ),
-        )
-        .concat(statusLineOf(endpoint)),
-    },
-  ],
+  edits(endpoint) {
+    const env = variablesOf(endpoint);
+    const clouds = pointClouds(endpoint, env);
+    return [
+      {
+        path: settingsFile(endpoint),
+        format: 'json',
+        changes: [
+          ...membersOf(['env'], {
+            ...addressOf(endpoint, env.ANTHROPIC_CUSTOM_HEADERS),
+            ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
+            ...clouds.variables,
+          }),
+          ...(clouds.isOn
+            ? []
+            : defaultsOf(['env'], toolSearchEnv(endpoint.ownApis, env, modelOfEndpoint(endpoint)))),
+          ...statusLineOf(endpoint),
+        ],
+      },
+    ];
+  },
   proof: (model = FREE_MODEL) => ({ model }),
   notes: () => ["a project's .claude/settings.json that sets ANTHROPIC_BASE_URL goes around gw"],
 };
 
 function settingsFile({ env, home }: Pick<Access, 'env' | 'home'>): string {
   return join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
-}
-
-/** Custom headers from the settings, else from the shell. */
-function ownHeaders(endpoint: Endpoint): string | undefined {
-  const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
-  const own = objectIn(settings, 'env').ANTHROPIC_CUSTOM_HEADERS;
-  return typeof own === 'string' ? own : endpoint.env.ANTHROPIC_CUSTOM_HEADERS;
 }
 
 /** Claude Code's variables. Its settings override the shell. */
@@ -197,10 +198,4 @@ function statusLineOf(endpoint: Endpoint): Change[] {
   const isOurs = command.startsWith(statusLine);
   const wrapping = command === '' ? statusLine : `${statusLine} --wrap ${singleQuoted(command)}`;
   return membersOf(['statusLine'], { type: 'command', command: isOurs ? command : wrapping });
-}
-
-/** Cloud switches set in the shell or the settings. */
-function cloudsOf(endpoint: Endpoint): string[] {
-  const text = endpoint.files.read(settingsFile(endpoint)) ?? '';
-  return CLOUD_SWITCHES.filter((name) => endpoint.env[name] || text.includes(`"${name}"`));
 }

@@ -5,13 +5,6 @@ import type { NanoUsd } from '../../money.ts';
 import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
 import { type RequestTarget, requestTarget } from './request-target.ts';
 
-/** What the path of a cloud's API says of a messages request. */
-export interface Addressed {
-  cloud: 'bedrock' | 'vertex';
-  model: string;
-  isStream: boolean;
-}
-
 /** A client's HTTP request and response. */
 export interface Exchange {
   id: RequestId;
@@ -36,8 +29,6 @@ export interface Exchange {
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
   recorded: boolean;
-  /** What the path of a cloud's API says; undefined for all other clients. */
-  addressed: Addressed | undefined;
   /** Rewrites an event stream for a client that wants other frames. */
   encode: ((events: Buffer) => Buffer) | undefined;
   /** The running call of a provider, which is told when the client hangs up. */
@@ -77,7 +68,6 @@ export function openExchange(
     allowed: undefined,
     gone: false,
     recorded: false,
-    addressed: undefined,
     encode: undefined,
     listener: undefined,
     sent: undefined,

@@ -1,11 +1,19 @@
 import { applyEdits, insertMember, removeElements } from '../../json/edit.ts';
 import { JsonSyntaxError, readValue, scanObject } from '../../json/scan.ts';
 import { headerOf } from '../../raw-headers.ts';
-import type { Addressed, Exchange } from '../context/exchange.ts';
+import { makersName } from '../../wire/answer/served-model.ts';
+import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 
+/** A messages request in the envelope of a cloud's API. */
+export interface Addressed {
+  cloud: 'azure' | 'bedrock' | 'vertex';
+  /** Of the path; undefined if the body names it, and says whether the answer is a stream. */
+  path?: { model: string; isStream: boolean };
+}
+
 /** Fields that Anthropic's own API has in the path, in headers, or not at all. */
-const FIELDS: ReadonlySet<string> = new Set(['model', 'stream', 'anthropic_version', 'anthropic_beta']);
+const FIELDS: ReadonlySet<string> = new Set(['model', 'anthropic_version', 'anthropic_beta']);
 
 /**
  * The body of a client of a cloud's API as Anthropic's API has it: with the model of its path, at an account of that
@@ -13,35 +21,45 @@ const FIELDS: ReadonlySet<string> = new Set(['model', 'stream', 'anthropic_versi
  */
 export function plainMessage(
   gateway: Pick<Gateway, 'providers' | 'settings'>,
-  addressed: Addressed,
+  { cloud, path }: Addressed,
   request: Exchange['request'],
   bytes: Buffer,
 ): Buffer {
   try {
     const members = scanObject(bytes);
-    const beta = members.find(({ key }) => key === 'anthropic_beta');
-    const betas = beta && readValue(bytes, beta);
+    const read = (name: string) => {
+      const member = members.find(({ key }) => key === name);
+      return member && readValue(bytes, member);
+    };
+    const betas = read('anthropic_beta');
     if (Array.isArray(betas)) addHeader(request, 'anthropic-beta', betas.join(','));
+    const model = path?.model ?? read('model');
+    // The parser says what is wrong.
+    if (typeof model !== 'string') return bytes;
     const removed = members.map(({ key, keyStart, end }) => ({ key, start: keyStart, end }));
     return applyEdits(bytes, [
-      insertMember(members, 'model', JSON.stringify(nameAt(gateway, addressed))),
-      ...(addressed.isStream ? [insertMember(members, 'stream', 'true')] : []),
-      ...removeElements(removed, ({ key }) => FIELDS.has(key)),
+      insertMember(members, 'model', JSON.stringify(nameAt(gateway, cloud, model))),
+      ...(path?.isStream ? [insertMember(members, 'stream', 'true')] : []),
+      ...removeElements(removed, ({ key }) => FIELDS.has(key) || (path !== undefined && key === 'stream')),
     ]);
   } catch (error) {
-    // The parser says what is wrong.
     if (error instanceof JsonSyntaxError) return bytes;
     throw error;
   }
 }
 
+/** The model at an account of the cloud; without one, by the name that Anthropic has for it. */
 function nameAt(
   { providers, settings }: Pick<Gateway, 'providers' | 'settings'>,
-  { cloud, model }: Addressed,
+  cloud: Addressed['cloud'],
+  model: string,
 ): string {
-  if (Object.hasOwn(settings().aliases, model)) return model;
-  const account = [...providers().values()].find(({ knownAs }) => knownAs === cloud);
-  return account && !providers().has(model.split('/')[0] ?? '') ? `${account.name}/${model}` : model;
+  const isNamed = Object.hasOwn(settings().aliases, model) || providers().has(model.split('/')[0] ?? '');
+  if (isNamed) return model;
+  // Foundry and Bedrock have the messages API at the same path.
+  const owner = /^(?:[a-z-]+\.)?anthropic\./.test(model) ? 'bedrock' : cloud;
+  const account = [...providers().values()].find(({ knownAs }) => knownAs === owner);
+  return account ? `${account.name}/${model}` : makersName(model);
 }
 
 function addHeader(request: Exchange['request'], name: string, value: string): void {

@@ -102,14 +102,15 @@ export function isSameModel(requested: string, served: string): boolean {
   return name === base || (name.startsWith(base) && name.replace(VERSION, '') === base);
 }
 
+/** The name without its maker's prefix, which some hosts omit: `models/gemini-3-pro`. */
+const baseName = (model: string): string => makersName(model.toLowerCase().replace(/^.*\//, ''));
+
 /**
- * The name without its maker's prefix, which some hosts omit: `models/gemini-3-pro`. Clouds name Claude by region and
- * version, and their answers say neither: `global.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-haiku-4-5@20251001`.
+ * Anthropic's name of a model of a cloud. Clouds name Claude by region and version, and their answers say neither:
+ * `global.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-haiku-4-5@20251001`.
  */
-const baseName = (model: string): string =>
+export const makersName = (model: string): string =>
   model
-    .toLowerCase()
-    .replace(/^.*\//, '')
     .replace(/^(?:[a-z-]{2,10}\.)?anthropic\.(claude-[\w-]+?)(?:-v\d+(?::\d+)?)?$/, '$1')
     .replace(/^(claude-[\w-]+)@(\d{8})$/, '$1-$2');
 

@@ -151,8 +151,9 @@ function addMessage(reader: BlockReader, message: number): number {
   return end;
 }
 
-function roleOf(name: string | undefined): BlockRole {
-  if (name === 'user' || name === 'assistant') return name;
+/** `system` since Opus 4.8: https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages */
+function roleOf(name: string | undefined): 'user' | 'assistant' | 'system' {
+  if (name === 'user' || name === 'assistant' || name === 'system') return name;
   throw new UnboundedInput(`a message with the role "${(name ?? '').slice(0, 64)}"`);
 }
 
@@ -342,7 +343,7 @@ function typeOf(bytes: Buffer, members: readonly Member[]): string | undefined {
   return type && stringAt(bytes, type);
 }
 
-const kindOf = (role: BlockRole): BlockKind => (role === 'user' ? 'user' : 'assistant');
+const kindOf = (role: BlockRole): BlockKind => (role === 'user' || role === 'system' ? role : 'assistant');
 
 /** A block of plain text, hashed like a bare string: Claude Code converts strings to blocks to mark them. */
 function textBlock(

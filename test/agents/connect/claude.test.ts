@@ -73,22 +73,72 @@ describe('Claude Code', () => {
     },
   );
 
-  test("extends the NO_PROXY that the user's settings would set, and switches clouds off by name", () => {
+  test("extends the NO_PROXY that the user's settings would set", () => {
     const files = {
-      '/home/me/.claude/settings.json': { env: { NO_PROXY: 'corp', CLAUDE_CODE_USE_BEDROCK: '1' } },
+      '/home/me/.claude/settings.json': { env: { NO_PROXY: 'corp' } },
       '/work/.claude/settings.local.json': { env: { ANTHROPIC_BASE_URL: 'https://elsewhere' } },
     };
-    expect(written({ files, env: { CLAUDE_CODE_USE_VERTEX: '0', NO_PROXY: 'shell' } })).toEqual({
+    expect(written({ files, env: { NO_PROXY: 'shell' } })).toEqual({
       env: {
         ...ENV,
         NO_PROXY: 'corp,localhost,127.0.0.1,::1',
         no_proxy: 'corp,localhost,127.0.0.1,::1',
-        CLAUDE_CODE_USE_BEDROCK: '0',
       },
     });
-    expect(pointClaude(startOf({ files })).notes).toEqual([
-      'CLAUDE_CODE_USE_BEDROCK is off in this run: requests go to gw',
-    ]);
+  });
+
+  describe("keeps a cloud's mode", () => {
+    const BEDROCK = {
+      ANTHROPIC_BEDROCK_BASE_URL: ORIGIN,
+      CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1',
+      AWS_BEARER_TOKEN_BEDROCK: '',
+    };
+    const on = { CLAUDE_CODE_USE_BEDROCK: '1' };
+
+    test.each([
+      ['the shell', { env: on }],
+      ['the settings', { files: { '/home/me/.claude/settings.json': { env: on } } }],
+      ['managed settings', { files: { '/etc/claude-code/managed-settings.json': { env: on } } }],
+    ])('that %s switches on, and points it at gw', (_, start) => {
+      expect(written(start)).toEqual({ env: { ...ENV, ...BEDROCK } });
+      const { bypass, notes } = pointClaude(startOf(start));
+      expect(bypass).toBeUndefined();
+      expect(notes).toEqual(['CLAUDE_CODE_USE_BEDROCK is on: requests go to gw, and from there to Bedrock']);
+    });
+
+    test('unless managed settings address it', () => {
+      const path = '/etc/claude-code/managed-settings.json';
+      const env = { ...on, ANTHROPIC_BEDROCK_BASE_URL: 'https://corp' };
+      const { bypass } = pointClaude(startOf({ files: { [path]: { env } } }));
+      expect(bypass?.reason).toContain('ANTHROPIC_BEDROCK_BASE_URL');
+    });
+
+    test('not one that is switched off, that gw has no account for, or beside a login', () => {
+      expect(written({ env: { CLAUDE_CODE_USE_VERTEX: '0' } })).toEqual({ env: ENV });
+      expect(written({ env: { CLAUDE_CODE_USE_ANTHROPIC_AWS: '1' } })).toEqual({
+        env: { ...ENV, CLAUDE_CODE_USE_ANTHROPIC_AWS: '0' },
+      });
+      expect(pointClaude(startOf({ env: on, subscription: true })).env).toMatchObject({
+        CLAUDE_CODE_USE_BEDROCK: '0',
+        ANTHROPIC_CUSTOM_HEADERS: `x-gw-key: ${KEY}`,
+      });
+    });
+
+    test("of several clouds, with a project for Vertex AI's path", () => {
+      const env = { CLAUDE_CODE_USE_VERTEX: 'true', CLAUDE_CODE_USE_FOUNDRY: '1' };
+      const pointed = pointClaude(startOf({ env })).env;
+      expect(pointed).toEqual({
+        ...ENV,
+        ANTHROPIC_VERTEX_BASE_URL: `${ORIGIN}/v1`,
+        ANTHROPIC_VERTEX_PROJECT_ID: 'gw',
+        CLAUDE_CODE_SKIP_VERTEX_AUTH: '1',
+        ANTHROPIC_FOUNDRY_BASE_URL: `${ORIGIN}/anthropic`,
+        ANTHROPIC_FOUNDRY_API_KEY: KEY,
+        ANTHROPIC_FOUNDRY_RESOURCE: '',
+      });
+      const mine = { ...env, ANTHROPIC_VERTEX_PROJECT_ID: 'mine' };
+      expect(pointClaude(startOf({ env: mine })).env.ANTHROPIC_VERTEX_PROJECT_ID).toBe('mine');
+    });
   });
 
   test.each([

@@ -38,7 +38,7 @@ const greedy =
   };
 
 test.each(CLOUDS)(
-  'a cap of $1 is used and never passed: $name',
+  'a cap of one dollar is used and never passed: $name',
   async ({ name, provider, model, settings }) => {
     const gateway = await startClouds(
       { [provider]: settings },

@@ -79,6 +79,43 @@ test("a client of Vertex AI's rawPredict is served, plain and streamed", async (
   expect(counted.status).toBe(404);
 });
 
+test("a client of Foundry is served by Azure's account, one of Bedrock's messages API by Bedrock's", async () => {
+  const gateway = await start();
+  gateway.configure({
+    providers: {
+      azure: { baseUrl: `${new URL(gateway.upstream.url).origin}/openai/v1` },
+      bedrock: { region: 'us-east-1', baseUrl: new URL(gateway.upstream.url).origin },
+    },
+  });
+  gateway.upstream.queue(json(200, hello), events(messageStream([text('Hello')])));
+  await send(gateway, '/anthropic/v1/messages', { ...BODY, model: 'work' });
+  const streamed = { ...BODY, model: 'anthropic.claude-opus-4-8', stream: true };
+  expect((await send(gateway, '/anthropic/v1/messages', streamed)).text()).toContain('message_stop');
+  const records = await gateway.settled(2);
+  expect(records.map(({ provider, model }) => `${provider}/${model}`)).toEqual([
+    'azure/work',
+    'bedrock/anthropic.claude-opus-4-8',
+  ]);
+});
+
+test.each([
+  [INVOKE, 'claude-sonnet-4-5-20250929'],
+  [
+    '/v1/projects/p/locations/l/publishers/anthropic/models/claude-opus-4-8@20260528:rawPredict',
+    'claude-opus-4-8-20260528',
+  ],
+  [
+    '/v1/projects/p/locations/l/publishers/anthropic/models/anthropic/claude-opus-4-8:rawPredict',
+    'claude-opus-4-8',
+  ],
+])('without an account at the cloud, %s is served by another provider', async (path, model) => {
+  const gateway = await start({ credentials: { anthropic: 'key' } });
+  gateway.configure({ providers: { anthropic: { baseUrl: gateway.upstream.url } } });
+  gateway.upstream.script(json(200, hello));
+  expect((await send(gateway, path, BODY)).status).toBe(200);
+  expect(await gateway.settled(1)).toMatchObject([{ provider: 'anthropic', model }]);
+});
+
 test("refusals are in the client's words, and a signature gets a sentence", async () => {
   const gateway = await start({ budget: { capUsd: 0, period: 'daily' } });
   const refused = await send(gateway, INVOKE, BODY);

@@ -114,6 +114,15 @@ describe("blocks of Anthropic's messages", () => {
     expect(kindsOf(messagesWire, body)).toEqual(['option option', 'notice system', 'user user']);
   });
 
+  test('have the reminders of Claude Code between the turns', () => {
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'system', content: [{ ...text('The date is'), ...MARK }] },
+      { role: 'system', content: 'Be kind.' },
+    ];
+    expect(kindsOf(messagesWire, { messages })).toEqual(['user user', 'system system', 'system system']);
+  });
+
   test('keep a notice only as the first system block', () => {
     const notice = text('x-anthropic-billing-header: cch=1;');
     expect(kindsOf(messagesWire, { ...user(text('Hi')), system: [text('a'), notice] })?.slice(0, 2)).toEqual([
