@@ -121,6 +121,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
         'attempt',
         'context',
         'intake',
+        'metering',
         'objects',
         'state',
         'subscription',

@@ -257,7 +257,7 @@ const SCALARS = {
   'passthrough.unmetered': {
     default: () => 'refuse' as const,
     parse: oneOf(['refuse', 'allow']),
-    about: 'endpoints of unbounded cost (audio, images, batches) under a budget: refuse or allow',
+    about: 'endpoints of unbounded cost (fine-tuning, some media) under a budget: refuse or allow',
   },
   'passthrough.subscriptions': {
     default: () => 'refuse' as const,

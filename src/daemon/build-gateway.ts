@@ -38,6 +38,7 @@ import {
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { createStoredIds } from '../store/database/daemons.ts';
 import { bumpConfigurationEpoch } from '../store/database/write.ts';
+import { createBatchFiles } from '../store/requests/batch-files.ts';
 import { createCarriedTurns } from '../store/requests/carried-turns.ts';
 import { createRouterStateStore, recentTierScores } from '../store/router/router-state.ts';
 import { createKeysChecked } from '../store/team/keys.ts';
@@ -196,6 +197,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     manners: buildManners(options),
     memory: buildMemory(options),
     objects,
+    batchFiles: createBatchFiles({ db, write: ledger.writeApart, now: () => clock.now() }),
     keptBodies: options.keptBodies,
     replays: createReplays(options.keptAnswers, () => clock.now()),
     credentials: createCredentials(),

@@ -13,6 +13,7 @@ import { type ClockJump, recordClockJump } from '../store/database/set-back.ts';
 import { pruneLimits } from '../store/limits/limit-rows.ts';
 import { outcomeOf } from '../store/optimizer/outcome.ts';
 import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
+import { pruneBatchFiles } from '../store/requests/batch-files.ts';
 import { createCarriedTurns } from '../store/requests/carried-turns.ts';
 import type { Core } from './open-core.ts';
 
@@ -95,6 +96,7 @@ function maintenanceSteps(core: Core): MaintenanceStep[] {
     () => ledger.write(() => pruning.minutes(confirmedTime(db, clock.now()))),
     () => ledger.write(() => turns.prune(confirmedTime(db, clock.now()))),
     () => ledger.expireJobs().then((expired) => expired > 0),
+    () => ledger.write(() => pruneBatchFiles(db, confirmedTime(db, clock.now()))),
     () => ledger.writeApart(() => pruneLimits(db, confirmedTime(db, clock.now()))),
     () => keptBodies.sweep().then(() => false),
     () => keptAnswers.sweep().then(() => false),

@@ -13,10 +13,13 @@ import {
 } from './price-card.ts';
 import { priceDates } from './price-dates.ts';
 import { flatRate, type Rate, scaleRate } from './rate.ts';
+import { batchFactor } from './service-factors.ts';
 
 export interface Catalog {
   /** A model's prices at a provider and time (UTC milliseconds, default now). Undefined means unknown, not free. */
   find(providerName: string, model: string, atMs?: number): PriceCard | undefined;
+  /** Price of a batch at a provider, as a factor of what `find` returns. */
+  batchFactor(providerName: string): number;
   /** A model's prices of pictures, sound and film; undefined if none is known. */
   media(providerName: string, model: string, atMs?: number): MediaPrices | undefined;
 }
@@ -86,6 +89,7 @@ export function createCatalog({
       remember(providerName, model, entry);
       return entry.card;
     },
+    batchFactor: (providerName) => batchFactor(billedAs.get(providerName)?.seller ?? providerName),
     media(providerName, model, atMs = now()) {
       if (model.length > MAX_NAME_LENGTH) return undefined;
       const seller = billedAs.get(providerName)?.seller ?? providerName;

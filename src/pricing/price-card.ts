@@ -6,6 +6,7 @@ import {
   flatRate,
   fromOneTokenLess,
   type Rate,
+  rateAt,
   scaleRate,
   timesFactor,
 } from './rate.ts';
@@ -169,6 +170,12 @@ export function scaleCard(card: PriceCard, factor: number): PriceCard {
   cards.set(factor, scaled);
   return scaled;
 }
+
+/** The prices of requests with so many input tokens. */
+export const cardAt = (card: PriceCard, inputTokens: number): PriceCard => ({
+  ...card,
+  ...mapPrices(card, (rate) => flatRate(rateAt(rate, inputTokens))),
+});
 
 /** By card, then factor. */
 const raisedCards = new WeakMap<PriceCard, Map<number, PriceCard>>();

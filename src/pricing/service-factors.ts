@@ -99,6 +99,20 @@ export function servicePrices(model: string): { field: string; value: string; fa
   );
 }
 
+/**
+ * What batches cost, as a factor of the list price: https://developers.openai.com/api/docs/guides/batch,
+ * https://learn.microsoft.com/azure/ai-foundry/openai/how-to/batch and
+ * https://platform.claude.com/docs/en/build-with-claude/batch-processing, November 2026.
+ */
+const BATCHES: ReadonlyMap<string, number> = new Map([
+  ['openai', 0.5],
+  ['azure', 0.5],
+  ['anthropic', 0.5],
+]);
+
+/** Factor of the list price of a batch, by the provider that sells it. */
+export const batchFactor = (seller: string): number => BATCHES.get(seller) ?? 1;
+
 /** A provider's regional endpoints, which cost 10 % more. */
 interface Region {
   /** Of the base URL. */

@@ -290,7 +290,8 @@ function outputOf(
 
 const NAMES = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // NO_USAGE has exactly these keys.
 
-function addUsage(sum: TokenUsage, part: TokenUsage): TokenUsage {
+/** The sum of two usages. */
+export function addUsage(sum: TokenUsage, part: TokenUsage): TokenUsage {
   const added = { ...sum };
   for (const name of NAMES) added[name] += part[name];
   return added;

@@ -251,10 +251,10 @@ function shellWord(name: string): string {
   return /^[\w:-]{1,64}$/.test(name) ? name : 'NAME';
 }
 
-function endpointUnbounded(standing: Standing, endpoint: string): GwError {
+function endpointUnbounded(standing: Standing, endpoint: string, why: string | undefined): GwError {
   const command = 'gw config set passthrough.unmetered allow';
   const message = (budget: string) =>
-    `the cost of /v1/${endpoint} has no known upper bound, so budget ${budget} can't cover the request. To let such requests run until the budget is spent, some of them uncounted: ${command}`;
+    `the cost of /v1/${endpoint} has no known upper bound${why === undefined ? '' : ` (${why})`}, so budget ${budget} can't cover the request. To let such requests run until the budget is spent, some of them uncounted: ${command}`;
   return costUnbounded(standing, message, { command });
 }
 
@@ -341,7 +341,7 @@ export function unpricedError(
   standing: Standing,
 ): GwError {
   const { wire, request } = context;
-  if (wire.unreported) return endpointUnbounded(standing, wire.endpoint);
+  if (wire.unreported) return endpointUnbounded(standing, wire.endpoint, quote.unbounded);
   if (request.surcharges?.unknown) return surchargeUnknown(standing, request.surcharges.unknown);
   if (quote.card && quote.tools?.unknown) return toolUnpriced(standing, quote.tools.unknown);
   return priceUnknown(standing, target.provider.name, quote.unpricedModel ?? target.model);

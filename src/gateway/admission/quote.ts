@@ -50,6 +50,8 @@ export interface Quote {
   tools: HeldTools | undefined;
   /** What a passed-through request costs besides tokens, or instead of them. */
   media?: MediaCost | undefined;
+  /** Why it has no worst case, as the end of a sentence. */
+  unbounded?: string | undefined;
 }
 
 /** The cost of pictures, sound and film. */

@@ -27,6 +27,10 @@ export interface RelayOptions {
   mayStop: boolean;
   /** Reads the provider's headers as they come. */
   onHead?: ((headers: RawHeaders) => void) | undefined;
+  /** Reads the bytes of the answer as they come. */
+  onBody?: ((bytes: Buffer) => void) | undefined;
+  /** Changes a gathered answer for the client. */
+  editAnswer?: ((body: Buffer) => Buffer) | undefined;
   /** gw's own headers, read when the answer's head goes out. */
   ownHeaders: () => string[];
   /** Finds the credential that the provider was sent. */

@@ -80,6 +80,7 @@ export class Relay implements Receiver {
     this.lastByteAt = this.#answer.options.now();
     this.firstByteAt ??= this.lastByteAt;
     if (this.abandonedStatus !== undefined) this.#countAbandoned(chunk.length);
+    this.#answer.options.onBody?.(chunk);
     return this.#receiver.data(chunk);
   }
 
@@ -330,8 +331,9 @@ class GatheredAnswer extends AnswerReceiver {
   }
 
   #forClient(): Buffer {
-    const { translator } = this.answer.options;
-    return translator ? translator.answer(this.#plain() ?? this.#whole(), this.answer.status) : this.#whole();
+    const { translator, editAnswer } = this.answer.options;
+    if (translator) return translator.answer(this.#plain() ?? this.#whole(), this.answer.status);
+    return editAnswer ? editAnswer(this.#whole()) : this.#whole();
   }
 
   #whole(): Buffer {

@@ -30,6 +30,10 @@ export interface DirectAttempt extends AdmittedRequest<Wire | PassThroughWire> {
   login?: string;
   /** Reads the headers of the answer as they come. */
   onHead?: (headers: RawHeaders) => void;
+  /** Reads the bytes of the answer as they come. */
+  onBody?: ((bytes: Buffer) => void) | undefined;
+  /** Changes a gathered answer for the client. */
+  editAnswer?: ((body: Buffer) => Buffer) | undefined;
 }
 
 /** Whether another target may answer if this one fails. */

@@ -80,6 +80,8 @@ function relayOptions(
     holdsBack: hasAlternatives(attempt.route),
     mayStop: isGuarded(attempt),
     onHead: attempt.route ? undefined : attempt.onHead,
+    onBody: attempt.route ? undefined : attempt.onBody,
+    editAnswer: attempt.route ? undefined : attempt.editAnswer,
     ownHeaders: () => serviceHeaders(headers),
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     credential,

@@ -9,6 +9,7 @@ import type { Catalog } from '../../pricing/catalog.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
+import type { BatchFiles } from '../../store/requests/batch-files.ts';
 import type { KeptBodies } from '../../store/requests/kept-bodies.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemories } from '../../translation/carry/item-memory.ts';
@@ -89,6 +90,7 @@ export interface Gateway {
   /** Items of translated answers, which clients refer to later. */
   memory: ItemMemories;
   objects: StoredObjects;
+  batchFiles: BatchFiles;
   keptBodies: KeptBodies;
   replays: Replays;
   credentials: Credentials;

@@ -25,8 +25,9 @@ import { claimRepository } from '../intake/select-project.ts';
 import type { Target } from '../state/resolver.ts';
 import { ownLogin, passLogin, unboundedQuote } from '../subscription/pass-login.ts';
 import { channelTo } from '../upstream/build-request.ts';
+import { batchOf, noteBatchFile, resultsAtGateway } from './batches.ts';
 import { type Costs, costsOf, passThroughWire } from './endpoints.ts';
-import { endJob, holdForJob } from './jobs.ts';
+import { endJobs, holdForJob, resultsOf } from './jobs.ts';
 import { mediaCost } from './media-cost.ts';
 import { bodyReferences, checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
 
@@ -49,25 +50,32 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, path);
     await claimRepository(gateway, context);
-    const target = await chooseTarget(gateway, context, path);
-    if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
-      return await countTokens(gateway, context, target);
+    const chosen = await chooseTarget(gateway, context, path);
+    if (path === COUNT_TOKENS && chosen.provider.wire !== 'anthropic')
+      return await countTokens(gateway, context, chosen);
     const namesForeign = await checkObjects(gateway, context, {
       method: method ?? 'GET',
       path,
       query,
       body: () => bodyReferences(context.request.bytes, exchange.request.headers),
-      provider: target.provider.name,
+      provider: chosen.provider.name,
     });
     checkBody(gateway, context);
-    const costs = provenCosts(gateway, context, target, path);
+    const costs = provenCosts(gateway, context, chosen, path);
     context.wire = passThroughWire(context.wire.endpoint, costs);
+    const call = { method: method ?? 'GET', path };
+    const batch = await batchOf(gateway, context, chosen, call);
+    const target = batch ? { ...chosen, model: batch.model } : chosen;
     const quote = unboundedQuote(gateway, target, {
       isFree: costs !== 'unknown',
-      media: costs === 'unknown' ? mediaCostOf(gateway, context, target, path) : undefined,
+      media: batch?.cost ?? (costs === 'unknown' ? mediaCostOf(gateway, context, target, path) : undefined),
+      unbounded: batch?.unbounded,
     });
     const admitted = await admitFinally(gateway, { context, target, calendar: gateway.calendar() }, quote);
-    const attempt = { context, target, admitted, why: 'passed-through', namesForeign };
+    const results = await resultsOf(gateway, call, target);
+    const onBody = results && ((bytes: Buffer) => results.reader.take(bytes));
+    const editAnswer = resultsAtGateway(context, call);
+    const attempt = { context, target, admitted, why: 'passed-through', namesForeign, onBody, editAnswer };
     const channel = channelTo(gateway, attempt);
     const result = await sendAttempt(gateway, attempt, {
       method: method ?? 'GET',
@@ -76,10 +84,11 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
       body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
     });
     prepareAnswer(gateway, attempt, result);
-    const call = { method: method ?? 'GET', path };
-    await endJob(gateway, call, attempt, result);
+    await noteBatchFile(gateway, call, attempt, result);
+    await endJobs(gateway, call, attempt, result, results);
     const settlement =
-      (await holdForJob(gateway, call, attempt, result)) ?? (await settle(gateway, attempt, result));
+      (await holdForJob(gateway, call, attempt, result, batch?.figures)) ??
+      (await settle(gateway, attempt, result));
     await result.objects?.written();
     deliver(gateway, attempt, result, settlement);
   } catch (error) {

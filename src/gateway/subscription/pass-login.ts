@@ -201,6 +201,8 @@ interface UnboundedCall {
   isFree: boolean;
   /** The most that it costs, if that is known. */
   media?: MediaCost | undefined;
+  /** Why it is not, as the end of a sentence. */
+  unbounded?: string | undefined;
 }
 
 /**
@@ -212,7 +214,7 @@ interface UnboundedCall {
 export function unboundedQuote(
   gateway: Pick<Gateway, 'clock' | 'settings' | 'catalog'>,
   target: Target,
-  { isFree, media }: UnboundedCall,
+  { isFree, media, unbounded }: UnboundedCall,
 ): Quote {
   const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
   const isAllowed = gateway.settings()['passthrough.unmetered'] === 'allow';
@@ -235,6 +237,7 @@ export function unboundedQuote(
     mustLimit: false,
     unpriced: !isFree && !isAllowed && !media,
     media: cost,
+    unbounded,
     beyondLimit: 0,
     possibleTokens: POSSIBLE_TOKENS,
     tools: undefined,

@@ -57,3 +57,19 @@ export const objectClaims = sqliteTable('object_claims', {
   provider: text().primaryKey(),
   projectId: integer('project_id').notNull(),
 });
+
+/** What the requests in files for batches can cost at most, by the file's id. */
+export const batchFiles = sqliteTable(
+  'batch_files',
+  {
+    provider: text().notNull(),
+    fileId: text('file_id').notNull(),
+    /** JSON. */
+    bound: text().notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.provider, table.fileId] }),
+    index('batch_files_age').on(table.createdAt),
+  ],
+);

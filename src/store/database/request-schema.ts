@@ -292,6 +292,10 @@ export const jobs = sqliteTable(
     createdAt: integer('created_at').notNull(),
     /** When it is booked at what is held, if nobody has asked for its end. */
     expiresAt: integer('expires_at').notNull(),
+    /** The provider's id of the file of its results; null until that is known. */
+    resultId: text('result_id'),
+    /** JSON: what the request's record has beside its hold. */
+    record: text(),
   },
   (table) => [
     uniqueIndex('jobs_of_provider').on(table.providerId, table.jobId),

@@ -35,6 +35,7 @@ export const BROUGHT_BACK: readonly (readonly [table: string, column: string])[]
   ['asks', 'created_at'],
   ['carried_turns', 'at'],
   ['jobs', 'created_at'],
+  ['batch_files', 'created_at'],
   ['limits', 'updated_at'],
   ['limit_history', 'at'],
   ['limit_oddities', 'at'],

@@ -28,6 +28,7 @@ import {
   type JobEnd,
   type LateSettlement,
   type ProviderJob,
+  type RunningJob,
   type SettleResult,
 } from './settlement.ts';
 import type { Standing } from './standing.ts';
@@ -76,6 +77,10 @@ export interface Ledger {
   beginJob(job: ProviderJob): Promise<boolean>;
   /** Turns the hold of a job into its cost. False if there is no such job, or it has ended before. */
   endJob(provider: string, jobId: string, how: JobEnd): Promise<boolean>;
+  /** A running job by its own id, or by that of the file of its results. */
+  findJob(provider: string, id: string, by: 'job' | 'result'): Promise<RunningJob | undefined>;
+  /** Notes which file has the results of a job. */
+  noteResult(provider: string, jobId: string, fileId: string): Promise<void>;
   /** Books jobs that nobody asked about in time, at what is held. Returns how many. */
   expireJobs(): Promise<number>;
   /** Runs another write of the store in a batch. */
@@ -223,6 +228,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     roll: () => submit(() => balances.rollAll()),
     beginJob: (job) => submit(() => jobs.begin(job)),
     endJob: (provider, jobId, how) => submit(() => jobs.end(provider, jobId, how)),
+    findJob: (provider, id, by) =>
+      submit(() => (by === 'job' ? jobs.find(provider, id) : jobs.findByResult(provider, id))),
+    noteResult: (provider, jobId, fileId) => submit(() => jobs.noteResult(provider, jobId, fileId)),
     expireJobs: () => submit(() => jobs.expire()),
     closeHolds: (deadSlot, instanceId) => submit(() => settlements.closeHolds(deadSlot, instanceId)),
     write: (command) =>

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { type RequestId, timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
-import { NO_USAGE } from '../../usage.ts';
+import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import type { AskRows } from './asks.ts';
@@ -161,7 +161,13 @@ export function createLateSettlements(options: LateSettlementsOptions) {
   };
 }
 
-/** What a provider runs after the request that started it has ended, such as a film. */
+/** What the request's record has beside its hold. */
+export type JobRecord = Pick<
+  RequestRecord,
+  'flags' | 'firstByteMs' | 'requestBytes' | 'timings' | 'upstreamRequestId' | 'detail'
+>;
+
+/** What a provider runs after the request that started it has ended, such as a film or a batch. */
 export interface ProviderJob {
   requestId: RequestId;
   provider: string;
@@ -169,10 +175,27 @@ export interface ProviderJob {
   jobId: string;
   /** When it counts as done, at what is held. UTC milliseconds. */
   expiresAt: number;
+  record: JobRecord;
 }
 
-/** How a job ended. `expired`: nobody asked for its end in time. */
-export type JobEnd = 'completed' | 'failed' | 'expired';
+/** A job that has not ended, and its hold. */
+export interface RunningJob {
+  requestId: RequestId;
+  jobId: string;
+  model: string;
+  endpoint: string;
+  held: NanoUsd;
+  record: JobRecord;
+}
+
+/** How a job ended. `overdue`: nobody asked for its end in time. */
+export interface JobEnd {
+  how: 'completed' | 'failed' | 'cancelled' | 'expired' | 'overdue';
+  /** Default: what is held for it, or nothing if it has failed. */
+  costNanoUsd?: NanoUsd;
+  usage?: TokenUsage;
+  flags?: number;
+}
 
 interface JobsOptions {
   db: Db;
@@ -186,6 +209,7 @@ interface JobsOptions {
 interface JobRow {
   requestId: RequestId;
   jobId: string;
+  record: string | null;
 }
 
 /**
@@ -194,27 +218,45 @@ interface JobRow {
  */
 export function createJobs({ db, names, journal, settle, now }: JobsOptions) {
   const insert = db.prepare<(string | number)[]>(`INSERT OR IGNORE INTO jobs
-    (request_id, provider_id, job_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?)`);
-  const SELECT = 'SELECT request_id AS requestId, job_id AS jobId FROM jobs WHERE';
+    (request_id, provider_id, job_id, created_at, expires_at, record) VALUES (?, ?, ?, ?, ?, ?)`);
+  const SELECT = 'SELECT request_id AS requestId, job_id AS jobId, record FROM jobs WHERE';
   const select = db.prepare<[number, string], JobRow>(`${SELECT} provider_id = ? AND job_id = ?`);
+  const selectResult = db.prepare<[number, string], JobRow>(`${SELECT} provider_id = ? AND result_id = ?`);
   const selectExpired = db.prepare<[number], JobRow>(
     `${SELECT} expires_at <= ? ORDER BY request_id LIMIT 100`,
   );
+  const noteResult = db.prepare<[string, number, string]>(
+    'UPDATE jobs SET result_id = ? WHERE provider_id = ? AND job_id = ?',
+  );
   const remove = db.prepare<[number]>('DELETE FROM jobs WHERE request_id = ?');
 
-  function end({ requestId, jobId }: JobRow, how: JobEnd): void {
-    remove.run(requestId);
-    const hold = journal.openHold(requestId);
-    if (hold) settle(jobRecord(hold, jobId, how, now()));
+  function end(row: JobRow, how: JobEnd): void {
+    remove.run(row.requestId);
+    const hold = journal.openHold(row.requestId);
+    if (hold) settle(endedRecord(hold, row, how, now()));
+  }
+
+  function running(row: JobRow | undefined): RunningJob | undefined {
+    const hold = row && journal.openHold(row.requestId);
+    if (!hold) return undefined;
+    const { model, endpoint, amount: held } = hold;
+    return { requestId: row.requestId, jobId: row.jobId, model, endpoint, held, record: recordOf(row) };
   }
 
   return {
     /** Leaves the hold of a request to its job. False if it has none, or if that job has another one's. */
-    begin({ requestId, provider, jobId, expiresAt }: ProviderJob): boolean {
+    begin({ requestId, provider, jobId, expiresAt, record }: ProviderJob): boolean {
       if (!journal.openHold(requestId)) return false;
       const row = [requestId, names.idOf(provider), jobId, Math.trunc(now()), Math.trunc(expiresAt)];
-      return insert.run(...row).changes > 0;
+      return insert.run(...row, JSON.stringify(record)).changes > 0;
     },
+    find: (provider: string, jobId: string) => running(select.get(names.idOf(provider), jobId)),
+    /** The job whose results are in a file. */
+    findByResult: (provider: string, fileId: string) =>
+      running(selectResult.get(names.idOf(provider), fileId)),
+    /** Notes which file has a job's results. */
+    noteResult: (provider: string, jobId: string, fileId: string) =>
+      void noteResult.run(fileId, names.idOf(provider), jobId),
     /** Books the end of a job. False if no such job runs: it has ended before. */
     end(provider: string, jobId: string, how: JobEnd): boolean {
       const row = select.get(names.idOf(provider), jobId);
@@ -224,27 +266,33 @@ export function createJobs({ db, names, journal, settle, now }: JobsOptions) {
     /** Books jobs whose time is over. Returns how many. */
     expire(): number {
       const expired = selectExpired.all(Math.trunc(now()));
-      for (const row of expired) end(row, 'expired');
+      for (const row of expired) end(row, { how: 'overdue' });
       return expired.length;
     },
   };
 }
 
-/** A failed job costs nothing; any other what is held for it. */
-function jobRecord({ amount, ...hold }: OpenHold, jobId: string, how: JobEnd, now: number): RequestRecord {
-  const costNanoUsd: NanoUsd = how === 'failed' ? 0 : amount;
+/** Jobs of earlier versions have none. */
+const recordOf = ({ record }: JobRow): JobRecord =>
+  record === null ? { flags: 0, firstByteMs: null } : JSON.parse(record);
+
+function endedRecord({ amount, ...hold }: OpenHold, row: JobRow, end: JobEnd, now: number): RequestRecord {
+  const { how, usage = NO_USAGE, costNanoUsd = how === 'failed' ? 0 : amount } = end;
+  const record = recordOf(row);
+  // Without a bound, the smallest amount is held.
+  const unasked = amount > 1 ? FLAGS.estimated : FLAGS.unmetered;
   return {
     ...hold,
+    ...record,
     status: 200,
     outcome: how === 'failed' ? 'upstream_failed' : 'ok',
-    flags: how === 'expired' ? FLAGS.estimated : 0,
-    usage: NO_USAGE,
+    flags: record.flags | (end.flags ?? 0) | (how === 'overdue' ? unasked : 0),
+    usage,
     costNanoUsd,
     savedTokens: 0,
     savedNanoUsd: 0,
     durationMs: Math.max(0, now - timeOfRequestId(hold.id)),
-    firstByteMs: null,
-    upstreamMessageId: jobId,
-    detail: { job: how },
+    upstreamMessageId: row.jobId,
+    detail: { ...record.detail, job: how },
   };
 }

@@ -32,7 +32,7 @@ function pictures(n: unknown): number {
  */
 export function readLoosely(
   bytes: Buffer,
-  { headers }: IncomingMessage,
+  { headers }: Pick<IncomingMessage, 'headers'>,
   scan?: BodyScan | null,
 ): LooseRequest {
   const type = headers['content-type'] ?? '';

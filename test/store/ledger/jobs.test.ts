@@ -16,6 +16,7 @@ import {
 import { checkDatabase } from '../../support/simulator-check.ts';
 
 const CAP = 100;
+const RECORD = { flags: 0, firstByteMs: null };
 const HOUR = 3_600_000;
 /** A job's time. */
 const JOB_MS = 24 * HOUR;
@@ -38,7 +39,7 @@ const move = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('poll' as const),
       nth,
-      how: fc.constantFrom<JobEnd>('completed', 'failed'),
+      how: fc.constantFrom('completed' as const, 'failed' as const),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('kill' as const) }) },
@@ -98,9 +99,11 @@ const keepsItsJobs = (change: (db: Db) => void = () => {}) =>
       const jobId = as === null || !earlier ? `job_${jobs.length}` : earlier.jobId;
       const expiresAt = clock.now() + JOB_MS;
       const isFree = !jobs.some((job) => job.jobId === jobId && job.cost === undefined);
-      expect(await run(daemon.ledger.beginJob({ requestId, provider: 'openai', jobId, expiresAt }))).toBe(
-        isFree,
-      );
+      expect(
+        await run(
+          daemon.ledger.beginJob({ requestId, provider: 'openai', jobId, expiresAt, record: RECORD }),
+        ),
+      ).toBe(isFree);
       if (isFree) jobs.push({ requestId, jobId, amount, cost: undefined, expiresAt });
       else {
         spent += amount;
@@ -108,9 +111,9 @@ const keepsItsJobs = (change: (db: Db) => void = () => {}) =>
       }
     }
 
-    async function poll(jobId: string, how: JobEnd) {
+    async function poll(jobId: string, how: JobEnd['how']) {
       const running = jobs.find((job) => job.jobId === jobId && job.cost === undefined);
-      expect(await run(daemon.ledger.endJob('openai', jobId, how))).toBe(running !== undefined);
+      expect(await run(daemon.ledger.endJob('openai', jobId, { how }))).toBe(running !== undefined);
       if (!running) return;
       running.cost = how === 'failed' ? 0 : running.amount;
       spent += running.cost;
