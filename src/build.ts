@@ -79,25 +79,26 @@ writeFileSync(
 );
 
 /**
- * Bundles the page in a browser: a script and a style sheet, named by their content so that browsers keep them for good.
+ * Bundles the page in a browser: scripts and a style sheet, named by their content so that browsers keep them for good.
  * Returns the paths of the script's modules.
  */
 async function buildPage(): Promise<string[]> {
   const source = new URL('../src/page/', DIST);
   const page = new URL('page/', BUNDLE);
   const bundle = await rolldown({
-    input: fileURLToPath(new URL('main.tsx', source)),
+    input: fileURLToPath(new URL('begin.ts', source)),
     platform: 'browser',
     transform: { define: { 'process.env.NODE_ENV': '"production"' }, jsx: 'react-jsx' },
   });
   const { output } = await bundle.write({
     dir: fileURLToPath(new URL('assets/', page)),
     entryFileNames: 'page-[hash].js',
+    chunkFileNames: '[name]-[hash].js',
     minify: true,
     comments: false,
   });
   await bundle.close();
-  const [script] = output;
+  const scripts = output.filter((file) => file.type === 'chunk');
   const sheets = [
     createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'),
     new URL('page.css', source),
@@ -109,9 +110,11 @@ async function buildPage(): Promise<string[]> {
   const html = readFileSync(new URL('index.html', source), 'utf8');
   writeFileSync(
     new URL('index.html', page),
-    html.replace('page.js', script.fileName).replace('page.css', sheet),
+    scripts
+      .reduce((text, { name, fileName }) => text.replace(`${name}.js`, fileName), html)
+      .replace('page.css', sheet),
   );
-  return output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+  return scripts.flatMap(({ moduleIds }) => moduleIds);
 }
 
 /** The package folder of a module's path; undefined for gw's own modules. */

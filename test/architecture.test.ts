@@ -78,7 +78,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     requests: ['database', 'ledger'],
     router: ['database', 'ledger'],
     limits: ['database', 'ledger'],
-    dashboard: ['database', 'ledger', 'limits', 'requests', 'router'],
+    dashboard: ['archive', 'database', 'ledger', 'limits', 'requests', 'router'],
     team: ['accounts', 'archive', 'database', 'ledger'],
   },
   agents: {

@@ -1,10 +1,12 @@
 import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { Loaded } from './parts/layout.tsx';
 import { SignIn } from './sign-in.tsx';
-import { type Address, hrefOf, useAddress } from './state/address.ts';
+import { type Address, hrefOf } from './state/address.ts';
 import { factsOfGateway, Gateway } from './state/gateway.ts';
-import { useReading } from './state/readings.ts';
+import { WHOAMI } from './state/questions.ts';
 import { onSession, sessionSecret, signOut } from './state/session.ts';
+import { useAddress } from './state/use-address.ts';
+import { useReading } from './state/use-reading.ts';
 import { Budgets } from './views/budgets.tsx';
 import { Cache } from './views/cache.tsx';
 import { Keys } from './views/keys.tsx';
@@ -36,7 +38,7 @@ export function App() {
 
 function Views() {
   const address = useAddress();
-  const known = useReading('GET /v1/gw/whoami', undefined);
+  const known = useReading(...WHOAMI);
   const facts = useMemo(() => known.data && factsOfGateway(known.data), [known.data]);
   const [view, title, View] = VIEWS.find(([each]) => each === address.view) ?? ['', 'Today', Today];
   useEffect(() => {

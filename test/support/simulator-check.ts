@@ -2,6 +2,23 @@ import type { Statement } from 'better-sqlite3';
 import { expect } from 'vitest';
 import type { Db } from '../../src/store/database/open.ts';
 
+/** The keys of each kind of sums. */
+const SUMS = [
+  '1, 0, bucket, 0, 0, 0',
+  '2, project_id, bucket, 0, 0, 0',
+  '3, project_id, day, 0, 0, 0',
+  '4, 0, day, provider_id, model_id, 0',
+  '5, project_id, day, provider_id, model_id, 0',
+  '6, 0, bucket, provider_id, model_id, 0',
+  '7, 0, bucket, 0, 0, agent_id',
+  '8, project_id, bucket, provider_id, model_id, 0',
+  '9, project_id, bucket, 0, 0, agent_id',
+  '10, 0, day, provider_id, model_id, agent_id',
+  '11, project_id, day, provider_id, model_id, agent_id',
+]
+  .map((key) => `SELECT ${key}, sum(requests), sum(cost_nano_usd) FROM hours GROUP BY 1, 2, 3, 4, 5, 6`)
+  .join(' UNION ALL ');
+
 /**
  * What must hold of any database at rest between transactions, said in SQL alone: it needs no knowledge of how the
  * database came to be, so it serves after a kill -9 too.
@@ -25,16 +42,10 @@ const RULES: Record<string, string> = {
     SELECT * FROM (SELECT * FROM u EXCEPT SELECT * FROM r)
     UNION ALL SELECT * FROM (SELECT * FROM r EXCEPT SELECT * FROM u)`,
   'the sums agree with the rollups': `
-    WITH hours AS (SELECT * FROM hourly_usage
+    WITH hours AS (SELECT *, bucket / 86400000 * 86400000 AS day FROM hourly_usage
         WHERE bucket < (SELECT value FROM meta WHERE key = 'usage_summed_until')),
-      summed AS (
-        SELECT 1 AS kind, 0 AS project_id, bucket AS start, 0 AS provider_id, 0 AS model_id, requests n, cost_nano_usd c FROM hours
-        UNION ALL SELECT 2, project_id, bucket, 0, 0, requests, cost_nano_usd FROM hours
-        UNION ALL SELECT 3, project_id, bucket / 86400000 * 86400000, 0, 0, requests, cost_nano_usd FROM hours
-        UNION ALL SELECT 4, 0, bucket / 86400000 * 86400000, provider_id, model_id, requests, cost_nano_usd FROM hours
-        UNION ALL SELECT 5, project_id, bucket / 86400000 * 86400000, provider_id, model_id, requests, cost_nano_usd FROM hours),
-      expected AS (SELECT kind, project_id, start, provider_id, model_id, sum(n), sum(c) FROM summed GROUP BY 1, 2, 3, 4, 5),
-      stored AS (SELECT kind, project_id, start, provider_id, model_id, requests, cost_nano_usd FROM usage_sums)
+      expected AS (${SUMS}),
+      stored AS (SELECT kind, project_id, start, provider_id, model_id, agent_id, requests, cost_nano_usd FROM usage_sums)
     SELECT * FROM (SELECT * FROM expected EXCEPT SELECT * FROM stored)
     UNION ALL SELECT * FROM (SELECT * FROM stored EXCEPT SELECT * FROM expected)`,
   'a request is in the journal or archived, not both':

@@ -17,7 +17,7 @@ export async function localDashboard({
 }: Pick<Sources, 'calendar' | 'db' | 'pollDb' | 'scope'>): Promise<DashboardFeed> {
   const project = projectToRead(sources.db, sources.scope, undefined);
   const db = await sources.pollDb(project);
-  const reader = createDashboardReader(db, calendar);
+  const reader = createDashboardReader(db, calendar, project);
   return {
     changed: reader.changed,
     async read(query) {

@@ -2,7 +2,7 @@ import type { FormEvent } from 'react';
 import { type Address, change } from '../state/address.ts';
 
 const LABELS: Record<string, string> = { project_id: 'project' };
-const HINTS: Record<string, string> = { status: 'failed, blocked, 429 ...' };
+const HINTS: Record<string, string> = { status: 'failed, blocked, 429 ...', label: 'customer=acme' };
 
 /** The conditions of a list, as fields that the address keeps. */
 export function Filters({ names, address }: { names: readonly string[]; address: Address }) {

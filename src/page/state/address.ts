@@ -1,5 +1,3 @@
-import { useSyncExternalStore } from 'react';
-
 /** Where the page is: `#/requests/req_1?status=failed`. The fragment is the page's only state, and stays in the browser. */
 export interface Address {
   /** Empty for the first view. */
@@ -10,7 +8,7 @@ export interface Address {
 
 type Parameters = Readonly<Record<string, string | undefined>>;
 
-function parseAddress(hash: string): Address {
+export function parseAddress(hash: string): Address {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [view = '', ...rest] = path.split('/');
   const id = rest.length === 0 ? undefined : decode(rest.join('/'));
@@ -25,19 +23,10 @@ export function hrefOf(view: string, parameters: Parameters = {}, id?: string): 
   return `#/${path}${query.size === 0 ? '' : `?${query}`}`;
 }
 
-export function useAddress(): Address {
-  return parseAddress(useSyncExternalStore(subscribe, () => location.hash));
-}
-
 /** Changes parameters of the present address. */
 export function change(parameters: Parameters): void {
   const { view, id, parameters: present } = parseAddress(location.hash);
   location.hash = hrefOf(view, { ...present, ...parameters }, id);
-}
-
-function subscribe(listener: () => void): () => void {
-  addEventListener('hashchange', listener);
-  return () => removeEventListener('hashchange', listener);
 }
 
 function decode(text: string): string {

@@ -1,7 +1,16 @@
 import type { Address } from './address.ts';
 
 /** The conditions of lists and reports, as parameters of the address. */
-export const CONDITIONS = ['project_id', 'model', 'agent', 'repo', 'key', 'session', 'status'] as const;
+export const CONDITIONS = [
+  'project_id',
+  'model',
+  'agent',
+  'repo',
+  'key',
+  'session',
+  'label',
+  'status',
+] as const;
 type Condition = (typeof CONDITIONS)[number];
 
 /** The conditions that the address has. */

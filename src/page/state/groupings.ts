@@ -1,22 +1,25 @@
-import type { UsageViewRow } from '../../operations/schemas/usage.ts';
+import { labelName } from '../../labels.ts';
 
-/** What reports of spend can be by, in the order of the menu. */
+/** What reports of spend can be by, in the order of the menu; by the values of a label as well. */
 export const GROUPINGS = [
   ...(['model', 'project', 'agent', 'repo', 'key', 'session', 'process', 'day', 'hour'] as const),
 ];
-export type Grouping = (typeof GROUPINGS)[number];
+export type Grouping = (typeof GROUPINGS)[number] | `label:${string}`;
 
-/** The field of a row that has the name of a grouping, and the condition that a click on it sets. */
-export const FIELDS = {
-  model: { field: 'model', condition: 'model' },
-  project: { field: 'project_id', condition: 'project_id' },
-  agent: { field: 'agent', condition: 'agent' },
-  repo: { field: 'repo', condition: 'repo' },
-  key: { field: 'key', condition: 'key' },
-  session: { field: 'session', condition: 'session' },
-  process: { field: 'process', condition: undefined },
-  day: { field: 'day', condition: undefined },
-  hour: { field: 'hour', condition: undefined },
-} as const satisfies Record<Grouping, { field: keyof UsageViewRow; condition: string | undefined }>;
+/** The field of a row that has the name of a grouping. */
+export function fieldOf(grouping: Grouping) {
+  if (isLabel(grouping)) return 'label';
+  return grouping === 'project' ? 'project_id' : grouping;
+}
 
-export const groupingIn = (text: string | undefined) => GROUPINGS.find((each) => each === text);
+/** The condition that a click on a name sets; undefined if there is none. */
+export function conditionOf(grouping: Grouping, name: string): Record<string, string> | undefined {
+  if (isLabel(grouping)) return { label: `${labelName(grouping)}=${name}` };
+  if (grouping === 'process' || grouping === 'day' || grouping === 'hour') return undefined;
+  return { [fieldOf(grouping)]: name };
+}
+
+export const isLabel = (text: string): text is `label:${string}` => labelName(text) !== undefined;
+
+export const groupingIn = (text = ''): Grouping | undefined =>
+  isLabel(text) ? text : GROUPINGS.find((each) => each === text);

@@ -1,5 +1,4 @@
-import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
-import { type AnswerOf, ask, type InputOf, type Route } from './ask.ts';
+import { type AnswerOf, ask, type Route } from './ask.ts';
 
 /** What is known of an answer. While a new one comes, the one before stays. */
 export interface Known<Answer> {
@@ -25,40 +24,22 @@ const readings = new Map<string, Reading>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 let turn = 0;
 
-/**
- * The answer of a reading operation. With `isLive`, it is read again while the page is visible, in turn with the others,
- * at most one request a second in all.
- */
-export function useReading<Each extends Route>(
-  route: Each,
-  input: InputOf<Each>,
-  { isLive = false }: { isLive?: boolean } = {},
-): Known<AnswerOf<Each>> {
-  const key = JSON.stringify({ route, input, isLive });
-  const subscribe = useCallback((listener: () => void) => follow(key, listener), [key]);
-  const known = useSyncExternalStore(subscribe, () => knownOf(key)) as Known<AnswerOf<Each>>;
-  const latest = useRef<AnswerOf<Each>>(undefined);
-  useEffect(() => {
-    if (known.data !== undefined) latest.current = known.data;
-  }, [known]);
-  return known.data === undefined ? { ...known, data: latest.current } : known;
-}
-
-const knownOf = (key: string) => readings.get(key)?.known ?? NOTHING;
+/** What is known of a reading by its key. */
+export const knownOf = (key: string) => readings.get(key)?.known ?? NOTHING;
 
 /** Reads all that is shown again, after a change. */
 export async function readAgain(): Promise<void> {
   await Promise.all([...readings.values()].map((reading) => reading.read()));
 }
 
-/** A key of `readings`, as JSON. */
-interface Wanted {
-  route: Route;
-  input: object | undefined;
-  isLive: boolean;
-}
+type Wanted = [route: Route, input: unknown, isLive: boolean];
 
-function follow(key: string, listener: () => void): () => void {
+/** The key of a reading. With `isLive`, it is read again while it is followed and the page is seen. */
+export const keyOf = (route: Route, input: unknown, { isLive = false }: { isLive?: boolean }) =>
+  JSON.stringify([route, input ?? null, isLive] satisfies Wanted);
+
+/** Has a listener told of each answer, which ends with the last listener. */
+export function follow(key: string, listener: () => void): () => void {
   const reading = readings.get(key) ?? begin(key);
   reading.listeners.add(listener);
   schedule();
@@ -68,8 +49,9 @@ function follow(key: string, listener: () => void): () => void {
   };
 }
 
-function begin(key: string): Reading {
-  const { route, input, isLive } = JSON.parse(key) as Wanted;
+/** Begins a reading, which is followed later. */
+export function begin(key: string): Reading {
+  const [route, input, isLive] = JSON.parse(key) as Wanted;
   const reading: Reading = {
     known: NOTHING,
     isReading: false,
@@ -80,7 +62,7 @@ function begin(key: string): Reading {
       reading.isReading = true;
       const before = reading.known.data;
       try {
-        const data = await ask(route, { ...input, ...unlessSame(route, before) } as never);
+        const data = await ask(route, { ...(input as object | null), ...unlessSame(route, before) } as never);
         reading.known = { data: isSame(data) ? before : data, error: undefined };
       } catch (error) {
         reading.known = { data: before, error: error instanceof Error ? error.message : String(error) };
@@ -108,9 +90,11 @@ function isSame(answer: unknown): boolean {
 /** Sets the timer of the next live reading, if the page is visible and shows one. */
 function schedule(): void {
   if (timer !== undefined || document.hidden) return;
-  if (![...readings.values()].some(({ isLive }) => isLive)) return;
+  const liveNow = () =>
+    [...readings.values()].filter(({ isLive, listeners }) => isLive && listeners.size > 0);
+  if (liveNow().length === 0) return;
   timer = setTimeout(async () => {
-    const live = [...readings.values()].filter(({ isLive }) => isLive);
+    const live = liveNow();
     if (!document.hidden) await live[turn++ % live.length]?.read();
     timer = undefined;
     schedule();

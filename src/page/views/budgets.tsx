@@ -9,7 +9,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { type Address, hrefOf } from '../state/address.ts';
 import { ask } from '../state/ask.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { useReading } from '../state/use-reading.ts';
 import { Asks } from './asks.tsx';
 import { NewBudget, RaiseBudget, RemoveBudget, SetBudget } from './budget-actions.tsx';
 import { BurnDown } from './burn-down.tsx';

@@ -4,8 +4,8 @@ import { Chart } from '../parts/chart.tsx';
 import { Loaded, Section } from '../parts/layout.tsx';
 import type { InputOf } from '../state/ask.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
 import { usageOfScope } from '../state/scope.ts';
+import { useReading } from '../state/use-reading.ts';
 
 const DAY_MS = 86_400_000;
 

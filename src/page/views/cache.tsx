@@ -6,7 +6,7 @@ import { Empty, Figures, Loaded, Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { type Address, hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { useReading } from '../state/use-reading.ts';
 
 type Miss = CacheView['data'][number];
 

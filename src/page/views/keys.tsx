@@ -7,7 +7,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import type { Address } from '../state/address.ts';
 import { ask } from '../state/ask.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { useReading } from '../state/use-reading.ts';
 
 const LIVE = {};
 const RIGHTS = [

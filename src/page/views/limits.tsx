@@ -5,7 +5,7 @@ import { percent } from '../../terminal/numbers.ts';
 import { Bar } from '../parts/gauge.tsx';
 import { Section } from '../parts/layout.tsx';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { useReading } from '../state/use-reading.ts';
 
 /** The windows of subscriptions, which are the owner's; nothing without one. */
 export function Limits() {

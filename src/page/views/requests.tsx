@@ -6,12 +6,11 @@ import { tookText } from '../../terminal/time.ts';
 import { Filters } from '../parts/filters.tsx';
 import { Command, Empty, Facts, Figures, Loaded, Section } from '../parts/layout.tsx';
 import { type Address, hrefOf } from '../state/address.ts';
-import { CONDITIONS, conditionsIn } from '../state/conditions.ts';
+import { CONDITIONS } from '../state/conditions.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { requestsOf } from '../state/questions.ts';
+import { useReading } from '../state/use-reading.ts';
 import { RequestTable, rowOf } from './request-table.tsx';
-
-const PAGE = 100;
 
 export function Requests({ address }: { address: Address }) {
   return address.id === undefined ? <List address={address} /> : <Detail id={address.id} />;
@@ -19,8 +18,7 @@ export function Requests({ address }: { address: Address }) {
 
 function List({ address }: { address: Address }) {
   const { cursor } = address.parameters;
-  const input = { ...conditionsIn(address), limit: PAGE, ...(cursor ? { cursor } : {}) };
-  const known = useReading('GET /v1/gw/requests', input, { isLive: cursor === undefined });
+  const known = useReading(...requestsOf(address));
   return (
     <>
       <Filters names={CONDITIONS} address={address} />

@@ -10,11 +10,9 @@ import { Empty, Figures, Loaded, Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { type Address, change, hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { MOST_SESSIONS, sessionsOf } from '../state/questions.ts';
+import { useReading } from '../state/use-reading.ts';
 import { RequestTable, rowOf } from './request-table.tsx';
-
-const PAGE = 100;
-const MOST = 1_000;
 
 export function Sessions({ address }: { address: Address }) {
   return address.id === undefined ? <List address={address} /> : <Detail id={address.id} />;
@@ -26,10 +24,9 @@ const lasted = ({ first_at, last_at }: SessionView) => duration(Date.parse(last_
 
 function List({ address }: { address: Address }) {
   const { times, now } = useGateway();
-  const { project_id, agent, show } = address.parameters;
-  const limit = Math.min(MOST, Number(show) || PAGE);
-  const input = { limit, ...(project_id ? { project_id } : {}), ...(agent ? { agent } : {}) };
-  const known = useReading('GET /v1/gw/sessions', input);
+  const asked = sessionsOf(address);
+  const known = useReading(...asked);
+  const limit = asked[1]?.limit ?? 0;
   return (
     <>
       <Filters names={['project_id', 'agent']} address={address} />
@@ -61,9 +58,9 @@ function List({ address }: { address: Address }) {
           return (
             <>
               <Table caption="Sessions" columns={columns} rows={sessions} keyOf={keyOf} />
-              {sessions.length === limit && limit < MOST ? (
-                <button type="button" onClick={() => change({ show: String(MOST) })}>
-                  Show {count(MOST)}
+              {sessions.length === limit && limit < MOST_SESSIONS ? (
+                <button type="button" onClick={() => change({ show: String(MOST_SESSIONS) })}>
+                  Show {count(MOST_SESSIONS)}
                 </button>
               ) : null}
             </>
@@ -76,7 +73,7 @@ function List({ address }: { address: Address }) {
 
 function Detail({ id }: { id: string }) {
   const sessions = useReading('GET /v1/gw/sessions/{id}', { id });
-  const requests = useReading('GET /v1/gw/requests', { session: id, limit: MOST });
+  const requests = useReading('GET /v1/gw/requests', { session: id, limit: MOST_SESSIONS });
   return (
     <>
       <p className="pages">

@@ -1,6 +1,6 @@
 import { type Address, change } from '../state/address.ts';
 import { CONDITIONS } from '../state/conditions.ts';
-import { GROUPINGS, type Grouping } from '../state/groupings.ts';
+import { GROUPINGS, type Grouping, isLabel } from '../state/groupings.ts';
 
 const SPANS = [
   ['6d', '7 days'],
@@ -42,6 +42,7 @@ export function Range({ address, by, and }: { address: Address; by: Grouping; an
       </label>
       <Grouped name="by" label="by" value={by} />
       <Grouped name="and" label="and" value={and} />
+      <LabelName />
       {active.map((name) => (
         <button
           key={name}
@@ -54,6 +55,25 @@ export function Range({ address, by, and }: { address: Address; by: Grouping; an
         </button>
       ))}
     </div>
+  );
+}
+
+/** Which labels there are is known to whoever sends them, so their names are typed. */
+function LabelName() {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        const name = String(new FormData(event.currentTarget).get('label')).trim();
+        if (isLabel(`label:${name}`)) change({ by: `label:${name}` });
+        event.currentTarget.reset();
+      }}
+    >
+      <label>
+        <span>by label</span>
+        <input name="label" placeholder="customer" autoComplete="off" />
+      </label>
+    </form>
   );
 }
 
@@ -71,7 +91,7 @@ function Grouped({
       <span>{label}</span>
       <select value={value} onChange={({ target }) => change({ [name]: target.value })}>
         {name === 'and' ? <option value="">nothing</option> : null}
-        {GROUPINGS.map((grouping) => (
+        {[...GROUPINGS, ...(value && isLabel(value) ? [value] : [])].map((grouping) => (
           <option key={grouping}>{grouping}</option>
         ))}
       </select>

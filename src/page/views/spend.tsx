@@ -8,10 +8,10 @@ import { Empty, Figures, Loaded, Section } from '../parts/layout.tsx';
 import { layersOf } from '../parts/stack.ts';
 import { type Column, Table } from '../parts/table.tsx';
 import { type Address, change } from '../state/address.ts';
-import { conditionsIn } from '../state/conditions.ts';
 import { useGateway } from '../state/gateway.ts';
-import { FIELDS, type Grouping, groupingIn } from '../state/groupings.ts';
-import { useReading } from '../state/readings.ts';
+import { conditionOf, fieldOf, type Grouping } from '../state/groupings.ts';
+import { curveOf, groupsOf, reportOf } from '../state/questions.ts';
+import { useReading } from '../state/use-reading.ts';
 import { Range } from './spend-range.tsx';
 
 /** The days between two, both included; a report has at most a few years. */
@@ -23,15 +23,9 @@ function daysOf(from: string, to: string): string[] {
 }
 
 export function Spend({ address }: { address: Address }) {
-  const { parameters } = address;
-  const by = groupingIn(parameters.by) ?? 'model';
-  const and = groupingIn(parameters.and);
-  const { from = '29d', to } = parameters;
-  const asked = { ...conditionsIn(address), from, ...(to ? { to } : {}) };
-  const series = by === 'day' || by === 'hour' ? 'model' : by;
-  const curve = useReading('GET /v1/gw/usage', { ...asked, group_by: `day,${series}` });
-  const groupBy = and && and !== by ? (`${by},${and}` as const) : by;
-  const report = useReading('GET /v1/gw/usage', { ...asked, group_by: groupBy });
+  const { by, and, series } = groupsOf(address);
+  const curve = useReading(...curveOf(address));
+  const report = useReading(...reportOf(address));
   return (
     <>
       <Range address={address} by={by} and={and} />
@@ -73,7 +67,7 @@ function Totals({ total }: Pick<UsageView, 'total'>) {
 
 function Curve({ usage, series }: { usage: UsageView; series: Grouping }) {
   const days = daysOf(usage.from, usage.to);
-  const { field } = FIELDS[series];
+  const field = fieldOf(series);
   const cells = usage.data.map((row) => ({
     at: row.day ?? '',
     name: nameOf(series, row[field]),
@@ -106,7 +100,7 @@ function Rows({ usage, groupings }: { usage: UsageView; groupings: readonly Grou
         Nothing was spent in these days. To send a program's requests through gw:
       </Empty>
     );
-  const keyOf = (row: UsageViewRow) => groupings.map((each) => row[FIELDS[each].field]).join(' ');
+  const keyOf = (row: UsageViewRow) => groupings.map((each) => row[fieldOf(each)]).join(' ');
   const columns: Column<UsageViewRow>[] = [
     ...groupings.map(
       (grouping, i): Column<UsageViewRow> => ({
@@ -141,17 +135,12 @@ function Rows({ usage, groupings }: { usage: UsageView; groupings: readonly Grou
 
 /** A name that filters by itself when it is clicked. */
 function Name({ grouping, row }: { grouping: Grouping; row: UsageViewRow }) {
-  const { field, condition } = FIELDS[grouping];
-  const value = row[field];
+  const value = row[fieldOf(grouping)];
   const name = nameOf(grouping, value);
-  if (condition === undefined || !value) return <>{name}</>;
+  const condition = value ? conditionOf(grouping, value) : undefined;
+  if (condition === undefined) return <>{name}</>;
   return (
-    <button
-      type="button"
-      className="link"
-      title={`Only ${value}`}
-      onClick={() => change({ [condition]: value })}
-    >
+    <button type="button" className="link" title={`Only ${value}`} onClick={() => change(condition)}>
       {name}
     </button>
   );

@@ -8,7 +8,7 @@ import { Empty, Facts, Loaded, Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import type { Address } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { useReading } from '../state/use-reading.ts';
 
 const BYS = ['member', 'gateway', 'project', 'model'] as const;
 type By = (typeof BYS)[number];

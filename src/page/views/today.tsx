@@ -12,33 +12,29 @@ import { Empty, type Figure, Figures, Loaded, Section } from '../parts/layout.ts
 import { layersOf } from '../parts/stack.ts';
 import { type Address, hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { BYS, byOf, DAY, hoursOf } from '../state/questions.ts';
+import { useReading } from '../state/use-reading.ts';
 import { Asks } from './asks.tsx';
 import { Limits } from './limits.tsx';
 import { RequestTable } from './request-table.tsx';
 import { Running } from './running.tsx';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);
-const WINDOW = { window: 'day' } as const;
 const LATEST = 10;
 const MOST_URGENT = 6;
 
 export function Today({ address }: { address: Address }) {
-  const known = useReading('GET /v1/gw/dashboard', WINDOW, { isLive: true });
+  const known = useReading(...DAY);
   // Asked for at once, not after the dashboard.
-  useHours(byOf(address));
+  useReading(...hoursOf(address));
   return (
     <Loaded known={known}>
-      {({ data }) => (data === null ? null : <Day data={data} by={byOf(address)} />)}
+      {({ data }) => (data === null ? null : <Day data={data} address={address} />)}
     </Loaded>
   );
 }
 
-type By = 'model' | 'agent' | 'project';
-const BYS = ['model', 'agent', 'project'] as const;
-const byOf = ({ parameters }: Address): By => BYS.find((by) => by === parameters.by) ?? 'model';
-
-function Day({ data, by }: { data: DashboardView; by: By }) {
+function Day({ data, address }: { data: DashboardView; address: Address }) {
   const { providers } = data;
   const budgets = data.budgets.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_URGENT);
   const requests = data.requests.slice(0, LATEST).map((row) => ({
@@ -57,7 +53,7 @@ function Day({ data, by }: { data: DashboardView; by: By }) {
       <Figures figures={figuresOf(data)} />
       <Asks asks={data.asks} />
       <Running running={data.running} waiting={data.waiting} />
-      <Hours by={by} />
+      <Hours address={address} />
       <div className="columns">
         <Section title="Budgets" aside={<a href={hrefOf('budgets')}>All budgets</a>}>
           {budgets.length === 0 ? (
@@ -138,14 +134,9 @@ function figuresOf({ totals, p95_ms: p95, budgets }: DashboardView): Figure[] {
   ];
 }
 
-function useHours(by: By) {
-  const { today } = useGateway();
-  const input = { from: today, to: today, group_by: `hour,${by}` as const };
-  return useReading('GET /v1/gw/usage', input, { isLive: true });
-}
-
-function Hours({ by }: { by: By }) {
-  const known = useHours(by);
+function Hours({ address }: { address: Address }) {
+  const known = useReading(...hoursOf(address));
+  const by = byOf(address);
   const name = by === 'project' ? 'project_id' : by;
   return (
     <Section title="Spend by hour" aside={<Choice name="by" choices={BYS} value={by} />}>

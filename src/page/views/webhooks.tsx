@@ -5,7 +5,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import type { Address } from '../state/address.ts';
 import { type AnswerOf, ask } from '../state/ask.ts';
 import { useGateway } from '../state/gateway.ts';
-import { useReading } from '../state/readings.ts';
+import { useReading } from '../state/use-reading.ts';
 
 type Webhook = AnswerOf<'GET /v1/webhooks'>[number];
 type Delivery = AnswerOf<'GET /v1/gw/deliveries'>[number];

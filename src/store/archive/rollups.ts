@@ -117,7 +117,10 @@ export function createRollups(db: Db, { sums: usageSums, where }: { sums: UsageS
         if (group.source === SOURCES.gw) buckets.add(bucket);
         // The request ran for long, or its daemon died long ago.
         if (bucket < summedUntil && group.source === SOURCES.gw)
-          usageSums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);
+          usageSums.add([
+            ...[bucket, group.project_id, group.provider_id, group.model_id, group.agent_id],
+            ...counts,
+          ]);
       }
       for (const bucket of buckets) markForTeam.run(bucket);
       updateSessions.run(parameters);

@@ -1,6 +1,6 @@
 import { columnName, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
-import { SOURCES } from '../ledger/record.ts';
+import { IS_FROM_GW } from '../ledger/record.ts';
 
 /** The figures of a rollup: sums over records. */
 export type UsageFigures = Omit<Row<'usageHours'>, 'bucket' | 'dimsId'>;
@@ -32,34 +32,52 @@ export type Counter = (typeof COUNTERS)[number];
 /** The end of an upsert that adds the counters of the new row to the stored ones. */
 export const ADD_COUNTERS = `ON CONFLICT DO UPDATE SET ${COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`;
 
-/**
- * The kinds of rows in `usage_sums`. Reports by day need buckets, since days depend on the time zone. Reports by model
- * or project need buckets at the ends of the span alone, and UTC days between. The numbers are stored: append, never
- * renumber.
- */
-export const SUM_KINDS = {
-  bucket: 1,
-  bucketOfProject: 2,
-  dayOfProject: 3,
-  dayOfModel: 4,
-  dayOfProjectAndModel: 5,
+/** What sums can be by, as columns of usage. */
+export const SUMMED_BY = {
+  project: ['project_id'],
+  model: ['provider_id', 'model_id'],
+  agent: ['agent_id'],
 } as const;
-type SumKind = keyof typeof SUM_KINDS;
+export type SummedBy = keyof typeof SUMMED_BY;
 
-/** SQL for the start of a bucket's UTC day. */
-const DAY = 'bucket - bucket % 86400000';
+export interface SumKind {
+  kind: number;
+  /** The unit of `start`: a bucket, since days depend on the time zone, or a UTC day, for spans of many. */
+  time: 'bucket' | 'day';
+  by: readonly SummedBy[];
+}
 
-/** SQL for the key of each kind: project, start, provider, model; 0 for those that it sums over. */
-const KEYS: Record<SumKind, string> = {
-  bucket: '0, bucket, 0, 0',
-  bucketOfProject: 'project_id, bucket, 0, 0',
-  dayOfProject: `project_id, ${DAY}, 0, 0`,
-  dayOfModel: `0, ${DAY}, provider_id, model_id`,
-  dayOfProjectAndModel: `project_id, ${DAY}, provider_id, model_id`,
-};
+/** The kinds of rows in `usage_sums`, those with fewer rows first. The numbers are stored: append, never renumber. */
+export const SUM_KINDS: readonly SumKind[] = [
+  { kind: 3, time: 'day', by: ['project'] },
+  { kind: 4, time: 'day', by: ['model'] },
+  { kind: 5, time: 'day', by: ['project', 'model'] },
+  { kind: 10, time: 'day', by: ['model', 'agent'] },
+  { kind: 11, time: 'day', by: ['project', 'model', 'agent'] },
+  { kind: 1, time: 'bucket', by: [] },
+  { kind: 2, time: 'bucket', by: ['project'] },
+  { kind: 7, time: 'bucket', by: ['agent'] },
+  { kind: 9, time: 'bucket', by: ['project', 'agent'] },
+  { kind: 6, time: 'bucket', by: ['model'] },
+  { kind: 8, time: 'bucket', by: ['project', 'model'] },
+];
+
+const DAY_MS = 86_400_000;
+const STARTS = { bucket: 'bucket', day: `bucket - bucket % ${DAY_MS}` };
+
+/** SQL for the key of a kind's rows: kind, project, start, provider, model, agent; 0 for those that it sums over. */
+function keyOf({ kind, time, by }: SumKind): string {
+  const columns: readonly string[] = by.flatMap((each) => SUMMED_BY[each]);
+  const [project, ...rest] = ['project_id', 'provider_id', 'model_id', 'agent_id'].map((name) =>
+    columns.includes(name) ? name : '0',
+  );
+  return [kind, project, STARTS[time], ...rest].join(', ');
+}
 
 const HOUR_MS = 3_600_000;
-const COLUMNS = ['bucket', 'project_id', 'provider_id', 'model_id', ...COUNTERS];
+/** Of the rows that are summed. */
+const DIMS = ['bucket', 'project_id', 'provider_id', 'model_id', 'agent_id'];
+const COLUMNS = [...DIMS, ...COUNTERS];
 
 /** Derives `usage_sums` from `usage_hours`, without imported usage. Call its functions within a write transaction. */
 export type UsageSums = ReturnType<typeof createUsageSums>;
@@ -70,13 +88,13 @@ export function createUsageSums(db: Db) {
   const selectFirst = db
     .prepare<[number], number | null>('SELECT min(bucket) FROM usage_hours WHERE bucket >= ?')
     .pluck();
-  const sumRange = statements(db, `hourly_usage WHERE source = ${SOURCES.gw} AND bucket >= ? AND bucket < ?`);
+  const sumRange = statements(db, `hourly_usage WHERE ${IS_FROM_GW} AND bucket >= ? AND bucket < ?`);
   const addRow = statements(db, `(SELECT ${COLUMNS.map((name) => `? AS ${name}`).join(', ')}) WHERE TRUE`);
   /** Buckets before this time are in the sums. */
   const until = () => selectUntil.get() ?? 0;
   return {
     until,
-    /** Adds usage to an hour that is summed already: bucket, project, provider, model and the counters in order. */
+    /** Adds usage to an hour that is summed already: bucket, project, provider, model, agent and the counters in order. */
     add(row: number[]) {
       for (const statement of addRow) statement.run(...row);
     },
@@ -98,11 +116,27 @@ export function prepareSummedUntil(db: Db) {
   return db.prepare<[], number>("SELECT value FROM meta WHERE key = 'usage_summed_until'").pluck();
 }
 
+/**
+ * SQL for rows of usage between `@start` and `@end` by models or agents, of one project or, with 0, of all. Summed hours
+ * are read from the sums, and what is not in them from the rollups and the journal.
+ */
+export function summedUsage(by: 'model' | 'agent', projectId: number): string {
+  const sums = SUM_KINDS.find(
+    (each) => each.time === 'bucket' && each.by.includes(by) && each.by.includes('project') === projectId > 0,
+  );
+  const until = "(SELECT value FROM meta WHERE key = 'usage_summed_until')";
+  const columns = [...SUMMED_BY[by], ...COUNTERS].join(', ');
+  const fromGw = `${IS_FROM_GW} AND bucket < @end`;
+  return `SELECT start AS bucket, ${columns} FROM usage_sums WHERE kind = ${sums?.kind} AND project_id = ${projectId} AND start >= @start AND start < @end
+    UNION ALL SELECT bucket, ${columns} FROM hourly_usage WHERE ${fromGw} AND bucket >= max(@start, ${until})
+    UNION ALL SELECT bucket, ${columns} FROM journaled_usage WHERE ${fromGw} AND bucket >= @start`;
+}
+
 function statements(db: Db, source: string) {
-  return (Object.keys(SUM_KINDS) as SumKind[]).map((kind) =>
+  const totals = COUNTERS.map((name) => `sum(${name})`).join(', ');
+  return SUM_KINDS.map((each) =>
     db.prepare<number[]>(
-      `INSERT INTO usage_sums SELECT ${SUM_KINDS[kind]}, ${KEYS[kind]}, ${COUNTERS.map((name) => `sum(${name})`).join(', ')}
-       FROM ${source} GROUP BY 2, 3, 4, 5 ${ADD_COUNTERS}`,
+      `INSERT INTO usage_sums SELECT ${keyOf(each)}, ${totals} FROM ${source} GROUP BY 2, 3, 4, 5, 6 ${ADD_COUNTERS}`,
     ),
   );
 }

@@ -81,12 +81,16 @@ function prepare(db: Db, kind: FeedKind) {
 
 /** Reads the 95th percentile of the durations of the newest requests since a time; null without any. */
 export function createLatencyReader(db: Db): (since: number) => number | null {
+  // Each table in its own order: the view's rows would all be sorted.
+  const newestOf = (table: string) => `SELECT * FROM (SELECT id, duration_ms FROM ${table} WHERE id >= @first
+    AND id >= ${newestFrom(MAX_SEARCHED)} AND at >= @since AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500)`;
   const select = db
-    .prepare<[number, number], number>(`SELECT duration_ms FROM request_log WHERE id >= ? AND at >= ?
-      AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`)
+    .prepare<Record<'first' | 'since', number>, number>(`SELECT duration_ms
+      FROM (${newestOf('requests')} UNION ALL ${newestOf('(SELECT * FROM journal WHERE state > 0)')})
+      ORDER BY id DESC LIMIT 500`)
     .pluck();
   return (since) => {
-    const durations = select.all(requestIdAt(since), since).sort((a, b) => a - b);
+    const durations = select.all({ first: requestIdAt(since), since }).sort((a, b) => a - b);
     return durations[Math.ceil(durations.length * 0.95) - 1] ?? null;
   };
 }

@@ -1,6 +1,7 @@
 import type { Calendar, Span } from '../../calendar.ts';
 import { formatRequestId, requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import { summedUsage } from '../archive/usage-sums.ts';
 import { columnName, type Row } from '../database/columns.ts';
 import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
@@ -77,14 +78,14 @@ export interface DashboardData extends WindowSpend, WindowUsage {
   keys: LiveKey[];
 }
 
-/** Reads for the dashboard; `db` may be read-only. */
-export function createDashboardReader(db: Db, calendar: Calendar) {
+/** Reads for the dashboard; `db` may be read-only. With a project, `db` has only its rows. */
+export function createDashboardReader(db: Db, calendar: Calendar, projectId = 0) {
   // A quarter of the default cache: a pass over an index does not reuse pages.
   db.pragma('cache_size = -4000');
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const readStandings = createStandingsReader(db);
-  const readUsage = createWindowUsageReader(db);
-  const readSpend = createSpendReader(db, calendar);
+  const readUsage = createWindowUsageReader(db, projectId);
+  const readSpend = createSpendReader(db, calendar, projectId);
   const readRunning = createRunningReader(db);
   const readWaiting = createWaitingReader(db);
   const readFeed = createFeedReader(db);
@@ -206,26 +207,26 @@ interface WindowUsage {
 const TOP = 20;
 
 /** Reads the rollups of a span that starts and ends with an hour or a local day. */
-function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
-  const selectTotals = db.prepare<[number, number], WindowTotals>(
-    `SELECT ${TOTALS.map((name) => `coalesce(sum(${columnName(name)}), 0) AS ${name}`).join(', ')}
-     FROM usage WHERE ${IS_FROM_GW} AND bucket >= ? AND bucket < ?`,
+function createWindowUsageReader(db: Db, projectId: number): (span: Span) => WindowUsage {
+  const usage = summedUsage('model', projectId);
+  const selectTotals = db.prepare<Span, WindowTotals>(
+    `SELECT ${TOTALS.map((name) => `coalesce(sum(${columnName(name)}), 0) AS ${name}`).join(', ')} FROM (${usage})`,
   );
-  const selectModels = db.prepare<[number, number], ModelSpend>(`
+  const selectModels = db.prepare<Span, ModelSpend>(`
     SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
-    FROM usage u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
-    WHERE ${IS_FROM_GW} AND u.bucket >= ? AND u.bucket < ? GROUP BY u.provider_id, u.model_id HAVING requests > 0
+    FROM (${usage}) u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
+    GROUP BY u.provider_id, u.model_id HAVING requests > 0
     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP}`);
-  const selectCallers = db.prepare<[number, number], CallerSpend>(`
+  const selectCallers = db.prepare<Span, CallerSpend>(`
     SELECT c.name AS process, r.name AS repo, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
     FROM usage u JOIN names c ON c.id = u.process_id JOIN names r ON r.id = u.repo_id
-    WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= ? AND u.bucket < ?
+    WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= @start AND u.bucket < @end
     GROUP BY u.process_id, u.repo_id
     ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`);
-  return ({ start, end }) => ({
+  return (span) => ({
     // A sum without rows is a row.
-    totals: selectTotals.get(start, end) as WindowTotals,
-    models: selectModels.all(start, end),
-    callers: selectCallers.all(start, end),
+    totals: selectTotals.get(span) as WindowTotals,
+    models: selectModels.all(span),
+    callers: selectCallers.all(span),
   });
 }

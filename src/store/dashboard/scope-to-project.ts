@@ -12,6 +12,7 @@ const TABLES: Readonly<Record<string, string>> = {
   usage: 'project_id',
   hourly_usage: 'project_id',
   journaled_usage: 'project_id',
+  usage_sums: 'project_id',
   sessions: 'project_id',
   events: 'project_id',
   webhook_endpoints: 'project_id',

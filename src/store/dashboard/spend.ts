@@ -1,8 +1,9 @@
 import type { Calendar, Span } from '../../calendar.ts';
 import { requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import { summedUsage } from '../archive/usage-sums.ts';
 import type { Db } from '../database/open.ts';
-import { BILLED_NANO_USD, IS_FROM_GW } from '../ledger/record.ts';
+import { BILLED_NANO_USD } from '../ledger/record.ts';
 
 export const STACKS = ['model', 'agent'] as const;
 /** What the parts of the spend are of. */
@@ -44,9 +45,16 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** Reads the spend of a window over time, by model or agent. */
-export function createSpendReader(db: Db, calendar: Calendar): (query: SpendQuery) => WindowSpend {
+export function createSpendReader(
+  db: Db,
+  calendar: Calendar,
+  projectId: number,
+): (query: SpendQuery) => WindowSpend {
   const readMinutes = { model: createMinuteReader(db, 'model'), agent: createMinuteReader(db, 'agent') };
-  const readHours = { model: createHourReader(db, 'model'), agent: createHourReader(db, 'agent') };
+  const readHours = {
+    model: createHourReader(db, 'model', projectId),
+    agent: createHourReader(db, 'agent', projectId),
+  };
 
   return ({ window, by, span, now }) => {
     const starts = startsOf(window, span, calendar);
@@ -97,11 +105,10 @@ function spendOf(pieces: readonly Piece[], starts: readonly number[], now: numbe
   };
 }
 
-function createHourReader(db: Db, by: StackBy): (span: Span) => Piece[] {
+function createHourReader(db: Db, by: StackBy, projectId: number): (span: Span) => Piece[] {
   const select = db.prepare<Span, Piece>(`
     SELECT (u.bucket - CAST(@start AS INTEGER)) / ${HOUR_MS} AS slot, n.name, sum(u.cost_nano_usd) AS cost
-    FROM usage u JOIN names n ON n.id = u.${by}_id
-    WHERE ${IS_FROM_GW} AND u.bucket >= @start AND u.bucket < @end GROUP BY 1, 2`);
+    FROM (${summedUsage(by, projectId)}) u JOIN names n ON n.id = u.${by}_id GROUP BY 1, 2`);
   return (span) => select.all(span);
 }
 

@@ -271,13 +271,14 @@ export const usageSums = sqliteTable(
     start: integer().notNull(),
     providerId: integer('provider_id').notNull(),
     modelId: integer('model_id').notNull(),
+    agentId: integer('agent_id').notNull(),
     ...usageFigures,
-    missedTokens: integer('missed_tokens').notNull().default(0),
-    missedNanoUsd: integer('missed_nano_usd').notNull().default(0),
-    replayedRequests: integer('replayed_requests').notNull().default(0),
+    missedTokens: integer('missed_tokens').notNull(),
+    missedNanoUsd: integer('missed_nano_usd').notNull(),
+    replayedRequests: integer('replayed_requests').notNull(),
   },
-  (table) => [
-    primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),
+  ({ kind, projectId, start, providerId, modelId, agentId }) => [
+    primaryKey({ columns: [kind, projectId, start, providerId, modelId, agentId] }),
   ],
 );
 

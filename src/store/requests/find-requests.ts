@@ -119,16 +119,24 @@ function modelConditions(db: Db, model: string): ModelCondition[] {
   ];
 }
 
-/** A condition for each model that served under a name. It may contain slashes, so providers are looked for as well. */
+/**
+ * A condition for each model that a name can mean. It may contain slashes, so providers are looked for as well. Only names
+ * are searched: there are far fewer of them than rows of usage.
+ */
 function servedModels(db: Db, model: string): string[] {
   const pairs = db
-    .prepare<[string, string, string], { provider: number; model: number }>(`
-      SELECT u.provider_id AS provider, u.model_id AS model
-      FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
-      JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
-      WHERE m.name = ? OR v.name || '/' || m.name = ? OR m.name = v.name || '/' || ?`)
-    .all(model, model, model);
-  return pairs.map((pair) => `model_id = ${pair.model} AND provider_id = ${pair.provider}`);
+    .prepare<{ model: string }, { provider: number | null; model: number }>(`
+      SELECT NULL AS provider, id AS model FROM names WHERE name = @model
+      UNION SELECT v.id, m.id FROM names v CROSS JOIN names m ON m.name = substr(@model, length(v.name) + 2)
+        WHERE substr(@model, 1, length(v.name) + 1) = v.name || '/'
+      UNION SELECT v.id, m.id FROM names m CROSS JOIN names v
+        ON v.name = substr(m.name, 1, length(m.name) - length(@model) - 1)
+        WHERE substr(m.name, -length(@model) - 1) = '/' || @model`)
+    .all({ model });
+  return pairs.map(
+    (pair) =>
+      `model_id = ${pair.model}${pair.provider === null ? '' : ` AND provider_id = ${pair.provider}`}`,
+  );
 }
 
 function sessionCondition(db: Db, session: string): string {

@@ -213,7 +213,7 @@ describe('the page', () => {
     const page = await send(gateway, 'GET /', { headers });
     const plain = await send(gateway, 'GET /');
     const files = [...plain.text().matchAll(/"(\/assets\/[^"]+)"/g)].map(([, path]) => path);
-    expect(files).toHaveLength(3);
+    expect(files).toHaveLength(4);
     let size = page.body.length;
     for (const file of files) {
       const asset = await send(gateway, `GET ${file}`, { headers });

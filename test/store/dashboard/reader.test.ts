@@ -27,11 +27,17 @@ async function watched(options: { timezone?: string; startMs?: number } = {}) {
   const path = await fileDatabase();
   const db = await openFast(path);
   const world = createWorld(options);
-  const { ledger, nextId } = startDaemon(db, world, 0);
+  const { ledger, nextId, takeOver, sumNextHour } = startDaemon(db, world, 0);
   const { calendar, clock } = world;
   const reader = createDashboardReader(await openDatabase(path, { readonly: true }), calendar);
+  /** Sums the hours that have ended by `before`. */
+  async function sum(before: number) {
+    await takeOver();
+    while (await sumNextHour(before));
+  }
   return {
     db,
+    sum,
     ledger,
     nextId,
     clock,
@@ -120,7 +126,7 @@ const comparable = ({ budget, posted, pending, resetsAt }: Told) => ({
 
 describe('the window', () => {
   test('adds up to the same by hour and by day, and ends where time has come to', async () => {
-    const { read, spend, project, clock } = await watched();
+    const { read, spend, project, clock, sum } = await watched();
     const web = await project('web');
     for (const [hours, cost] of [
       [-30, 5],
@@ -131,14 +137,18 @@ describe('the window', () => {
       clock.set(NOON + hours * HOUR_MS);
       await spend(web, cost, { savedTokens: 3, savedNanoUsd: 1 });
     }
-    const day = read();
-    expect(day.totals).toMatchObject({ requests: 3, costNanoUsd: 70, savedTokens: 9, savedNanoUsd: 3 });
-    expect(day.series).toHaveLength(24);
-    expect(day.series.slice(9, 14)).toEqual([0, 30, 0, 40, undefined]);
-    const month = read({ window: 'month' });
-    expect(month.totals.costNanoUsd).toBe(75);
-    expect(month.series.slice(9, 13)).toEqual([0, 5, 70, undefined]);
-    expect(read({ window: 'hour' }).totals.costNanoUsd).toBe(40);
+    // From the rollups alone, from both, and from the sums.
+    for (const summed of [-100, -1, 100]) {
+      await sum(NOON + summed * HOUR_MS);
+      const day = read();
+      expect(day.totals).toMatchObject({ requests: 3, costNanoUsd: 70, savedTokens: 9, savedNanoUsd: 3 });
+      expect(day.series).toHaveLength(24);
+      expect(day.series.slice(9, 14)).toEqual([0, 30, 0, 40, undefined]);
+      const month = read({ window: 'month' });
+      expect(month.totals.costNanoUsd).toBe(75);
+      expect(month.series.slice(9, 13)).toEqual([0, 5, 70, undefined]);
+      expect(read({ window: 'hour' }).totals.costNanoUsd).toBe(40);
+    }
   });
 
   test('shows the minutes of the running hour, late rows included', async () => {

@@ -110,7 +110,7 @@ test('the figures of a rollup are those of each table that sums them', async () 
   const db = await memoryDatabase();
   for (const [table, keys] of [
     ['usage_hours', 2],
-    ['usage_sums', 5],
+    ['usage_sums', 6],
   ] as const) {
     const stored = db.pragma(`table_info(${table})`) as Column[];
     expect(

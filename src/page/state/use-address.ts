@@ -1,0 +1,11 @@
+import { useSyncExternalStore } from 'react';
+import { type Address, parseAddress } from './address.ts';
+
+export function useAddress(): Address {
+  return parseAddress(useSyncExternalStore(subscribe, () => location.hash));
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener('hashchange', listener);
+  return () => removeEventListener('hashchange', listener);
+}
