@@ -1,11 +1,12 @@
 import { type Key, useApp, useInput } from 'ink';
-import { type Dispatch, useEffect, useReducer, useRef } from 'react';
+import { type Dispatch, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { GwError, messageOf } from '../errors.ts';
 import type { RequestView } from '../operations/schemas/requests.ts';
 import type { TeamView } from '../operations/schemas/team.ts';
-import { Dashboard, type DashboardProps } from './dashboard.tsx';
+import { type DashboardProps, drawDashboard } from './dashboard.ts';
+import type { Block } from './frame.ts';
 import type { Source } from './source.ts';
 import { chosenSession } from './state/drill.ts';
 import type { Size } from './state/layout.ts';
@@ -27,6 +28,8 @@ export interface Surface {
   size(): Size;
   /** Returns a function that removes the listener. */
   onResize(listener: () => void): () => void;
+  /** Shows a frame in place of the one before. */
+  paint(frame: readonly Block[]): void;
   /** Copies text to the clipboard, if the terminal supports it. */
   copy(text: string): void;
 }
@@ -53,7 +56,13 @@ export function App({ source, surface, clock, readonly, view = {}, ...props }: A
   useCommands(state, dispatch, source);
   useSurface(state, dispatch, surface);
   useMemory(state, source);
-  return <Dashboard state={state} {...props} />;
+  usePaint(drawDashboard({ state, ...props }), surface);
+  return null;
+}
+
+/** Ink reads the keys; its own output would take apart and compose every cell of a frame, most of the dashboard's CPU. */
+function usePaint(frame: Block[], surface: Surface): void {
+  useLayoutEffect(() => surface.paint(frame));
 }
 
 function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Source): void {
@@ -211,6 +220,8 @@ const MINUTE_MS = 60_000;
 function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, clock: Clock): void {
   const { window, filter, by, paused, data } = state;
   const readMinute = useRef(-1);
+  const isRunning = useRef(false);
+  isRunning.current = data !== null && data.running.length + data.waiting.length > 0;
 
   useEffect(() => {
     if (paused) return;
@@ -222,7 +233,11 @@ function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, cl
       const minute = Math.floor(now / MINUTE_MS);
       try {
         const changed = source.changed();
-        if (!changed && minute === readMinute.current) return;
+        if (!changed && minute === readMinute.current) {
+          // Seconds pass for what runs.
+          if (isRunning.current) dispatch({ type: 'tick', now });
+          return;
+        }
         readMinute.current = minute;
         const data = await source.read({ window, filter, by: by === 'model' ? undefined : by, now });
         if (data && isCurrent) dispatch({ type: 'data', data });
@@ -237,12 +252,6 @@ function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, cl
       stop();
     };
   }, [window, filter, by, paused, dispatch, source, clock]);
-
-  // Seconds pass for what runs.
-  const isRunning = data !== null && data.running.length + data.waiting.length > 0 && !paused;
-  useEffect(() => {
-    if (isRunning) return repeat(clock, POLL_MS, () => dispatch({ type: 'tick', now: clock.now() }));
-  }, [isRunning, dispatch, clock]);
 
   useEffect(() => {
     const show = (daemon: DaemonView) => dispatch({ type: 'daemon', daemon, now: clock.now() });

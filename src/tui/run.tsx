@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { render } from 'ink';
 import { App, type AppProps, type Surface } from './app.tsx';
+import { type Block, screenRows } from './frame.ts';
 
 export interface RunOptions extends Omit<AppProps, 'surface'> {
   stdout: Tty;
@@ -55,8 +56,11 @@ export async function runDashboard({ stdout, stdin, mouse = false, ...props }: R
   let unmount = () => {};
   try {
     const app = render(<App {...props} surface={screen} />, {
-      // Ink uses only the members that `frames` has.
-      stdout: screen.frames as unknown as Tty,
+      // Nothing is rendered by Ink, which uses only these members.
+      stdout: Object.assign(new EventEmitter(), {
+        columns: stdout.columns,
+        write: () => true,
+      }) as unknown as Tty,
       stdin,
       debug: true,
       exitOnCtrlC: false,
@@ -98,8 +102,6 @@ const END_UPDATE = '\u001b[?2026l';
 
 /** The alternate screen of a terminal. */
 interface Screen extends Surface {
-  /** Replaces Ink's stdout. In Ink's debug mode each write is a whole frame. */
-  readonly frames: EventEmitter & { columns: number; write(frame: string): boolean };
   /** Restores the terminal; later frames are dropped. */
   leave(): void;
 }
@@ -116,32 +118,30 @@ export function enterScreen(tty: Tty, { mouse = false }: { mouse?: boolean } = {
     if (!left) tty.write(text);
   };
 
-  function paint(frame: string): boolean {
-    const lines = frame.split('\n').slice(0, tty.rows);
+  function paint(frame: readonly Block[]): void {
+    const lines = screenRows(frame).slice(0, tty.rows);
     const changes = lines.map((line, i) => (line === painted[i] ? '' : at(i) + ERASE + line));
     const blanks = painted.slice(lines.length).map((_, i) => at(lines.length + i) + ERASE);
     painted = lines;
     const text = [...changes, ...blanks].join('');
     if (text !== '') write(BEGIN_UPDATE + text + END_UPDATE);
-    return true;
   }
 
   write(mouse ? ENTER + MOUSE_ON : ENTER);
-  const frames = Object.assign(new EventEmitter(), { columns: tty.columns, write: paint });
+  const listeners = new Set<() => void>();
   const onTtyResize = () => {
-    frames.columns = tty.columns;
     painted = [];
     write(CLEAR);
-    frames.emit('resize');
+    for (const listener of listeners) listener();
   };
   tty.on('resize', onTtyResize);
 
   return {
-    frames,
+    paint,
     size: () => ({ columns: tty.columns, rows: tty.rows }),
     onResize(listener) {
-      frames.on('resize', listener);
-      return () => frames.off('resize', listener);
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     copy: (text) => write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
     leave() {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { DashboardReading } from '../../src/operations/reader.ts';
 import type { UsageViewRow } from '../../src/operations/schemas/usage.ts';
 import { App } from '../../src/tui/app.tsx';
+import { type Block, textRows } from '../../src/tui/frame.ts';
 import type { Source } from '../../src/tui/source.ts';
 import type { Command } from '../../src/tui/state/dialog.ts';
 import type { Size } from '../../src/tui/state/layout.ts';
@@ -100,7 +101,9 @@ async function started({ readonly = false } = {}) {
       return { message: 'It is done.', ...(command.kind === 'create_key' ? { secret: 'sk-gw-secret' } : {}) };
     },
   };
+  const frames: string[] = [];
   const surface = {
+    paint: (blocks: readonly Block[]) => void frames.push(textRows(blocks).join('\n')),
     size: () => world.size,
     onResize(listener: () => void) {
       resizes.add(listener);
@@ -109,7 +112,7 @@ async function started({ readonly = false } = {}) {
     copy: (text: string) => void copied.push(text),
   };
   const props = { source, surface, clock, look: LOOK, version: '0.1.0', baseUrl: 'http://localhost:4747/v1' };
-  const { stdin, lastFrame, frames } = render(<App {...props} readonly={readonly} />);
+  const { stdin } = render(<App {...props} readonly={readonly} />);
   const settle = async () => {
     for (let i = 0; i < 4; i++) await setImmediate();
   };
@@ -124,7 +127,7 @@ async function started({ readonly = false } = {}) {
     copied,
     remembered,
     frames,
-    frame: () => lastFrame() ?? '',
+    frame: () => frames.at(-1) ?? '',
     async press(...keys: string[]) {
       for (const key of keys) {
         stdin.write(key);

@@ -288,31 +288,33 @@ function terminal(columns = 20, rows = 5) {
   return { tty, written, screen: enterScreen(tty as unknown as Tty), take: () => written.splice(0).join('') };
 }
 
+const frame = (text: string) => [{ x: 0, y: 0, lines: text.split('\n') }];
+
 describe('enterScreen()', () => {
   test('writes only the lines that changed', () => {
     const { screen, take } = terminal();
-    screen.frames.write('one\ntwo\nthree');
+    screen.paint(frame('one\ntwo\nthree'));
     take();
-    screen.frames.write('one\n2\nthree');
+    screen.paint(frame('one\n2\nthree'));
     const text = take();
     expect(text).toContain('\u001b[2;1H\u001b[0m\u001b[K2');
     expect(text).not.toContain('one');
     expect(text).not.toContain('three');
-    screen.frames.write('one\n2\nthree');
+    screen.paint(frame('one\n2\nthree'));
     expect(take()).toBe('');
   });
 
   test('clears the extra lines of a taller frame before', () => {
     const { screen, take } = terminal();
-    screen.frames.write('one\ntwo');
+    screen.paint(frame('one\ntwo'));
     take();
-    screen.frames.write('one');
+    screen.paint(frame('one'));
     expect(take()).toContain('\u001b[2;1H\u001b[0m\u001b[K');
   });
 
   test('never writes a line break or below the last row', () => {
     const { screen, take } = terminal(20, 2);
-    screen.frames.write('one\ntwo\nthree');
+    screen.paint(frame('one\ntwo\nthree'));
     const text = take();
     expect(text).not.toContain('\n');
     expect(text).not.toContain('three');
@@ -320,17 +322,17 @@ describe('enterScreen()', () => {
 
   test('clears and repaints everything after a resize', () => {
     const { screen, tty, take } = terminal();
-    screen.frames.write('one\ntwo');
+    screen.paint(frame('one\ntwo'));
     take();
     let resized = 0;
     screen.onResize(() => resized++);
     tty.columns = 10;
     tty.emit('resize');
-    screen.frames.write('one\ntwo');
+    screen.paint(frame('one\ntwo'));
     const text = take();
     expect(text).toContain('\u001b[2J');
     expect(text).toContain('one');
-    expect([resized, screen.size().columns, screen.frames.columns]).toEqual([1, 10, 10]);
+    expect([resized, screen.size().columns]).toEqual([1, 10]);
   });
 
   test('restores the terminal once, and writes nothing after that', () => {
@@ -338,7 +340,7 @@ describe('enterScreen()', () => {
     take();
     screen.leave();
     screen.leave();
-    screen.frames.write('late');
+    screen.paint(frame('late'));
     screen.copy('late');
     expect(take()).toBe(LEAVE);
     expect(tty.listenerCount('resize')).toBe(0);

@@ -42,7 +42,7 @@ export const dashboard: SetUp = (command, context) =>
 
 type Painter =
   | { kind: 'screen'; module: Promise<typeof import('../../tui/run.tsx')> }
-  | { kind: 'text'; module: Promise<typeof import('../../tui/snapshot.tsx')> };
+  | { kind: 'text'; module: Promise<typeof import('../../tui/snapshot.ts')> };
 
 function loadPainter({ env, stdout: output }: Context, once = false): Painter {
   // React's development build needs twice the time per frame.
@@ -57,7 +57,7 @@ function loadPainter({ env, stdout: output }: Context, once = false): Painter {
     stdout.columns > 0 &&
     stdout.rows > 0;
   return once || !isScreen
-    ? { kind: 'text', module: import('../../tui/snapshot.tsx') }
+    ? { kind: 'text', module: import('../../tui/snapshot.ts') }
     : { kind: 'screen', module: import('../../tui/run.tsx') };
 }
 

@@ -91,20 +91,20 @@ export function createDashboardReader(db: Db, calendar: Calendar, projectId = 0)
   const readFeed = createFeedReader(db);
   const readLatency = createLatencyReader(db);
   const readBlocks = createBlocksReader(db);
-  const readMisses = createMissesReader(db);
   const readWebhooks = createWebhookReader(db);
-  const readProviders = createProviderHealthReader(db);
+  const scans = createScans(db);
   const readAccounts = createAccountReader(db);
   let version: number | undefined;
 
   function read({ window, filter, now, by = 'model' }: DashboardQuery): DashboardData {
     const span = spanOfWindow(window, now, calendar);
     const blocks = readBlocks(span.start);
+    const usage = readUsage(span);
     return {
       now,
       window,
       span,
-      ...readUsage(span),
+      ...usage,
       p95Ms: readLatency(span.start),
       ...readSpend({ window, by, span, now }),
       budgets: readStandings({ calendar, now }),
@@ -115,23 +115,43 @@ export function createDashboardReader(db: Db, calendar: Calendar, projectId = 0)
         return budget === undefined ? row : { ...row, budget };
       }),
       blocked: blocks.budgets,
-      misses: readMisses(span.start),
+      ...scans.read({ since: span.start, now, requests: usage.totals.requests }),
       webhooks: readWebhooks(),
-      providers: readProviders(now),
       ...readAccounts(),
     };
   }
 
   return {
-    /** Whether another connection has written since the last call. */
+    /** Whether another connection has written since the last call, or a reading had old scans. */
     changed(): boolean {
       const current = dataVersion.get();
-      const isNew = current !== version;
+      const isNew = current !== version || scans.areOld();
       version = current;
       return isNew;
     },
     // One transaction, so that all panels show the same state.
     read: db.transaction(read),
+  };
+}
+
+const MANY_REQUESTS = 2_000;
+const SCANS_LAST_MS = 5_000;
+
+/** Panels that need thousands of requests: read each time while there are few, else every few seconds. */
+function createScans(db: Db) {
+  const readMisses = createMissesReader(db);
+  const readProviders = createProviderHealthReader(db);
+  let last: (Pick<DashboardData, 'misses' | 'providers'> & { since: number; at: number }) | undefined;
+  let areOld = false;
+  return {
+    areOld: () => areOld,
+    read({ since, now, requests }: { since: number; now: number; requests: number }) {
+      const age = now - (last?.at ?? 0);
+      areOld = last?.since === since && requests > MANY_REQUESTS && age >= 0 && age < SCANS_LAST_MS;
+      if (!last || !areOld)
+        last = { since, at: now, misses: readMisses(since), providers: readProviders(now) };
+      return { misses: last.misses, providers: last.providers };
+    },
   };
 }
 

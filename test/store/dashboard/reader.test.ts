@@ -268,3 +268,17 @@ describe('changed()', () => {
     expect(reader.changed()).toBe(false);
   });
 });
+
+test('reads thousands of requests every five seconds, and says meanwhile that more is to come', async () => {
+  const { read, project, spend, clock, reader } = await watched();
+  const web = await project('web');
+  for (let i = 0; i < 2_001; i++) void spend(web, 7, { provider: 'openai' });
+  await spend(web, 7, { provider: 'openai' });
+  const names = () => read().providers.map(({ provider }) => provider);
+  expect([reader.changed(), names(), reader.changed()]).toEqual([true, ['openai'], false]);
+  await spend(web, 7, { provider: 'mistral' });
+  clock.set(clock.now() + 4_999);
+  expect([reader.changed(), names()]).toEqual([true, ['openai']]);
+  clock.set(clock.now() + 1);
+  expect([reader.changed(), names(), reader.changed()]).toEqual([true, ['mistral', 'openai'], false]);
+});

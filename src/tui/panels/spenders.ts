@@ -3,7 +3,7 @@ import { bar } from '../../terminal/bars.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 /** A model or a program in a repository, with its cost. */
 export interface Spender {
@@ -22,7 +22,7 @@ interface SpendersProps extends Area {
 const WIDTHS = { requests: 7, cost: 10 };
 const MIN_BAR = 3;
 
-export function Spenders({ title, spenders, focused = false, ...area }: SpendersProps) {
+export function drawSpenders({ title, spenders, focused = false, ...area }: SpendersProps): string[] {
   const { width, height, look } = area;
   const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;
@@ -45,5 +45,5 @@ export function Spenders({ title, spenders, focused = false, ...area }: Spenders
     ),
   );
   const labels = `${'req'.padStart(WIDTHS.requests)} ${'cost'.padStart(WIDTHS.cost)}`.padStart(width);
-  return <Section {...area} title={title} labels={labels} focused={focused} lines={lines} />;
+  return section({ ...area, title, labels, focused, lines });
 }

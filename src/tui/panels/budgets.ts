@@ -11,7 +11,7 @@ import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
 import { budgetHeight, WIDE_BUDGET_FROM } from '../state/layout.ts';
 import { topFor } from '../state/selection.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface BudgetsProps extends Area {
   /** Most urgent first. */
@@ -24,7 +24,7 @@ interface BudgetsProps extends Area {
 }
 
 /** The budgets: spent and remaining amounts, and a forecast. */
-export function Budgets(props: BudgetsProps) {
+export function drawBudgets(props: BudgetsProps): string[] {
   const { budgets, selected, width, height, look, focused } = props;
   const shape = shapeFor(props);
   const rows = Math.max(1, Math.floor((height - 1) / (shape === 'pair' ? 2 : 1)));
@@ -36,12 +36,15 @@ export function Budgets(props: BudgetsProps) {
   const names = shown.map((budget) => widthOf(nameText(budget, width)));
   const lines = shown.flatMap((budget) => budgetLines(budget, { ...props, shape, name: Math.max(...names) }));
   const none = pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw);
-  return (
-    <Section
-      {...{ title, labels, focused, width, height, look }}
-      lines={lines.length > 0 ? lines : [textLine(none, width, look)]}
-    />
-  );
+  return section({
+    title,
+    labels,
+    focused,
+    width,
+    height,
+    look,
+    lines: lines.length > 0 ? lines : [textLine(none, width, look)],
+  });
 }
 
 function shapeFor({ budgets, width, height }: BudgetsProps): Shape {

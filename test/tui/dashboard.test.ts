@@ -1,9 +1,9 @@
-import { renderToString } from 'ink';
 import { describe, expect, test } from 'vitest';
 import type { Look } from '../../src/terminal/look.ts';
 import { COLOURED } from '../../src/terminal/palette.ts';
 import { widthOf } from '../../src/terminal/text.ts';
-import { Dashboard } from '../../src/tui/dashboard.tsx';
+import { drawDashboard } from '../../src/tui/dashboard.ts';
+import { textRows } from '../../src/tui/frame.ts';
 import { reduce } from '../../src/tui/state/reduce.ts';
 import type { State } from '../../src/tui/state/state.ts';
 import {
@@ -21,10 +21,8 @@ import {
 } from './support/sample.ts';
 
 function draw(state: State, look: Look = LOOK): string {
-  return renderToString(
-    <Dashboard state={state} version="0.1.0" baseUrl="http://localhost:4747/v1" look={look} />,
-    { columns: state.size.columns },
-  );
+  const props = { state, version: '0.1.0', baseUrl: 'http://localhost:4747/v1', look };
+  return textRows(drawDashboard(props)).join('\n');
 }
 
 const pressing = (state: State, ...keys: string[]) =>

@@ -4,7 +4,7 @@ import { MARKS, styleOf } from '../../terminal/look.ts';
 import { servedBy, shortRepo } from '../../terminal/request-words.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { tookText } from '../../terminal/time.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface RunningProps extends Area {
   /** The longest first. */
@@ -18,7 +18,7 @@ interface RunningProps extends Area {
 const WIDTHS = { mark: 2, took: 6, amount: 9 };
 
 /** The requests that run or wait: for how long, what they hold or need, and whose they are. */
-export function Running({ running, waiting, now, focused, ...area }: RunningProps) {
+export function drawRunning({ running, waiting, now, focused, ...area }: RunningProps): string[] {
   const { width, height, look } = area;
   const rows = [
     ...waiting.map((row) => ({
@@ -56,7 +56,7 @@ export function Running({ running, waiting, now, focused, ...area }: RunningProp
   const held = running.reduce((sum, { heldNanoUsd }) => sum + heldNanoUsd, 0);
   const waits = waiting.length > 0 ? `, ${waiting.length} wait for room in a budget` : '';
   const title = `RUNNING (${running.length}, hold ${formatUsd(held)}${waits})`;
-  return <Section {...area} title={title} focused={focused} lines={lines} />;
+  return section({ ...area, title, focused, lines });
 }
 
 type Origin = Pick<RunningProps['running'][number], 'project' | 'agent' | 'process' | 'repo'>;

@@ -1,4 +1,3 @@
-import { Box } from 'ink';
 import { formatUsd } from '../money.ts';
 import type { DashboardReading } from '../operations/reader.ts';
 import type { AskView } from '../operations/schemas/asks.ts';
@@ -8,23 +7,24 @@ import { type Look, MARKS, styleOf } from '../terminal/look.ts';
 import { count, tokens } from '../terminal/numbers.ts';
 import { missCause, originText, servedBy, shortRepo } from '../terminal/request-words.ts';
 import { lineOf, textLine } from '../terminal/styled-lines.ts';
-import { Budgets } from './panels/budgets.tsx';
-import { Detail } from './panels/detail.tsx';
-import { Drilled } from './panels/drilled.tsx';
-import { Footer } from './panels/footer.tsx';
-import { Header } from './panels/header.tsx';
-import { Help } from './panels/help.tsx';
-import { Limits } from './panels/limits.tsx';
-import { type Area, Lines, Section } from './panels/lines.tsx';
-import { Providers } from './panels/providers.tsx';
-import { Question } from './panels/question.tsx';
-import { Requests } from './panels/requests.tsx';
-import { Running } from './panels/running.tsx';
-import { Spend } from './panels/spend.tsx';
-import { type Spender, Spenders } from './panels/spenders.tsx';
-import { Team } from './panels/team.tsx';
-import { Webhooks } from './panels/webhooks.tsx';
-import type { Layout, PanelBox } from './state/layout.ts';
+import type { Block } from './frame.ts';
+import { drawBudgets } from './panels/budgets.ts';
+import { drawDetail } from './panels/detail.ts';
+import { drawDrilled } from './panels/drilled.ts';
+import { drawFooter } from './panels/footer.ts';
+import { drawHeader } from './panels/header.ts';
+import { drawHelp } from './panels/help.ts';
+import { drawLimits } from './panels/limits.ts';
+import { type Area, section } from './panels/lines.ts';
+import { drawProviders } from './panels/providers.ts';
+import { drawQuestion } from './panels/question.ts';
+import { drawRequests } from './panels/requests.ts';
+import { drawRunning } from './panels/running.ts';
+import { drawSpend } from './panels/spend.ts';
+import { drawSpenders, type Spender } from './panels/spenders.ts';
+import { drawTeam } from './panels/team.ts';
+import { drawWebhooks } from './panels/webhooks.ts';
+import type { PanelBox } from './state/layout.ts';
 import { budgetsOf, feedOf, focusOf, layoutFor, newerThanHeld, type State } from './state/state.ts';
 
 export interface DashboardProps {
@@ -35,112 +35,104 @@ export interface DashboardProps {
   look: Look;
 }
 
-export function Dashboard(props: DashboardProps) {
+/** The frame, as lines at their places. */
+export function drawDashboard(props: DashboardProps): Block[] {
   const { state, look } = props;
   const { size, data } = state;
   const layout = layoutFor(state);
   if (layout.kind === 'too_small') {
     const text = `terminal too small (${size.columns}x${size.rows}): needs 40x8`;
-    return <Lines lines={[textLine(text, size.columns, look)]} width={size.columns} height={1} />;
+    return [{ x: 0, y: 0, lines: [textLine(text, size.columns, look)] }];
   }
-  const { width, height, columns, gap } = layout;
-  return (
-    <Box flexDirection="column" width={width} height={height}>
-      <Header
-        {...props}
-        {...state}
-        providers={data?.providers ?? []}
-        seenAt={seenAt(state)}
-        pausedProjects={pausedProjects(data)}
-        refusals={refusalsOf(state)}
-        width={width}
-      />
-      <Middle {...props} columns={columns} gap={gap} width={width} height={height - 2} />
-      <Footer {...state} isMember={state.team.team !== null} width={width} look={look} />
-    </Box>
-  );
+  const { width, height, columns } = layout;
+  const header = drawHeader({
+    ...props,
+    ...state,
+    providers: data?.providers ?? [],
+    seenAt: seenAt(state),
+    pausedProjects: pausedProjects(data),
+    refusals: refusalsOf(state),
+    width,
+  });
+  return [
+    { x: 0, y: 0, lines: [header] },
+    ...drawMiddle(props, columns.flat(), { width, height: height - 2, look }),
+    {
+      ...{ x: 0, y: height - 1 },
+      lines: [drawFooter({ ...state, isMember: state.team.team !== null, width, look })],
+    },
+  ];
 }
+
+/** The row of the first line below the header. */
+const TOP = 1;
 
 /** The panels, or the dialog, help or view that replaces them. */
-function Middle(props: DashboardProps & Omit<Extract<Layout, { kind: 'panels' }>, 'kind'>) {
-  const { state, look, columns, gap, width, height } = props;
+function drawMiddle(props: DashboardProps, boxes: readonly PanelBox[], area: Area): Block[] {
+  const { state } = props;
   const { data, dialog } = state;
-  const area = { width, height, look };
-  if (dialog) return <Question dialog={dialog} {...area} />;
-  if (state.help) return <Help readonly={state.readonly} {...area} />;
-  if (!data) return <Lines lines={[]} {...area} />;
-  if (state.drill) return <Drilled drill={state.drill} {...area} />;
-  if (state.team.isOpen) return <Team {...state.team} now={state.now} {...area} />;
-  const isShown = columns.flat().some(({ panel }) => panel === 'detail');
-  if (state.detailOpen && !isShown) return <Detail request={state.detail} {...area} />;
-  return (
-    <Box columnGap={gap}>
-      {columns.map((panels) => (
-        <Box key={panels[0]?.panel} flexDirection="column">
-          {panels.map((box) => (
-            <Panel key={box.panel} {...props} box={box} data={data} />
-          ))}
-        </Box>
-      ))}
-    </Box>
-  );
+  const whole = (lines: string[]) => [{ x: 0, y: TOP, lines }];
+  if (dialog) return whole(drawQuestion({ dialog, ...area }));
+  if (state.help) return whole(drawHelp({ readonly: state.readonly, ...area }));
+  if (!data) return [];
+  if (state.drill) return whole(drawDrilled({ drill: state.drill, ...area }));
+  if (state.team.isOpen) return drawTeam({ ...state.team, now: state.now, top: TOP, ...area });
+  const isShown = boxes.some(({ panel }) => panel === 'detail');
+  if (state.detailOpen && !isShown) return whole(drawDetail({ request: state.detail, ...area }));
+  return boxes.map((box) => ({ x: box.x, y: box.y, lines: drawPanel(props, box, data) }));
 }
 
-function Panel({
-  state,
-  baseUrl,
-  look,
-  box,
-  data,
-}: DashboardProps & { box: PanelBox; data: DashboardReading }) {
+function drawPanel(
+  { state, baseUrl, look }: DashboardProps,
+  box: PanelBox,
+  data: DashboardReading,
+): string[] {
   const { width, height } = box;
   const { selected, now, by } = state;
   const shared = { width, height, look, focused: box.panel === focusOf(state) };
   switch (box.panel) {
     case 'asks':
-      return <Asks asks={data.asks} readonly={state.readonly} {...shared} />;
+      return drawAsks({ asks: data.asks, readonly: state.readonly, ...shared });
     case 'budgets':
-      return (
-        <Budgets
-          {...{ ...shared, now, selected: selected.budget }}
-          budgets={budgetsOf(state)}
-          pausedProjects={pausedProjects(data)}
-        />
-      );
+      return drawBudgets({
+        ...{ ...shared, now, selected: selected.budget },
+        budgets: budgetsOf(state),
+        pausedProjects: pausedProjects(data),
+      });
     case 'limits':
-      return <Limits windows={data.limits} now={now} {...shared} />;
+      return drawLimits({ windows: data.limits, now, ...shared });
     case 'running':
-      return <Running running={data.running} waiting={data.waiting} now={now} {...shared} />;
+      return drawRunning({ running: data.running, waiting: data.waiting, now, ...shared });
     case 'refused':
-      return <Refused blocked={data.blocked} {...shared} />;
+      return drawRefused({ blocked: data.blocked, ...shared });
     case 'spend':
-      return <Spend data={data} by={by} {...shared} />;
+      return drawSpend({ data, by, ...shared });
     case 'requests':
-      return (
-        <Requests
-          {...{ ...shared, baseUrl, selected: selected.request }}
-          entries={feedOf(state)}
-          filter={state.filter}
-          sort={state.sort}
-          newer={state.heldFeed ? newerThanHeld(state) : undefined}
-        />
-      );
+      return drawRequests({
+        ...{ ...shared, baseUrl, selected: selected.request },
+        entries: feedOf(state),
+        filter: state.filter,
+        sort: state.sort,
+        newer: state.heldFeed ? newerThanHeld(state) : undefined,
+      });
     case 'detail':
-      return <Detail request={state.detail} {...shared} />;
+      return drawDetail({ request: state.detail, ...shared });
     case 'models':
-      return <Spenders title="TOP MODELS" spenders={data.models.map(modelSpender)} {...shared} />;
+      return drawSpenders({ title: 'TOP MODELS', spenders: data.models.map(modelSpender), ...shared });
     case 'callers':
-      return <Spenders title="TOP CALLERS" spenders={data.callers.map(callerSpender)} {...shared} />;
+      return drawSpenders({ title: 'TOP CALLERS', spenders: data.callers.map(callerSpender), ...shared });
     case 'imported':
-      return (
-        <Spenders title="IMPORTED SESSIONS, AT LIST PRICE" spenders={importedSpenders(data)} {...shared} />
-      );
+      return drawSpenders({
+        title: 'IMPORTED SESSIONS, AT LIST PRICE',
+        spenders: importedSpenders(data),
+        ...shared,
+      });
     case 'providers':
-      return <Providers providers={data.providers} {...shared} />;
+      return drawProviders({ providers: data.providers, ...shared });
     case 'misses':
-      return <Misses misses={data.misses} {...shared} />;
+      return drawMisses({ misses: data.misses, ...shared });
     case 'webhooks':
-      return <Webhooks {...{ ...shared, now, selected: selected.webhook }} webhooks={data.webhooks} />;
+      return drawWebhooks({ ...{ ...shared, now, selected: selected.webhook }, webhooks: data.webhooks });
   }
 }
 
@@ -189,7 +181,7 @@ interface AsksProps extends Area {
 }
 
 /** Requests that wait for approval, with their deadlines. */
-function Asks({ asks, readonly, focused, ...area }: AsksProps) {
+function drawAsks({ asks, readonly, focused, ...area }: AsksProps): string[] {
   const { width, height, look } = area;
   const name = Math.min(24, Math.floor(width * 0.3));
   const lines = asks.slice(0, height - 1).map(({ budget_id, needed_nano_usd, expires_at, agent, model }) =>
@@ -207,7 +199,7 @@ function Asks({ asks, readonly, focused, ...area }: AsksProps) {
     ),
   );
   const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ', press a'}`;
-  return <Section {...area} title={title} focused={focused} lines={lines} />;
+  return section({ ...area, title, focused, lines });
 }
 
 interface RefusedProps extends Area {
@@ -217,7 +209,7 @@ interface RefusedProps extends Area {
 }
 
 /** Refused requests by budget. */
-function Refused({ blocked, focused, ...area }: RefusedProps) {
+function drawRefused({ blocked, focused, ...area }: RefusedProps): string[] {
   const { width, height, look } = area;
   const { times } = look;
   const name = Math.min(22, Math.floor(width / 3));
@@ -232,7 +224,7 @@ function Refused({ blocked, focused, ...area }: RefusedProps) {
       look,
     ),
   );
-  return <Section {...area} title="REFUSED" focused={focused} lines={lines} />;
+  return section({ ...area, title: 'REFUSED', focused, lines });
 }
 
 interface MissesProps extends Area {
@@ -244,7 +236,7 @@ interface MissesProps extends Area {
 const WIDTHS = { requests: 5, tokens: 6, cost: 9 };
 
 /** Tokens that the providers' caches could have served but didn't, by cause. */
-function Misses({ misses, focused, ...area }: MissesProps) {
+function drawMisses({ misses, focused, ...area }: MissesProps): string[] {
   const { width, height, look } = area;
   const lines = misses.slice(0, height - 1).map(({ cause, requests, missedTokens, missedNanoUsd }) =>
     lineOf(
@@ -259,5 +251,5 @@ function Misses({ misses, focused, ...area }: MissesProps) {
     ),
   );
   const labels = `${'tokens'.padStart(WIDTHS.tokens)} ${'extra'.padStart(WIDTHS.cost)}`.padStart(width);
-  return <Section {...area} title="CACHE MISSES" labels={labels} focused={focused} lines={lines} />;
+  return section({ ...area, title: 'CACHE MISSES', labels, focused, lines });
 }

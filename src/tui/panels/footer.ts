@@ -1,8 +1,8 @@
 import { pasteable } from '../../terminal/command-names.ts';
 import type { Look } from '../../terminal/look.ts';
+import type { Paint } from '../../terminal/palette.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
 import type { State } from '../state/state.ts';
-import { Lines } from './lines.tsx';
 
 export interface FooterProps {
   /** What is being typed; null if nothing. */
@@ -16,10 +16,8 @@ export interface FooterProps {
 }
 
 /** The search being typed, else the notice of the last key press, else the keys. */
-export function Footer({ prompt, notice, readonly, isMember, width, look }: FooterProps) {
-  const show = (text: string, style?: (text: string) => string) => (
-    <Lines lines={[textLine(text, width, look, style)]} width={width} height={1} />
-  );
+export function drawFooter({ prompt, notice, readonly, isMember, width, look }: FooterProps): string {
+  const show = (text: string, style?: Paint) => textLine(text, width, look, style);
   if (prompt?.kind === 'search') return show(` search: ${prompt.text}_   enter to search, esc to cancel`);
   if (prompt) return show(` gw ${prompt.text}_   tab completes, enter runs, esc cancels`, look.palette.bold);
   if (notice !== null) return show(` ${pasteable(notice, look.gw)}`, look.palette.accent);

@@ -1,6 +1,6 @@
-import { renderToString } from 'ink';
 import type { Clock } from '../clock.ts';
-import { Dashboard, type DashboardProps } from './dashboard.tsx';
+import { type DashboardProps, drawDashboard } from './dashboard.ts';
+import { textRows } from './frame.ts';
 import type { Source } from './source.ts';
 import type { Size } from './state/layout.ts';
 import { initialState, receive } from './state/state.ts';
@@ -25,5 +25,5 @@ export async function snapshot({ source, clock, size, ...props }: SnapshotOption
     { type: 'agents', agents: await source.agents() } as const,
     { type: 'detail', detail } as const,
   ].reduce(receive, start);
-  return renderToString(<Dashboard state={state} {...props} />, { columns: size.columns });
+  return textRows(drawDashboard({ state, ...props })).join('\n');
 }

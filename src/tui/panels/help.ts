@@ -1,6 +1,6 @@
 import { textLine } from '../../terminal/styled-lines.ts';
 import { pad } from '../../terminal/text.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface HelpProps extends Area {
   readonly: boolean;
@@ -33,7 +33,7 @@ const MOUSE: Keys = [
   ['mouse', 'click, wheel', 'select, again: open; scroll (gw config set dashboard.mouse off)'],
 ];
 
-export function Help({ readonly, ...area }: HelpProps) {
+export function drawHelp({ readonly, ...area }: HelpProps): string[] {
   const { width, look } = area;
   const keys = [...KEYS, ...(readonly ? [] : ACTIONS), ...MOUSE];
   const lines = [
@@ -42,5 +42,5 @@ export function Help({ readonly, ...area }: HelpProps) {
     textLine(' p95: 19 of 20 of the last 500 requests were faster', width, look),
     textLine(' any key closes this; q quits', width, look, look.palette.dim),
   ];
-  return <Section {...area} title="KEYS" lines={lines} />;
+  return section({ ...area, title: 'KEYS', lines });
 }

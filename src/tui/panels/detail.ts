@@ -2,7 +2,7 @@ import type { RequestView } from '../../operations/schemas/requests.ts';
 import { factsOf } from '../../terminal/request-facts.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
 import { pad } from '../../terminal/text.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface DetailProps extends Area {
   request: RequestView | null;
@@ -11,9 +11,9 @@ interface DetailProps extends Area {
 
 const LABEL_CELLS = 9;
 
-export function Detail({ request, focused = false, ...area }: DetailProps) {
+export function drawDetail({ request, focused = false, ...area }: DetailProps): string[] {
   const { width, look } = area;
   const facts = request === null ? [] : factsOf(request, look.times);
   const lines = facts.map(([label, text]) => textLine(` ${pad(label, LABEL_CELLS)}${text}`, width, look));
-  return <Section {...area} title="REQUEST" focused={focused} lines={lines} />;
+  return section({ ...area, title: 'REQUEST', focused, lines });
 }

@@ -6,7 +6,7 @@ import { percent } from '../../terminal/numbers.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface LimitsProps extends Area {
   windows: readonly LimitWindowView[];
@@ -20,7 +20,7 @@ const MIN_BAR = 6;
 const PACE_FROM = 54;
 
 /** The windows of subscriptions: what is used, what the last hour's rate comes to, and the time to the reset. */
-export function Limits({ windows, focused, now, ...area }: LimitsProps) {
+export function drawLimits({ windows, focused, now, ...area }: LimitsProps): string[] {
   const { width, height, look } = area;
   const ownerOf = ownersOf(windows);
   const shown = windows.slice(0, height - 1).map((each) => ({
@@ -50,5 +50,5 @@ export function Limits({ windows, focused, now, ...area }: LimitsProps) {
     );
   });
   const labels = 'resets in'.padStart(width);
-  return <Section {...area} title="PLAN WINDOWS" labels={labels} focused={focused} lines={lines} />;
+  return section({ ...area, title: 'PLAN WINDOWS', labels, focused, lines });
 }

@@ -5,7 +5,7 @@ import { plural } from '../../terminal/numbers.ts';
 import { lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { topFor } from '../state/selection.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface WebhooksProps extends Area {
   webhooks: readonly WebhookHealth[];
@@ -15,7 +15,7 @@ interface WebhooksProps extends Area {
 }
 
 /** The webhooks and the state of their deliveries. */
-export function Webhooks({ webhooks, selected, focused, now, ...area }: WebhooksProps) {
+export function drawWebhooks({ webhooks, selected, focused, now, ...area }: WebhooksProps): string[] {
   const { width, height, look } = area;
   const rows = height - 1;
   const top = topFor(
@@ -37,7 +37,7 @@ export function Webhooks({ webhooks, selected, focused, now, ...area }: Webhooks
     );
   });
   const none = [textLine(pasteable('   none: gw webhooks add URL', look.gw), width, look, look.palette.dim)];
-  return <Section {...area} title="WEBHOOKS" focused={focused} lines={lines.length > 0 ? lines : none} />;
+  return section({ ...area, title: 'WEBHOOKS', focused, lines: lines.length > 0 ? lines : none });
 }
 
 function nameOf({ id, project, host }: WebhookHealth): string {

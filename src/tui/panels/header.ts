@@ -7,7 +7,6 @@ import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { pad, widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
 import type { AgentView, DaemonView } from '../state/state.ts';
-import { Lines } from './lines.tsx';
 
 export interface HeaderProps {
   version: string;
@@ -28,7 +27,7 @@ export interface HeaderProps {
 }
 
 /** One line: the state and address of the daemon, and whether the display is live. */
-export function Header(props: HeaderProps) {
+export function drawHeader(props: HeaderProps): string {
   const { version, width, look, problem, refusals } = props;
   const { mark, parts } = problem === null ? stateOf(props) : { mark: MARKS.bad, parts: [problem] };
   if (refusals !== '' && mark !== MARKS.bad) parts.unshift(`${MARKS.bad} ${refusals}`);
@@ -50,9 +49,9 @@ export function Header(props: HeaderProps) {
     { text: widthOf(message) <= room ? message : text, width: room, style: styleOf(mark, look) },
     { text: right, width: widthOf(right) },
   ];
-  const line =
-    refusals === '' ? lineOf(cells, look) : look.palette.alarm(pad(lineOf(cells.map(unstyled), look), width));
-  return <Lines lines={[line]} width={width} height={1} />;
+  return refusals === ''
+    ? lineOf(cells, look)
+    : look.palette.alarm(pad(lineOf(cells.map(unstyled), look), width));
 }
 
 const unstyled = ({ text, width }: Cell): Cell => ({ text, width });

@@ -8,7 +8,7 @@ import type { Paint } from '../../terminal/palette.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
 import { clean, pad, shorten, widthOf } from '../../terminal/text.ts';
 import { tookText } from '../../terminal/time.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface SpendProps extends Area {
   data: DashboardReading;
@@ -22,21 +22,19 @@ const UNITS = { hour: '$/min', day: '$/h', month: '$/day' } as const;
 const CHART_FROM = 7;
 
 /** Totals of the window, and its spend as an area that rises to them. */
-export function Spend({ data, by, focused, ...area }: SpendProps) {
+export function drawSpend({ data, by, focused, ...area }: SpendProps): string[] {
   const { width, height, look } = area;
   const chart =
     height >= CHART_FROM
       ? tallChart(data, { ...area, height: height - 2 }, by)
       : [flatChart(data, width, look)];
-  return (
-    <Section
-      {...area}
-      title={titleOf(data, look)}
-      labels={height >= CHART_FROM ? `by ${by}`.padStart(width) : ''}
-      focused={focused}
-      lines={[totalsLine(data, width, look), ...chart]}
-    />
-  );
+  return section({
+    ...area,
+    title: titleOf(data, look),
+    labels: height >= CHART_FROM ? `by ${by}`.padStart(width) : '',
+    focused,
+    lines: [totalsLine(data, width, look), ...chart],
+  });
 }
 
 function titleOf({ window, span, now }: DashboardReading, { times, timezone }: Look): string {

@@ -2,27 +2,25 @@ import { textLine } from '../../terminal/styled-lines.ts';
 import { wrap } from '../../terminal/text.ts';
 import type { Dialog } from '../state/dialog.ts';
 import { topFor } from '../state/selection.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface QuestionProps extends Area {
   dialog: Dialog;
 }
 
 /** A dialog. It replaces the panels, so that no moving content distracts from it. */
-export function Question({ dialog, ...area }: QuestionProps) {
+export function drawQuestion({ dialog, ...area }: QuestionProps): string[] {
   const { width, height, look } = area;
   const isOutput = dialog.kind === 'done' && dialog.result.output !== undefined;
   const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
     isOutput ? textLine(` ${line}`, width, look) : wrap(line, width - 2).map((part) => ` ${part}`),
   );
   const keys = textLine(` ${keysOf(dialog)}`, width, look, look.palette.dim);
-  return (
-    <Section
-      {...area}
-      title={isOutput ? dialog.result.message : titleOf(dialog)}
-      lines={[...lines, '', keys]}
-    />
-  );
+  return section({
+    ...area,
+    title: isOutput ? dialog.result.message : titleOf(dialog),
+    lines: [...lines, '', keys],
+  });
 }
 
 function titleOf({ kind }: Dialog): string {

@@ -8,19 +8,19 @@ import { textLine } from '../../terminal/styled-lines.ts';
 import { clean, pad } from '../../terminal/text.ts';
 import { chosenSession, type Drill, shownSessions } from '../state/drill.ts';
 import { topFor } from '../state/selection.ts';
-import { Detail } from './detail.tsx';
-import { type Area, Section } from './lines.tsx';
+import { drawDetail } from './detail.ts';
+import { type Area, section } from './lines.ts';
 
 interface DrilledProps extends Area {
   drill: Drill;
 }
 
 /** The sessions that spent a budget, the requests of a session, or a request. */
-export function Drilled({ drill, ...area }: DrilledProps) {
+export function drawDrilled({ drill, ...area }: DrilledProps): string[] {
   const { width, height, look } = area;
   const { budget, requests, problem, text } = drill;
   const selected = requests?.[drill.request];
-  if (drill.detailOpen && selected) return <Detail request={selected} {...area} />;
+  if (drill.detailOpen && selected) return drawDetail({ request: selected, ...area });
   const session = chosenSession(drill);
   const title =
     session === undefined
@@ -37,7 +37,7 @@ export function Drilled({ drill, ...area }: DrilledProps) {
     look,
     look.palette.dim,
   );
-  return <Section {...area} title={title} lines={[hint, ...rows]} />;
+  return section({ ...area, title, lines: [hint, ...rows] });
 }
 
 function rowsOf<T>(

@@ -4,7 +4,7 @@ import { percent } from '../../terminal/numbers.ts';
 import { isTroubled } from '../../terminal/request-words.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { tookText } from '../../terminal/time.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface ProvidersProps extends Area {
   providers: readonly ProviderHealth[];
@@ -14,7 +14,7 @@ interface ProvidersProps extends Area {
 const WIDTHS = { first: 7, calls: 6 };
 
 /** The providers that were called within the last hour. */
-export function Providers({ providers, focused, ...area }: ProvidersProps) {
+export function drawProviders({ providers, focused, ...area }: ProvidersProps): string[] {
   const { width, height, look } = area;
   const room = width - WIDTHS.first - WIDTHS.calls - 6;
   const name = Math.min(16, Math.floor(room / 2));
@@ -33,7 +33,7 @@ export function Providers({ providers, focused, ...area }: ProvidersProps) {
     );
   });
   const labels = `${'first'.padStart(WIDTHS.first)} ${'calls'.padStart(WIDTHS.calls)}`.padStart(width);
-  return <Section {...area} title="PROVIDERS (last hour)" labels={labels} focused={focused} lines={lines} />;
+  return section({ ...area, title: 'PROVIDERS (last hour)', labels, focused, lines });
 }
 
 function stateText({ attempts, failedAttempts, blocks }: ProviderHealth, { times }: Look): string {

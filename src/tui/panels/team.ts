@@ -1,15 +1,17 @@
-import { Box } from 'ink';
 import type { TeamView } from '../../operations/schemas/team.ts';
 import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { Look } from '../../terminal/look.ts';
 import { usdText } from '../../terminal/numbers.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
+import type { Block } from '../frame.ts';
 import type { TeamState } from '../state/state.ts';
-import { type Area, Lines } from './lines.tsx';
-import { type Spender, Spenders } from './spenders.tsx';
+import type { Area } from './lines.ts';
+import { drawSpenders, type Spender } from './spenders.ts';
 
 interface TeamProps extends TeamState, Area {
   now: number;
+  /** The row of its first line. */
+  top: number;
 }
 
 /** Minimum width for gateways and models side by side. */
@@ -18,37 +20,41 @@ const GAP = 2;
 const AMOUNT_CELLS = 9;
 
 /** The team: reachability of its database, its budgets, and today's spend. */
-export function Team({ team, usage, failure, now, width, height, look }: TeamProps) {
-  if (!team) return <Lines lines={[]} width={width} height={height} />;
+export function drawTeam({ team, usage, failure, now, top, width, height, look }: TeamProps): Block[] {
+  if (!team) return [];
   const title = `TEAM ${team.name}: gateway ${team.gateway_id}, ${team.gateway}`;
   const hint = textLine(' t or esc back', width, look, look.palette.dim);
   const budgets = budgetLines(team, width, look);
-  const top = [
+  const lines = [
     heading({ title }, width, look),
     ...stateLines({ team, usage, failure, now }, width, look),
     ...budgets.slice(0, Math.max(2, Math.floor(height / 3))),
   ].slice(0, height - 1);
-  const room = height - top.length - 1;
+  const room = height - lines.length - 1;
   const isWide = width >= TWO_COLUMNS_FROM;
   const column = isWide ? Math.floor((width - GAP) / 2) : width;
   const rows = isWide ? room : Math.ceil(room / 2);
   const own = usage?.gateways.scope === 'own' ? ', OWN ONES' : '';
-  return (
-    <Box flexDirection="column" width={width} height={height}>
-      <Lines lines={top} width={width} height={top.length} />
-      <Box flexDirection={isWide ? 'row' : 'column'} columnGap={GAP}>
-        <Spenders
-          {...{ title: `GATEWAYS TODAY${own}`, width: column, height: rows, look }}
-          spenders={spendersOf(usage?.gateways, 'gateway')}
-        />
-        <Spenders
-          {...{ title: 'MODELS TODAY', width: column, height: isWide ? rows : room - rows, look }}
-          spenders={spendersOf(usage?.models, 'model')}
-        />
-      </Box>
-      <Lines lines={[hint]} width={width} height={1} />
-    </Box>
-  );
+  const y = top + lines.length;
+  const side = isWide ? { x: column + GAP, y } : { x: 0, y: y + rows };
+  return [
+    { x: 0, y: top, lines },
+    {
+      ...{ x: 0, y },
+      lines: drawSpenders({
+        ...{ title: `GATEWAYS TODAY${own}`, width: column, height: rows, look },
+        spenders: spendersOf(usage?.gateways, 'gateway'),
+      }),
+    },
+    {
+      ...side,
+      lines: drawSpenders({
+        ...{ title: 'MODELS TODAY', width: column, height: isWide ? rows : room - rows, look },
+        spenders: spendersOf(usage?.models, 'model'),
+      }),
+    },
+    { x: 0, y: top + height - 1, lines: [hint] },
+  ];
 }
 
 function spendersOf(usage: TeamUsageView | undefined, name: 'gateway' | 'model'): Spender[] {

@@ -7,7 +7,7 @@ import { count } from '../../terminal/numbers.ts';
 import { lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { topFor } from '../state/selection.ts';
 import type { FeedEntry, Sort } from '../state/state.ts';
-import { type Area, Section } from './lines.tsx';
+import { type Area, section } from './lines.ts';
 
 interface RequestsProps extends Area {
   entries: readonly FeedEntry[];
@@ -22,7 +22,7 @@ interface RequestsProps extends Area {
 }
 
 /** The newest requests, one per line. */
-export function Requests(props: RequestsProps) {
+export function drawRequests(props: RequestsProps): string[] {
   const { entries, selected, width, height, look, focused } = props;
   const columns = feedColumns(width);
   const visible = Math.max(0, height - 2);
@@ -43,7 +43,7 @@ export function Requests(props: RequestsProps) {
   const header = textLine(feedHeader(columns), width, look, look.palette.dim);
   const lines = entries.length > 0 ? [header, ...rows] : emptyLines(props);
   const heading = { title: titleOf(props), labels: hintOf(props), focused };
-  return <Section {...heading} {...{ width, height, look }} lines={lines} />;
+  return section({ ...heading, width, height, look, lines });
 }
 
 function titleOf({ filter, sort }: RequestsProps): string {
