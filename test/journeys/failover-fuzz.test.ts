@@ -12,7 +12,7 @@ import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
 const LONG = Boolean(process.env.GW_LONG);
 const SEED = Number(process.env.GW_SEED ?? 17);
 const A_ROUND = 120;
-const ROUNDS = LONG ? 850 : 4;
+const ROUNDS = LONG ? 850 : 2;
 const AT_ONCE = 40;
 const DOLLAR = 1_000_000_000;
 

@@ -186,11 +186,11 @@ export function eventsOf(db: Db, type?: string): StoredEvent[] {
     .map((event) => ({ ...event, data: JSON.parse(event.data) as Record<string, unknown> }));
 }
 
-/** fast-check's settings: a share of 1,000 runs (100,000 with GW_LONG=1); GW_SEED (and GW_PATH) repeat a failure. */
+/** fast-check's settings: a share of 500 runs (100,000 with GW_LONG=1); GW_SEED (and GW_PATH) repeat a failure. */
 export function runs(share: number): { numRuns: number; seed?: number; path?: string } {
   const { GW_LONG, GW_SEED, GW_PATH } = process.env;
   return {
-    numRuns: Math.ceil((GW_LONG ? 100_000 : 1_000) * share),
+    numRuns: Math.ceil((GW_LONG ? 100_000 : 500) * share),
     ...(GW_SEED ? { seed: Number(GW_SEED) } : {}),
     ...(GW_PATH ? { path: GW_PATH } : {}),
   };

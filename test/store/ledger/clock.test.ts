@@ -358,7 +358,7 @@ describe('over jumps of the clock, restarts and two daemons', () => {
   test.each(FAULTS)(
     'a ledger fails that %s',
     async (_, fault) => {
-      await expect(check(fault, 1)).rejects.toThrow();
+      await expect(check(fault, 2)).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );

@@ -180,5 +180,5 @@ test.each<[string, Change]>([
   ['nothing is announced', () => ({ fallenFrom: undefined })],
   ['the cheaper model counts in another project', ({ fallenFrom }) => (fallenFrom ? { projectId: 2 } : {})],
 ])('a ledger in which %s is found out', async (_name, change) => {
-  await expect(fc.assert(property(change), { ...runs(0.4), endOnFailure: true })).rejects.toThrow();
+  await expect(fc.assert(property(change), { ...runs(0.8), endOnFailure: true })).rejects.toThrow();
 });

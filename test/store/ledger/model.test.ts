@@ -1045,7 +1045,7 @@ describe('the ledger does what its plainest description does', () => {
     'and a ledger fails that %s',
     async (_, breakIt) => {
       const history = model(1, breakIt, CLOCK);
-      await expect(fc.assert(history, { ...runs(2), endOnFailure: true })).rejects.toThrow();
+      await expect(fc.assert(history, { ...runs(4), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );
@@ -1106,7 +1106,7 @@ describe('the ledger does what its plainest description does', () => {
     'and a ledger fails that %s',
     async (_, breakIt) => {
       const history = model(1, breakIt, LATE);
-      await expect(fc.assert(history, { ...runs(2), endOnFailure: true })).rejects.toThrow();
+      await expect(fc.assert(history, { ...runs(4), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );
@@ -1136,7 +1136,7 @@ describe('the ledger does what its plainest description does', () => {
     'and a ledger fails that %s',
     async (_, breakIt) => {
       const history = model(1, breakIt, ASKING);
-      await expect(fc.assert(history, { ...runs(0.5), endOnFailure: true })).rejects.toThrow();
+      await expect(fc.assert(history, { ...runs(1), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );

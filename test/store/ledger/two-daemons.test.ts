@@ -109,6 +109,6 @@ test('they would if a batch did not look', async () => {
   // The second daemon has looked once, and does not see what the first holds since.
   const ask = (daemon: number, amount: number) => ({ daemon, amount, percent: undefined });
   const examples: [Move[]][] = [[[ask(1, 1), ask(0, 60), ask(1, 60)]]];
-  const options = { ...runs(0.05), examples, endOnFailure: true };
+  const options = { ...runs(0.1), examples, endOnFailure: true };
   await expect(fc.assert(property, options)).rejects.toThrow('Property failed');
 });
