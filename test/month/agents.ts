@@ -22,6 +22,9 @@ const MODELS = ['openai/m', 'anthropic/m', 'mock/m', 'team'];
 const WORDS = 'the build fails after the merge because one test reads a clock that nobody set'.split(' ');
 const SCRIPTS = ['设置时钟后再试一次。', 'Попробуйте ещё раз.', 'もう一度やり直す。'];
 
+/** In UTF-8, which headers carry as bytes. */
+const CUSTOMERS = ['acme', Buffer.from('zoë').toString('latin1'), 'initech'];
+
 /** The next request of an agent's session: a new one begins now and then, as contexts end. */
 export function nextRequest(dice: Dice, sessions: Session[]): AgentRequest {
   const session = dice.pick(sessions);
@@ -39,7 +42,7 @@ export function nextRequest(dice: Dice, sessions: Session[]): AgentRequest {
     ...request,
     headers: {
       'x-session-id': session.id,
-      'x-service-labels': `customer=${dice.pick(['acme', 'zoë', 'initech'])}`,
+      'x-service-labels': `customer=${dice.pick(CUSTOMERS)}`,
       ...request.headers,
     },
   };

@@ -9,6 +9,7 @@ import type { TestGateway } from '../support/gateway.ts';
 import { nextRequest } from './agents.ts';
 import { CASE_HEADER, type Manner, PROVIDERS } from './provider.ts';
 import {
+  type Account,
   addCap,
   comeToRest,
   copyHome,
@@ -39,7 +40,9 @@ async function work(world: World, dice: Dice, whileRunning?: () => Promise<void>
 const MANNERS: readonly Manner[] = ['breaks off', 'resets', 'deaf', 500, 503, 429];
 
 async function play(world: World, dice: Dice, number: number): Promise<void> {
-  const account = dice.pick(world.accounts);
+  // Most people have heard that their key has expired.
+  const isValid = ({ expiresAt }: Account) => expiresAt > world.clock.now();
+  const account = dice.pick(dice.chance(0.95) ? world.accounts.filter(isValid) : world.accounts);
   const gateway = dice.pick(world.gateways);
   const manner = dice.chance(0.85) ? 'answers' : dice.pick(MANNERS);
   world.provider.manners.set(number, { manner, output: 1 + dice.below(1_800) });

@@ -22,6 +22,7 @@ export interface Account {
   /** How gw shows the key. */
   hint: string;
   sessions: Session[];
+  expiresAt: number;
 }
 
 /** A budget as the owner means it. */
@@ -251,7 +252,7 @@ export async function openAccount(world: World, project: Project, expiresAt?: nu
   });
   const hint = key.slice(-4);
   const sessions = Array.from({ length: 2 }, (_, i) => ({ id: `first-${i}-${hint}`, turns: [] }));
-  return { project: project.name, key, hint, sessions };
+  return { project: project.name, key, hint, sessions, expiresAt: expiresAt ?? Infinity };
 }
 
 export async function setPrices(
