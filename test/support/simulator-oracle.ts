@@ -109,6 +109,14 @@ export interface Question {
   expiresAt: number;
 }
 
+/** What a provider runs for a request, whose hold it keeps. */
+export interface OracleJob {
+  id: string;
+  requestId: number;
+  createdAt: number;
+  expiresAt: number;
+}
+
 const QUESTIONS_KEPT_MS = 86_400_000;
 
 export type Expected =
@@ -145,6 +153,7 @@ export class Oracle {
   /** Records of refused requests and others that held nothing. */
   otherRecords: ({ id: number; at: number; projectId: number; cost: number } & Client)[] = [];
   questions: Question[] = [];
+  jobs: OracleJob[] = [];
   private queued = new Set<string>();
 
   constructor(calendar: Calendar, now: number) {
@@ -177,10 +186,10 @@ export class Oracle {
   private comeBack(): void {
     const { now } = this;
     for (const record of [...this.requests, ...this.otherRecords]) record.at = Math.min(record.at, now);
-    for (const question of this.questions) {
-      const ms = Math.max(0, question.createdAt - now);
-      question.createdAt -= ms;
-      question.expiresAt -= ms;
+    for (const each of [...this.questions, ...this.jobs]) {
+      const ms = Math.max(0, each.createdAt - now);
+      each.createdAt -= ms;
+      each.expiresAt -= ms;
     }
     for (const budget of this.budgets) {
       const late = this.entries.filter((e) => e.budget === budget && e.start > now);
@@ -480,6 +489,31 @@ export class Oracle {
     return true;
   }
 
+  /** False if the request holds nothing, or if there is such a job, or one of this request. */
+  beginJob(id: string, requestId: number, expiresAt: number): boolean {
+    const isOpen = this.requests.some((r) => r.id === requestId && r.open);
+    if (!isOpen || this.jobs.some((job) => job.id === id || job.requestId === requestId)) return false;
+    this.jobs.push({ id, requestId, createdAt: this.now, expiresAt });
+    return true;
+  }
+
+  /** Ends a job. `percent`: what it cost, of what its request holds. False if it does not run. */
+  endJob(id: string, percent: number): boolean {
+    const job = this.jobs.find((each) => each.id === id);
+    if (!job) return false;
+    this.jobs = this.jobs.filter((each) => each !== job);
+    const request = this.requests.find((r) => r.id === job.requestId && r.open);
+    if (request) this.settle(request.id, Math.floor((request.amount * percent) / 100), request.repo, '');
+    return true;
+  }
+
+  /** Books jobs whose time is over at what is held, in the order of their requests. */
+  expireJobs(): number {
+    const over = this.jobs.filter(({ expiresAt }) => expiresAt <= this.now);
+    for (const { id } of over.sort((a, b) => a.requestId - b.requestId)) this.endJob(id, 100);
+    return over.length;
+  }
+
   /** The repository of a request becomes known: its record gets it, a hold does not. */
   find(id: number, repo: string): void {
     const closed = this.requests.filter((r) => !r.open);
@@ -603,7 +637,8 @@ export class Oracle {
   }
 
   closeHolds(slot: number): number {
-    const open = this.requests.filter((r) => r.open && r.slot === slot);
+    const isOwn = ({ id }: OracleRequest) => !this.jobs.some(({ requestId }) => requestId === id);
+    const open = this.requests.filter((r) => r.open && r.slot === slot && isOwn(r));
     for (const question of this.questions) if (question.ask.slot === slot) this.endQuestion(question.ask.id);
     for (const r of open.sort((a, b) => a.id - b.id)) this.settle(r.id, r.amount, r.repo, '');
     return open.length;

@@ -78,7 +78,10 @@ export async function holdForJob(
     },
     clock.monotonic(),
   );
-  const record = { flags, firstByteMs, requestBytes, timings, upstreamRequestId };
+  // Its search has mostly ended by now.
+  const { process, repo } = context.origin;
+  const origin = { process, repo };
+  const record = { flags, firstByteMs, requestBytes, timings, upstreamRequestId, origin };
   const job = {
     requestId: exchange.id,
     provider: target.provider.name,

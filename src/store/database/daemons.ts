@@ -9,6 +9,9 @@ import type { Db } from './open.ts';
 /** A daemon that uses the database. Its holds and its request ids carry its slot. */
 export type DaemonRow = Omit<Row<'daemons'>, 'startedAt'>;
 
+/** Holds that end with their daemon: those of jobs end with the jobs. */
+const OWN_HOLDS = 'open_holds WHERE id NOT IN (SELECT request_id FROM jobs)';
+
 const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
 
 /**
@@ -18,7 +21,7 @@ const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
 export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { startedAt: number }): number {
   const register = db.transaction(() => {
     const usedSlots = db
-      .prepare<[], { slot: number }>('SELECT slot FROM daemons UNION SELECT DISTINCT slot FROM open_holds')
+      .prepare<[], { slot: number }>(`SELECT slot FROM daemons UNION SELECT slot FROM ${OWN_HOLDS}`)
       .all()
       .map((row) => row.slot);
     const slot = Array.from({ length: MAX_SLOTS }, (_, i) => i).find((i) => !usedSlots.includes(i));
@@ -114,8 +117,9 @@ export function liveDaemons(path: string, ownLock: string): DaemonRow[] {
 /** Slots that have open holds and no registered daemon. */
 export function orphanedSlots(db: Db): number[] {
   return db
-    .prepare<[], { slot: number }>(`SELECT DISTINCT slot FROM open_holds WHERE slot NOT IN (SELECT slot
-      FROM daemons)`)
+    .prepare<[], { slot: number }>(
+      `SELECT DISTINCT slot FROM ${OWN_HOLDS} AND slot NOT IN (SELECT slot FROM daemons)`,
+    )
     .all()
     .map((row) => row.slot);
 }

@@ -164,7 +164,7 @@ export function createLateSettlements(options: LateSettlementsOptions) {
 /** What the request's record has beside its hold. */
 export type JobRecord = Pick<
   RequestRecord,
-  'flags' | 'firstByteMs' | 'requestBytes' | 'timings' | 'upstreamRequestId' | 'detail'
+  'flags' | 'firstByteMs' | 'requestBytes' | 'timings' | 'upstreamRequestId' | 'detail' | 'origin'
 >;
 
 /** What a provider runs after the request that started it has ended, such as a film or a batch. */

@@ -51,6 +51,23 @@ describe('registerDaemon()', () => {
     expect(register(db, 'a')).toBe(1);
   });
 
+  test('takes a slot whose holds are those of jobs, which do not end with their daemons', async () => {
+    const db = await memoryDatabase();
+    addProjects(db, 1);
+    const { ledger, nextId } = startDaemon(db, createWorld(), 0);
+    const [requestId, jobId] = [nextId(), 'video_1'];
+    const record = { flags: 0, firstByteMs: null };
+    const started = [
+      ledger.admit(admissionOf(requestId, 5)),
+      ledger.beginJob({ requestId, provider: 'openai', jobId, expiresAt: 0, record }),
+    ];
+    ledger.flush();
+    await Promise.all(started);
+    expect(orphanedSlots(db)).toEqual([]);
+    expect(register(db, 'a')).toBe(0);
+    expect(startDaemon(db, createWorld(), 0).nextId()).toBeGreaterThan(requestId);
+  });
+
   test('says so when every slot is taken', async () => {
     const db = await memoryDatabase();
     for (let i = 0; i < MAX_SLOTS; i++) register(db, `d${i}`);

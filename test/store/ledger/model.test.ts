@@ -491,6 +491,79 @@ const answer = step(
   },
 );
 
+const jobId = fc.integer({ min: 0, max: 5 }).map((n) => `job_${n}`);
+const JOB_MS = 24 * HOUR;
+
+/** A request's answer starts a job, which keeps its hold: mostly a new one. */
+const beginJob = step(
+  'begin a job',
+  fc.record({ daemon: fc.nat(), pick: fc.nat(), jobId, again: fc.constantFrom(false, false, false, true) }),
+  async (model, real, { daemon, pick, jobId, again }) => {
+    const choices = again ? model.requests : model.requests.filter((r) => r.open);
+    if (choices.length === 0) return;
+    const { id: requestId } = at(choices, pick);
+    const expiresAt = real.world.clock.now() + JOB_MS;
+    const job = { requestId, provider: 'openai', jobId, expiresAt, record: { flags: 0, firstByteMs: null } };
+    await inTurn(
+      model,
+      real,
+      daemon,
+      (ledger) => ledger.beginJob(job),
+      () => model.beginJob(jobId, requestId, expiresAt),
+    );
+  },
+);
+
+/** A poll shows the end of a job, or that of one that has ended before. */
+const endJob = step(
+  'end a job',
+  fc.record({ daemon: fc.nat(), jobId, percent: fc.constantFrom(0, 40, 100, 130) }),
+  async (model, real, { daemon, jobId, percent }) => {
+    const running = model.jobs.find(({ id }) => id === jobId);
+    const held = model.requests.find(({ id, open }) => open && id === running?.requestId)?.amount ?? 0;
+    const end = { how: 'completed' as const, costNanoUsd: Math.floor((held * percent) / 100) };
+    await inTurn(
+      model,
+      real,
+      daemon,
+      (ledger) => ledger.endJob('openai', jobId, end),
+      () => model.endJob(jobId, percent),
+    );
+  },
+);
+
+/** Nobody asks for hours. */
+const expireJobs = step(
+  'expire jobs after hours',
+  fc.tuple(fc.nat(), fc.constantFrom(0, 1, 25)),
+  async (model, real, [daemon, hours]) => {
+    await setClock(model, real, real.world.clock.now() + hours * HOUR, daemon);
+    await inTurn(
+      model,
+      real,
+      daemon,
+      (ledger) => ledger.expireJobs(),
+      () => model.expireJobs(),
+    );
+  },
+);
+
+/** Runs a command of a daemon's ledger in a transaction, behind its late settlements. */
+async function inTurn<T>(
+  model: Oracle,
+  real: Real,
+  daemon: number,
+  run: (ledger: Ledger) => Promise<T>,
+  expected: () => T,
+): Promise<void> {
+  const { ledger } = at(real.daemons, daemon);
+  const committed = commitLate(model, real, daemon);
+  const result = run(ledger);
+  ledger.flush();
+  await expectSettled(committed);
+  expect(await result).toEqual(expected());
+}
+
 /** Where a request comes from, as far as it is known when it is admitted. */
 function callFrom(
   real: Real,
@@ -949,6 +1022,12 @@ const ASKING: History = {
   commands: askSteps,
 };
 
+/** Callers are known from the start: a job's record has the one that its hold had. */
+const JOBS: History = {
+  budgets: fc.array(setSmall, { minLength: 1, maxLength: 2 }),
+  commands: [asked, asked, beginJob, beginJob, beginJob, endJob, endJob, expireJobs, crash, leap],
+};
+
 const CLOCK: History = {
   budgets: fc.array(setSmall, { minLength: 1, maxLength: 3 }),
   commands: clockSteps,
@@ -1006,6 +1085,51 @@ describe('the ledger does what its plainest description does', () => {
     async () => {
       await fc.assert(model(1, whole, CLOCK), runs(0.04));
       await fc.assert(model(2, whole, CLOCK), runs(0.01));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  test(
+    'with jobs that outlive their daemons',
+    async () => {
+      await fc.assert(model(1, whole, JOBS), runs(0.03));
+      await fc.assert(model(2, whole, JOBS), runs(0.01));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  const afterJob = (name: 'beginJob' | 'endJob' | 'expireJobs', sql: string): Break => {
+    return (daemon, db) => ({
+      ...daemon,
+      ledger: {
+        ...daemon.ledger,
+        [name]: (...values: never[]) => {
+          const run = daemon.ledger[name] as (...values: never[]) => Promise<unknown>;
+          const result = run(...values);
+          daemon.ledger.flush();
+          db.prepare(sql).run();
+          return result;
+        },
+      },
+    });
+  };
+
+  test.each<[string, Break]>([
+    ['forgets a job when its daemon dies', afterJob('beginJob', 'DELETE FROM jobs')],
+    ['gives a job no time', afterJob('beginJob', 'UPDATE jobs SET expires_at = created_at')],
+    [
+      'frees the hold of a job',
+      afterJob('beginJob', 'UPDATE budget_periods SET pending_nano_usd = 0 WHERE pending_nano_usd > 0'),
+    ],
+    [
+      'books a job twice',
+      afterJob('endJob', 'UPDATE budget_periods SET posted_nano_usd = 2 * posted_nano_usd'),
+    ],
+  ])(
+    'and a ledger fails that %s',
+    async (_, breakIt) => {
+      const history = model(1, breakIt, JOBS);
+      await expect(fc.assert(history, { ...runs(0.5), endOnFailure: true })).rejects.toThrow();
     },
     PROPERTY_TIMEOUT_MS,
   );
