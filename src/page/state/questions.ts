@@ -11,6 +11,8 @@ export const WHOAMI = asked('GET /v1/gw/whoami', undefined);
 
 export const DAY = asked('GET /v1/gw/dashboard', { window: 'day' }, true);
 
+export const windowsOf = (isLive: boolean) => asked('GET /v1/gw/limits', undefined, isLive);
+
 export const BYS = ['model', 'agent', 'project'] as const;
 export const byOf = ({ parameters }: Address) => BYS.find((by) => by === parameters.by) ?? 'model';
 

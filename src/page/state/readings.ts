@@ -11,6 +11,8 @@ interface Reading {
   known: Known<unknown>;
   read(): Promise<void>;
   isReading: boolean;
+  /** Resolves after the first answer. */
+  first: Promise<void>;
   /** Of those that show it; the reading ends with the last. */
   listeners: Set<() => void>;
   isLive: boolean;
@@ -55,6 +57,7 @@ export function begin(key: string): Reading {
   const reading: Reading = {
     known: NOTHING,
     isReading: false,
+    first: Promise.resolve(),
     listeners: new Set(),
     isLive,
     async read() {
@@ -72,7 +75,7 @@ export function begin(key: string): Reading {
     },
   };
   readings.set(key, reading);
-  void reading.read();
+  reading.first = reading.read();
   return reading;
 }
 

@@ -3,8 +3,9 @@ import type { LimitWindowView } from '../../operations/schemas/limits.ts';
 import { paceText, windowText } from '../../terminal/limit-words.ts';
 import { percent } from '../../terminal/numbers.ts';
 import { Bar } from '../parts/gauge.tsx';
-import { Section } from '../parts/layout.tsx';
+import { Loaded, Section } from '../parts/layout.tsx';
 import { useGateway } from '../state/gateway.ts';
+import { windowsOf } from '../state/questions.ts';
 import { useReading } from '../state/use-reading.ts';
 
 /** The windows of subscriptions, which are the owner's; nothing without one. */
@@ -13,12 +14,16 @@ export function Limits() {
 }
 
 function Windows() {
-  const { times, now } = useGateway();
   const [isUsed, setIsUsed] = useState(false);
   // Read again only where there is something: live readings take turns.
-  const { data: windows = [] } = useReading('GET /v1/gw/limits', undefined, { isLive: isUsed });
-  useEffect(() => setIsUsed(windows.length > 0), [windows.length]);
-  if (windows.length === 0) return null;
+  const known = useReading(...windowsOf(isUsed));
+  const count = known.data?.length ?? 0;
+  useEffect(() => setIsUsed(count > 0), [count]);
+  return <Loaded known={known}>{(windows) => (count === 0 ? null : <List windows={windows} />)}</Loaded>;
+}
+
+function List({ windows }: { windows: readonly LimitWindowView[] }) {
+  const { times, now } = useGateway();
   return (
     <Section title="Plan windows">
       <ul className="budgets">
