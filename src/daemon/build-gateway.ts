@@ -20,6 +20,7 @@ import { createReplays } from '../gateway/state/replays.ts';
 import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
+import { createRunaways } from '../gateway/state/runaways.ts';
 import { createSettleRetry } from '../gateway/state/settle-retry.ts';
 import type { PlanLimits } from '../gateway/state/subscriptions/plan-limits.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
@@ -143,6 +144,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
   const tiers = createTiers({ settings, resolver, savedScores: recentTierScores(db) });
   const boundTrust = buildBoundTrust(options);
   const objects = createStoredObjects({ db, ledger, now: () => clock.now(), warn });
+  const runaways = createRunaways({ db, ledger, clock, warn });
   const runningCalls = createRunningCalls(current().projectCuts);
   configuration.onChange(({ projectCuts }) => {
     runningCalls.apply(projectCuts);
@@ -151,6 +153,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     resolver.forget();
     tiers.forget();
     boundTrust.reload();
+    runaways.reload();
   });
   const upstreams = createUpstreamPools({ options: () => upstreamOptions(current()), clock });
   const promptBases = createPromptBases(clock);
@@ -198,6 +201,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     memory: buildMemory(options),
     objects,
     batchFiles: createBatchFiles({ db, write: ledger.writeApart, now: () => clock.now() }),
+    runaways,
     keptBodies: options.keptBodies,
     replays: createReplays(options.keptAnswers, () => clock.now()),
     credentials: createCredentials(),

@@ -78,6 +78,7 @@ export async function complete(
         await result.objects?.written();
         deliver(gateway, attempt, result, settlement);
         keepAnswer(gateway, attempt, result, settlement);
+        gateway.runaways.note(attempt.route.context, settlement);
         return rememberPrompt(gateway, attempt, result, settlement);
       }
       attempt = next;

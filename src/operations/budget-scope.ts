@@ -2,7 +2,13 @@ import { badRequest } from '../errors.ts';
 import { labelName, parseLabels } from '../labels.ts';
 import { type NanoUsd, parseUsd, usdNumber } from '../money.ts';
 import type { Scope } from '../store/budgets/budgets.ts';
-import { type BudgetPeriod, EACH_CHOICES, type LabelKind, type OnLimit } from '../store/ledger/terms.ts';
+import {
+  type BudgetPeriod,
+  EACH_CHOICES,
+  type LabelKind,
+  type OnLimit,
+  type RunawayAction,
+} from '../store/ledger/terms.ts';
 import type { Input } from './operation.ts';
 import type { BudgetView, removeBudget, setBudget } from './schemas/budgets.ts';
 
@@ -83,6 +89,8 @@ export interface BudgetChange extends BudgetName {
   /** With `fallback`: the cheaper models. */
   fallback?: string[] | undefined;
   fallbackPercent?: number | undefined;
+  /** Default: as it is. */
+  runaway?: RunawayAction | undefined;
 }
 
 /** The body of the API's request for a change. */
@@ -98,6 +106,7 @@ export function budgetBody(change: BudgetChange): Input<typeof setBudget> {
     on_limit: terms.onLimit,
     fallback: terms.fallback,
     fallback_percent: terms.fallbackPercent,
+    runaway: terms.runaway,
     repo: terms.repo,
     scope: scope && scopeToJson(scope),
   };

@@ -5,7 +5,8 @@ import type { DashboardView } from './schemas/dashboard.ts';
 
 /** A reading as the HTTP API returns it: field names in snake case, ids of requests as text, null for the future. */
 export function encodeDashboard(reading: DashboardReading): DashboardView {
-  const { budgets, asks, limits, imported, running, waiting, requests, series, parts, ...rest } = reading;
+  const { budgets, asks, runaways, limits, imported, running, waiting, requests, series, parts, ...rest } =
+    reading;
   const withId = <T extends { id: number }>(row: T) => ({ ...row, id: formatRequestId(row.id) });
   const encoded = {
     ...rest,
@@ -18,9 +19,9 @@ export function encodeDashboard(reading: DashboardReading): DashboardView {
   // Renaming keeps the types of the values; the schema's test validates the fields.
   const renamed = renameFields(encoded, snakeCase) as Omit<
     DashboardView,
-    'budgets' | 'asks' | 'limits' | 'imported'
+    'budgets' | 'asks' | 'runaways' | 'limits' | 'imported'
   >;
-  return { ...renamed, budgets, asks, limits, imported };
+  return { ...renamed, budgets, asks, runaways, limits, imported };
 }
 
 /** The reading of an answer. */
@@ -30,6 +31,7 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
     asks = [],
     limits = [],
     imported = [],
+    runaways = [],
     misses = [],
     running: runs = [],
     waiting: waits = [],
@@ -56,6 +58,7 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
     asks,
     limits,
     imported,
+    runaways,
   };
 }
 
@@ -66,7 +69,16 @@ type Encoded<T> = Omit<T, 'id'> & { id: string };
 interface Decoded
   extends Omit<
     DashboardReading,
-    'budgets' | 'asks' | 'limits' | 'imported' | 'running' | 'waiting' | 'requests' | 'series' | 'parts'
+    | 'budgets'
+    | 'asks'
+    | 'runaways'
+    | 'limits'
+    | 'imported'
+    | 'running'
+    | 'waiting'
+    | 'requests'
+    | 'series'
+    | 'parts'
   > {
   running: Encoded<DashboardReading['running'][number]>[];
   waiting: Encoded<DashboardReading['waiting'][number]>[];

@@ -6,12 +6,14 @@ import type { AskView } from './schemas/asks.ts';
 import type { BudgetView } from './schemas/budgets.ts';
 import type { LimitWindowView } from './schemas/limits.ts';
 import type { RequestConditions, RequestView, requestPage } from './schemas/requests.ts';
+import type { RunawayView } from './schemas/status.ts';
 import type { SessionView } from './schemas/usage.ts';
 
 /** The dashboard's data, partly in the shape of the other reports. */
 export interface DashboardReading extends Omit<DashboardData, 'budgets'> {
   budgets: BudgetView[];
   asks: AskView[];
+  runaways: RunawayView[];
   /** Of the owner: none in what one project sees. */
   limits: LimitWindowView[];
   /** Sessions with calls in the window that did not come through gw, the last active first. */

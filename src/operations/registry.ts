@@ -43,6 +43,7 @@ export const OPERATIONS = {
   limitUsage: ['GET /v1/gw/limits/usage', LIMITS],
   sessions: ['GET /v1/gw/sessions', SESSIONS],
   session: ['GET /v1/gw/sessions/{id}', SESSIONS],
+  resumeSession: ['POST /v1/gw/sessions/{id}/resume', SESSIONS],
   requestPage: ['GET /v1/gw/requests', REQUESTS],
   deleteRecords: ['DELETE /v1/gw/requests', REQUESTS],
   request: ['GET /v1/gw/requests/{id}', REQUESTS],

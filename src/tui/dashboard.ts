@@ -52,6 +52,7 @@ export function drawDashboard(props: DashboardProps): Block[] {
     seenAt: seenAt(state),
     pausedProjects: pausedProjects(data),
     refusals: refusalsOf(state),
+    runaways: data?.runaways ?? [],
     width,
   });
   return [
@@ -184,20 +185,22 @@ interface AsksProps extends Area {
 function drawAsks({ asks, readonly, focused, ...area }: AsksProps): string[] {
   const { width, height, look } = area;
   const name = Math.min(24, Math.floor(width * 0.3));
-  const lines = asks.slice(0, height - 1).map(({ budget_id, needed_nano_usd, expires_at, agent, model }) =>
-    lineOf(
-      [
-        { text: ` ${MARKS.warn}`, width: 2, style: styleOf(MARKS.warn, look) },
-        { text: budgetLabel(budget_id), width: name },
-        { text: formatUsd(needed_nano_usd), width: 8, align: 'right' },
-        {
-          text: `until ${look.times.time(Date.parse(expires_at))}  ${agent === null ? '' : `${agent} `}${model}`,
-          width: width - name - 13,
-        },
-      ],
-      look,
-    ),
-  );
+  const lines = asks
+    .slice(0, height - 1)
+    .map(({ budget_id, needed_nano_usd, expires_at, agent, model, runaway }) =>
+      lineOf(
+        [
+          { text: ` ${MARKS.warn}`, width: 2, style: styleOf(MARKS.warn, look) },
+          { text: budgetLabel(budget_id), width: name },
+          { text: formatUsd(needed_nano_usd), width: 8, align: 'right' },
+          {
+            text: `until ${look.times.time(Date.parse(expires_at))}  ${agent === null ? '' : `${agent} `}${runaway ?? model}`,
+            width: width - name - 13,
+          },
+        ],
+        look,
+      ),
+    );
   const title = `WAITING FOR AN ANSWER (${asks.length})${readonly ? '' : ', press a'}`;
   return section({ ...area, title, focused, lines });
 }

@@ -25,6 +25,7 @@ export const READING: Readonly<Record<string, readonly string[]>> = {
     'sessions',
     'sessions thread-1 -a claude',
     'sessions -p web -n 2',
+    'sessions resume thread-1',
     'cache',
     'cache --since 7d -n 3',
   ],

@@ -12,8 +12,14 @@ export function confirmation(budget: BudgetView, timezone: string, now: number):
     ? `, resets ${createTimeFormat(timezone).moment(Date.parse(resets_at), now)} (${timezone})`
     : '';
   const counts = scopeText(budget);
-  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}${limitText(budget)}`;
+  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}${limitText(budget)}${RUNAWAYS[budget.runaway]}`;
 }
+
+const RUNAWAYS: Readonly<Record<BudgetView['runaway'], string>> = {
+  alert: '',
+  ask: ' Sessions that run away wait for an answer: gw asks',
+  block: ' Sessions that run away are stopped until: gw sessions resume ID',
+};
 
 function limitText({ on_limit, fallback, fallback_percent: from }: BudgetView): string {
   if (on_limit === 'ask') return ' Requests beyond it wait for an answer: gw asks';

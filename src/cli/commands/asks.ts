@@ -1,4 +1,5 @@
 import { formatUsd, usdNumber } from '../../money.ts';
+import type { AskView } from '../../operations/schemas/asks.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
 import { right } from '../../terminal/table.ts';
 import { secondsLeft } from '../../terminal/time.ts';
@@ -30,6 +31,9 @@ export const asks: SetUp = (command, context) =>
           { header: 'budget', value: ({ budget_id }) => budgetLabel(budget_id), shrinks: true },
           { header: 'agent', value: ({ agent }) => agent ?? '-' },
           { header: 'model', value: ({ model }) => model, shrinks: true },
+          ...(found.some(({ runaway }) => runaway !== null)
+            ? [{ header: 'runaway', value: (row: AskView) => row.runaway ?? '-', shrinks: true }]
+            : []),
           right('needs', (row) => formatUsd(row.needed_nano_usd)),
           right('waits', (row) => secondsLeft(row.expires_at, now)),
         ],
@@ -57,9 +61,11 @@ export const approve: SetUp = (command, context) =>
         ),
       );
       const how =
-        raiseNanoUsd === undefined
-          ? `request ${ask.request_id} may cost up to ${formatUsd(ask.needed_nano_usd)} beyond budget ${ask.budget_id}, which stays as it is.`
-          : `budget ${ask.budget_id} is raised by ${formatUsd(raiseNanoUsd)}, and request ${ask.request_id} goes on.`;
+        raiseNanoUsd === undefined && ask.runaway !== null
+          ? `session ${ask.session} goes on.`
+          : raiseNanoUsd === undefined
+            ? `request ${ask.request_id} may cost up to ${formatUsd(ask.needed_nano_usd)} beyond budget ${ask.budget_id}, which stays as it is.`
+            : `budget ${ask.budget_id} is raised by ${formatUsd(raiseNanoUsd)}, and request ${ask.request_id} goes on.`;
       if (json) sayJson(context, ask);
       else note(context, `Approved ${ask.id}: ${how}`);
     });

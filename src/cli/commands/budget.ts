@@ -16,9 +16,11 @@ import type { Scope } from '../../store/budgets/budgets.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
+  budgetName,
   EACH_CHOICES,
   type EachKind,
   isEachKind,
+  RUNAWAY_ACTIONS,
   teamBudgetOf,
   teamBudgetText,
 } from '../../store/ledger/terms.ts';
@@ -94,22 +96,48 @@ const set: SetUp = (command, context) =>
       'block: refuse requests beyond it (default); ask: let them wait for gw approve; fallback:MODEL,...: send them to the first of these that fits',
     )
     .option('--from <percent>', 'with fallback: from this share of the cap on, such as 80%')
+    .addOption(
+      new Option(
+        '--runaway <what>',
+        'requests of a session that runs away: alert (default), ask their owner, or block them',
+      ).choices(RUNAWAY_ACTIONS),
+    )
     .option(...AS_JSON)
-    .action(async (amount, { project, alert, onLimit, from, json, ...options }) => {
+    .action(async (amount, { project, alert, onLimit, from, runaway, json, ...options }) => {
       const scope = scopeFrom(options);
       if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
       const repo = options.repo === undefined ? undefined : readRepo(options.repo);
-      const terms = termsOf(amount, options);
+      const place = { project, period: options.period, repo, scope };
       const limit = readOnLimit(onLimit, from);
       const { budget, timezone } = await withGateway(context, async (reader) => ({
         budget: await reader.setBudget(
-          budgetBody({ ...terms, ...readAlerts(alert), ...limit, project, repo, scope }),
+          budgetBody({
+            ...place,
+            ...(isKept(amount, options, runaway) ? await termsNow(reader, place) : termsOf(amount, options)),
+            ...{ ...readAlerts(alert), ...limit, runaway },
+          }),
         ),
         timezone: (await reader.calendar()).timezone,
       }));
       if (json) sayJson(context, budget);
       else note(context, confirmation(budget, timezone, context.clock.now()));
     });
+
+/** `gw budget set --runaway block` leaves the cap as it is. */
+const isKept = (amount: string | undefined, { maxRate }: { maxRate?: string }, runaway?: string): boolean =>
+  amount === undefined && maxRate === undefined && runaway !== undefined;
+
+/** The terms of a budget as it is. Throws if there is none. */
+async function termsNow(reader: Reader, { project, period, repo, scope }: BudgetName) {
+  const id = budgetName({
+    ...{ projectName: project, period, repo: repo ?? '' },
+    ...(scope && { scopeKind: scope.kind, scopeValue: scope.value }),
+  });
+  const budget = (await reader.budgets({ project_id: project })).find((each) => each.id === id);
+  if (!budget)
+    throw usageError(`there is no budget ${id} yet. Give its amount too: gw budget set 5 --runaway block`);
+  return { capNanoUsd: budget.cap_nano_usd, alertPercents: budget.alert_percents };
+}
 
 function termsOf(
   amount: string | undefined,

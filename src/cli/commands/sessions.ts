@@ -16,7 +16,24 @@ import { withGateway } from '../with-gateway.ts';
 /** The requests that are shown of one session. */
 const REQUESTS_SHOWN = 20;
 
-export const sessions: SetUp = (command, context) =>
+export const sessions: SetUp = (command, context) => {
+  list(command, context);
+  command
+    .command('resume')
+    .argument('<id>', 'session that a budget stops as a runaway')
+    .description('let a session that is taken for a runaway go on')
+    .option(...ONLY_PROJECT)
+    .option(...AS_JSON)
+    .action(async (id, { project, json }) => {
+      const resumed = await withGateway(context, (reader) =>
+        reader.resumeSession({ id, project_id: project }),
+      );
+      if (json) sayJson(context, resumed);
+      else note(context, `Session ${id} goes on with its next request, and may do the same twice as often.`);
+    });
+};
+
+const list: SetUp = (command, context) =>
   command
     .argument('[id]', 'session to show with its requests')
     .option('--since <time>', 'only sessions with a request since then: 1h, 7d, today, YYYY-MM-DD')
@@ -70,6 +87,9 @@ function sessionTable(sessions: SessionView[], { timezone, now, terminal }: Tabl
     { header: 'last', value: ({ last_at }) => timeText(Date.parse(last_at)) },
     right('requests', (row) => count(row.requests)),
     right('blocked', (row) => (row.blocked_requests === 0 ? '-' : count(row.blocked_requests))),
+    ...(sessions.some(({ runaway }) => runaway !== null)
+      ? [{ header: 'runaway', value: (row: SessionView) => row.runaway?.message ?? '-', shrinks: true }]
+      : []),
     right('in>out', (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`),
     { header: 'cost', value: (row) => formatUsd(row.cost_nano_usd), align: 'right', style: 'bold' },
   ];

@@ -40,6 +40,7 @@ function show(context: Context, current: Status): void {
 }
 
 const LABEL = 10;
+const MOST_RUNAWAYS = 5;
 
 interface StatusLook extends Pick<Terminal, 'palette' | 'columns'> {
   version: string;
@@ -59,6 +60,7 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
     ...weekLine(status).map((text) => line('optimizer', wrap(text, room).join(below))),
     line('budgets', wrap(budgetsText(status), room).join(below)),
     ...limitLines(status).map((text, i) => line(i === 0 ? 'limits' : '', wrap(text, room).join(below))),
+    ...runawayLines(status).map((text, i) => line(i === 0 ? 'runaways' : '', wrap(text, room).join(below))),
     ...(status.paused_projects.length === 0
       ? []
       : [line('paused', wrap(pausedText(status), room).join(below))]),
@@ -120,6 +122,17 @@ function limitLines({ limits = [], timezone, now }: Status): string[] {
     const name = logins.length > 1 ? login : (windows[0]?.service ?? '');
     return `${name} ${windowsText(windows, times, now)}`;
   });
+}
+
+/** A line for each session that is taken for a runaway. */
+function runawayLines({ runaways = [], timezone, now }: Status): string[] {
+  const times = createTimeFormat(timezone);
+  return runaways
+    .slice(0, MOST_RUNAWAYS)
+    .map(
+      ({ session, agent, project_id, message, found_at }) =>
+        `! ${agent ?? 'session'} ${session} of ${project_id}: ${message} (${times.moment(Date.parse(found_at), now)})`,
+    );
 }
 
 function pausedText({ paused_projects: names }: Status): string {

@@ -23,6 +23,7 @@ import {
   budgetBusy,
   exceededError,
   forCodex,
+  runawayError,
   teamUnreachable,
   unpricedError,
 } from './errors.ts';
@@ -34,7 +35,7 @@ import { type Quote, shortestQuote } from './quote.ts';
 import { type QuoteFor, type QuoteParts, quoteRequest } from './quote-request.ts';
 
 export type AdmitParts = QuoteParts &
-  Pick<Gateway, 'attribution' | 'budgetScopes' | 'tiers' | 'queue' | 'tokens'> &
+  Pick<Gateway, 'attribution' | 'budgetScopes' | 'runaways' | 'tiers' | 'queue' | 'tokens'> &
   AskParts &
   InputParts &
   CountParts;
@@ -197,6 +198,7 @@ function ledgerAdmission(
     hasOthers,
     mayFallBack,
     fallenFrom: context.fallback?.budget.id,
+    runaway: gateway.runaways.of(context) && (() => gateway.runaways.of(context)?.message),
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
     leastIfCounted: (isAlerted) => offer.byCount?.least(offer.hold.quote, isAlerted),
     isWorthCounting(room) {
@@ -243,7 +245,7 @@ const wholeOf = ({ maxOutputTokens }: AnyRequestContext['request'], quote: Quote
   maxOutputTokens === undefined ? enoughFor(quote) : quote.amount;
 
 function outcomeOf(
-  gateway: Pick<Gateway, 'clock' | 'tiers'>,
+  gateway: Pick<Gateway, 'clock' | 'runaways' | 'tiers'>,
   admission: AdmissionRequest,
   hold: FittingHold,
   result: AnsweredResult,
@@ -266,6 +268,8 @@ function outcomeOf(
       throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
     case 'blocked':
       throw exceededError(admission, result.standing, { quote: hold.quote, needed: hold.quote.least });
+    case 'runaway':
+      throw runawayError(context, result.standing, gateway.runaways.of(context)?.message);
     case 'unreachable':
       throw teamUnreachable(result.standing, hold.quote.least, gateway.clock.now());
     case 'wait':

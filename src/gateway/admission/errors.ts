@@ -93,6 +93,25 @@ function roomFields(standing: Standing, needed: NanoUsd, need: RecordedNeed | un
   };
 }
 
+/** 403: a budget stops sessions that are taken for runaways. As a pause is: no client that was measured tries it again. */
+export function runawayError(
+  { session }: AnyRequestContext,
+  { budget }: Standing,
+  why = 'it was a moment ago',
+): GwError {
+  const command = `gw sessions resume ${shellQuoted(session.sessionId)}`;
+  return new GwError(
+    `session ${session.sessionId} looks like a runaway: ${why}. Budget ${budgetName(budget)} stops such sessions. To let it go on: ${command}`,
+    {
+      status: 403,
+      type: 'permission_error',
+      code: 'session_runaway',
+      headers: { 'x-should-retry': 'false' },
+      fields: { budget_id: budgetName(budget), session: session.sessionId, command },
+    },
+  );
+}
+
 /** 503: what the team had granted is used up, and its authority can't be asked for more. */
 export function teamUnreachable(standing: Standing, needed: NanoUsd, now: number): GwError {
   const { budget, posted, pending, team } = standing;

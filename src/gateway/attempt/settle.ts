@@ -33,6 +33,8 @@ export interface Settlement {
   /** Flags of the last attempt: whether its usage is an estimate. */
   flags: number;
   outcome: RequestRecord['outcome'];
+  /** Of all attempts; at list price where it is not billed. */
+  costNanoUsd: NanoUsd;
 }
 
 /** Turns the hold into the cost of all the request's attempts, and wakes requests that wait for room. */
@@ -55,7 +57,7 @@ export async function settle(
   gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes(), target));
   headers.costNanoUsd = record.flags & NO_COST ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
-  return { usage: last.usage, flags: last.flags, outcome: record.outcome };
+  return { usage: last.usage, flags: last.flags, outcome: record.outcome, costNanoUsd: record.costNanoUsd };
 }
 
 /** Figures of the last attempt. */

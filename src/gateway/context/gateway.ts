@@ -33,6 +33,7 @@ import type { Replays } from '../state/replays.ts';
 import type { Resolver, Target } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
+import type { Runaways } from '../state/runaways.ts';
 import type { SettleRetry } from '../state/settle-retry.ts';
 import type { PlanLimits } from '../state/subscriptions/plan-limits.ts';
 import type { Tiers } from '../state/tiers.ts';
@@ -91,6 +92,7 @@ export interface Gateway {
   memory: ItemMemories;
   objects: StoredObjects;
   batchFiles: BatchFiles;
+  runaways: Runaways;
   keptBodies: KeptBodies;
   replays: Replays;
   credentials: Credentials;

@@ -92,7 +92,7 @@ export async function holdForJob(
   // A storage that fails here takes the settlement later.
   if (!(await ledger.beginJob(job).catch(() => false))) return undefined;
   exchange.recorded = true;
-  return { usage: NO_USAGE, flags: 0, outcome: 'ok' };
+  return { usage: NO_USAGE, flags: 0, outcome: 'ok', costNanoUsd: 0 };
 }
 
 const RUNNING: ReadonlySet<unknown> = new Set([

@@ -24,7 +24,7 @@ import { keepOut, senderOf } from './keep-out.ts';
 type LoginParts = AdmitParts &
   SendParts &
   SettleParts &
-  Pick<Gateway, 'calendar' | 'ledger' | 'pasteable' | 'planLimits' | 'redact' | 'subscriptions'>;
+  Pick<Gateway, 'calendar' | 'ledger' | 'pasteable' | 'planLimits' | 'redact' | 'runaways' | 'subscriptions'>;
 
 /** The paths that each login is passed on at, and what they are called in errors. */
 const SERVICES: Readonly<Record<Login, { title: string; paths: readonly string[] }>> = {
@@ -85,7 +85,9 @@ export async function passLogin(
     result.metered = { ...metered, costNanoUsd: NO_COST, flags: metered.flags | FLAGS.not_billed };
   else result.metered = metered;
   limits.spent(known, context.caller.keyId, metered.costNanoUsd);
-  deliver(gateway, attempt, result, await settle(gateway, attempt, result));
+  const settlement = await settle(gateway, attempt, result);
+  deliver(gateway, attempt, result, settlement);
+  gateway.runaways.note(context, settlement);
 }
 
 function check(gateway: LoginParts, { options }: AnyRequestContext, login: Login, path: string): void {

@@ -45,6 +45,8 @@ export function viewAsk(ask: store.Ask): described.AskView {
     budget_id: budget,
     model,
     agent: agent || null,
+    session: ask.session || null,
+    runaway: ask.runaway || null,
     needed_usd: usdNumber(needed),
     needed_nano_usd: needed,
     created_at: new Date(ask.createdAt).toISOString(),

@@ -40,6 +40,7 @@ export async function setBudget(
     onLimit: body.on_limit ?? (body.fallback && 'fallback'),
     fallback: body.fallback?.join(','),
     fallbackPercent: body.fallback_percent,
+    runaway: body.runaway,
     windowMs: body.window_seconds === undefined ? undefined : body.window_seconds * 1_000,
   };
   return change(async () => {

@@ -1,6 +1,7 @@
 import { listAsks } from '../../store/budgets/asks.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
 import { listSessions } from '../../store/reports/sessions.ts';
+import { listRunaways } from '../../store/runaways/runaways.ts';
 import type { DashboardFeed } from '../reader.ts';
 import { projectToRead, type Sources } from '../sources.ts';
 import { viewAsk } from './asks.ts';
@@ -9,6 +10,8 @@ import { limits } from './limits.ts';
 import { viewSession } from './sessions.ts';
 
 const IMPORTED = 20;
+
+import { viewRunaway } from './status.ts';
 
 /** Polls the database, on the connection for it. */
 export async function localDashboard({
@@ -24,6 +27,7 @@ export async function localDashboard({
       const { budgets, ...data } = reader.read(query);
       return {
         ...data,
+        runaways: listRunaways(db, { now: query.now }).map(viewRunaway),
         asks: listAsks(db, { now: query.now }).map(viewAsk),
         budgets: budgets.map((each) => viewBudget(each, query.now)),
         imported: listSessions(db, { source: 'imported', since: data.span.start, limit: IMPORTED }).map(

@@ -3,6 +3,7 @@ import { usdNumber } from '../../money.ts';
 import { SESSION_COUNTS } from '../../store/archive/rollups.ts';
 import { byColumnName } from '../../store/database/columns.ts';
 import { listSessions, type Session } from '../../store/reports/sessions.ts';
+import * as store from '../../store/runaways/runaways.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/usage.ts';
 import { projectToRead, type Sources } from '../sources.ts';
@@ -17,6 +18,15 @@ export async function session(sources: Sources, { id, ...query }: Query & { id: 
   const found = read(sources, query, id);
   if (found.length > 0) return found;
   throw notFound(`no session "${id}". See: gw sessions`, 'session_not_found', 'id');
+}
+
+/** Throws GwError 404 unless it is taken for a runaway. */
+export async function resumeSession(
+  { db, scope, change }: Sources,
+  { id, project_id }: Input<typeof described.resumeSession> & { id: string },
+) {
+  await change(async () => store.resumeSession(db, id, projectToRead(db, scope, project_id)));
+  return { object: 'session', id, resumed: true };
 }
 
 /** The last active first. */
@@ -43,5 +53,9 @@ export function viewSession(session: Session): described.SessionView {
     ...byColumnName(SESSION_COUNTS, (name) => session[name]),
     cost_usd: usdNumber(session.costNanoUsd),
     cost_nano_usd: session.costNanoUsd,
+    runaway:
+      session.runaway === null || session.runawayAt === 0
+        ? null
+        : { message: session.runaway, found_at: new Date(session.runawayAt).toISOString() },
   };
 }

@@ -4,8 +4,9 @@ import { describeExcess, readDistrustedBounds } from '../../store/budgets/distru
 import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
 import { savedSince } from '../../store/optimizer/outcome.ts';
 import { usageReport } from '../../store/reports/usage-report.ts';
+import { listRunaways, type RunawaySession } from '../../store/runaways/runaways.ts';
 import { viewHealth } from '../provider-views.ts';
-import type { DistrustedBoundView, StatusView } from '../schemas/status.ts';
+import type { DistrustedBoundView, RunawayView, StatusView } from '../schemas/status.ts';
 import { projectToRead, type Sources } from '../sources.ts';
 import { budgets } from './budgets.ts';
 import { limits } from './limits.ts';
@@ -21,6 +22,7 @@ export async function status(sources: Sources): Promise<StatusView> {
   const { total } = await usageReport(db, calendar, { ...span, groupBy: 'day' });
   const week = savedSince(db, now() - WEEK_MS, projectId);
   const { providers, problems } = await registry();
+  const runaways = listRunaways(db, { now: now(), projectId }).map(viewRunaway);
   const windows = scope.admin ? await limits(sources) : [];
   const own = [...providers.values()].filter(({ source }) => source !== 'built-in');
   return {
@@ -43,6 +45,7 @@ export async function status(sources: Sources): Promise<StatusView> {
     },
     budgets: await budgets(sources, {}),
     ...(windows.length > 0 && { limits: windows }),
+    ...(runaways.length > 0 && { runaways }),
     providers: own.map(({ name }) => name),
     provider_health: viewHealth(createProviderHealthReader(db)(now(), projectId), providers),
     problems: [
@@ -53,6 +56,19 @@ export async function status(sources: Sources): Promise<StatusView> {
       ),
     ],
   };
+}
+
+/** A session that is taken for a runaway. */
+export function viewRunaway({
+  session,
+  agent,
+  project,
+  reason,
+  message,
+  foundAt,
+}: RunawaySession): RunawayView {
+  const found_at = new Date(foundAt).toISOString();
+  return { session, agent: agent || null, project_id: project, reason, message, found_at };
 }
 
 /** The providers without the built-in sandbox, which has no address of its own. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { describe } from '../operation.ts';
 import { listOf, nanoUsd, only_project, time, usd } from './fields.ts';
 
-/** A request that waits for its owner's answer, as a budget with `on_limit` `ask` has no room for it. */
+/** A request that waits for its owner's answer: a budget with `on_limit` `ask` has no room for it, or its session runs away. */
 export const AskReport = z.object({
   object: z.literal('ask'),
   id: z.string().describe('such as ask_0kr3x5v2m1c'),
@@ -11,6 +11,8 @@ export const AskReport = z.object({
   budget_id: z.string().describe('the budget that has no room'),
   model: z.string(),
   agent: z.string().nullable(),
+  session: z.string().nullable(),
+  runaway: z.string().nullable().describe('why its session is taken for a runaway, if that is the question'),
   needed_usd: usd.describe('what the request holds if it is approved'),
   needed_nano_usd: nanoUsd,
   created_at: time,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { badRequest } from '../../errors.ts';
-import { EACH_CHOICES, isEachKind, ON_LIMITS, PERIODS } from '../../store/ledger/terms.ts';
+import { EACH_CHOICES, isEachKind, ON_LIMITS, PERIODS, RUNAWAY_ACTIONS } from '../../store/ledger/terms.ts';
 import { describe } from '../operation.ts';
 import { count, deletedOf, listOf, nanoUsd, only_project, time, usd } from './fields.ts';
 
@@ -56,6 +56,9 @@ export const Budget = z.object({
     ),
   fallback: z.array(z.string()).nullable().describe('the cheaper models, in order'),
   fallback_percent: count.describe('from which share of the cap on requests go there'),
+  runaway: z
+    .enum(RUNAWAY_ACTIONS)
+    .describe('what happens to requests of a session that is taken for a runaway'),
   raised_usd: usd.describe('the part of the cap that ends by itself'),
   raised_until: time.nullable().describe('when the first such raise ends'),
   exceeded: z.boolean(),
@@ -96,6 +99,10 @@ const BudgetBody = z.strictObject({
     .number()
     .optional()
     .describe('from which share of the cap on requests go there; default: 100'),
+  runaway: z
+    .enum(RUNAWAY_ACTIONS)
+    .optional()
+    .describe('block: refuse requests of sessions that run away; ask: ask their owner; alert: say so'),
   /** Path of a git repository's main working tree. */
   repo: z.string().startsWith('/').max(200).optional(),
   scope: z

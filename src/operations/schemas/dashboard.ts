@@ -9,7 +9,7 @@ import { BudgetReport } from './budgets.ts';
 import { count, listOf, nanoUsd, only_project, time } from './fields.ts';
 import { LimitWindow } from './limits.ts';
 import { conditions, RequestReport } from './requests.ts';
-import { health } from './status.ts';
+import { health, Runaway } from './status.ts';
 import { Session } from './usage.ts';
 
 /** The gw that answers, and the key that asks. */
@@ -63,6 +63,7 @@ const Dashboard = z.object({
     .describe('the series by model or agent, the dearest first; name is null for all others together'),
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
+  runaways: z.array(Runaway).describe('sessions that are taken for runaways'),
   limits: z.array(LimitWindow).describe('the windows of subscriptions; none with a project key'),
   imported: z
     .array(Session)

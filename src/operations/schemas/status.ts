@@ -28,6 +28,16 @@ export const health = {
   failovers: z.array(z.object({ to: z.string(), requests: count })),
 };
 
+/** A session that is taken for a runaway. */
+export const Runaway = z.object({
+  session: z.string(),
+  agent: z.string().nullable(),
+  project_id: z.string(),
+  reason: z.enum(['repeats', 'failures', 'spend']),
+  message: z.string().describe('such as "12 turns in a row repeat earlier ones"'),
+  found_at: time,
+});
+
 /** The data of `gw status`, without the daemon's own state. */
 const Status = z.object({
   timezone: z.string(),
@@ -55,6 +65,7 @@ const Status = z.object({
     .array(LimitWindow)
     .optional()
     .describe('windows of subscriptions, if there are any, for admin keys'),
+  runaways: z.array(Runaway).optional().describe('sessions that are taken for runaways, if there are any'),
   providers: z.array(z.string()),
   provider_health: z.array(
     z.object({
@@ -81,6 +92,7 @@ const DistrustedBound = z.object({
 });
 
 export type StatusView = z.infer<typeof Status>;
+export type RunawayView = z.infer<typeof Runaway>;
 export type DistrustedBoundView = z.infer<typeof DistrustedBound>;
 
 export const providers = describe({

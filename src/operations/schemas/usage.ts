@@ -118,6 +118,10 @@ export const Session = z.object({
   requests: count.describe('ended ones; blocked and failed ones too'),
   cost_usd: usd,
   cost_nano_usd: nanoUsd,
+  runaway: z
+    .object({ message: z.string(), found_at: time })
+    .nullable()
+    .describe('why it is taken for a runaway, and since when'),
 });
 
 export type UsageView = z.infer<typeof UsageReport>;
@@ -176,6 +180,13 @@ const sessionQuery = z.strictObject({
     .default('all')
     .describe('sessions through gw, imported ones, or both; one that is partly imported is in both'),
   limit: page_size.default(50),
+});
+
+export const resumeSession = describe({
+  summary: 'let a session that is taken for a runaway go on',
+  admin: ['letting sessions go on', 'gw sessions resume ID'],
+  body: z.strictObject({ project_id: z.string().optional().describe('only in this project') }),
+  response: z.object({ object: z.literal('session'), id: z.string(), resumed: z.literal(true) }),
 });
 
 export const sessions = describe({

@@ -16,8 +16,8 @@ export function Asks({ asks }: { asks: readonly AskView[] }) {
         {asks.map((each) => (
           <li key={each.id}>
             <span>
-              <b>{each.budget_id}</b> has no room for {each.agent ?? 'a request'} with {each.model}, at most{' '}
-              {formatUsd(each.needed_nano_usd)}. Refused in {secondsLeft(each.expires_at, now)}.
+              <b>{each.budget_id}</b> {questionOf(each)}, at most {formatUsd(each.needed_nano_usd)}. Refused
+              in {secondsLeft(each.expires_at, now)}.
             </span>
             {isAdmin ? <Answers waiting={each} /> : null}
           </li>
@@ -26,6 +26,11 @@ export function Asks({ asks }: { asks: readonly AskView[] }) {
     </Section>
   );
 }
+
+const questionOf = ({ runaway, session, agent, model }: AskView) =>
+  runaway === null
+    ? `has no room for ${agent ?? 'a request'} with ${model}`
+    : `asks about session ${session} of ${agent ?? 'an agent'} with ${model}: ${runaway}`;
 
 function Answers({ waiting: { id, budget_id } }: { waiting: AskView }) {
   return (

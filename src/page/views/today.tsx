@@ -17,6 +17,7 @@ import { useReading } from '../state/use-reading.ts';
 import { Asks } from './asks.tsx';
 import { Limits } from './limits.tsx';
 import { RequestTable } from './request-table.tsx';
+import { Runaways } from './runaways.tsx';
 import { Running } from './running.tsx';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);
@@ -52,6 +53,7 @@ function Day({ data, address }: { data: DashboardView; address: Address }) {
     <>
       <Figures figures={figuresOf(data)} />
       <Asks asks={data.asks} />
+      <Runaways runaways={data.runaways} />
       <Running running={data.running} waiting={data.waiting} />
       <Hours address={address} />
       <div className="columns">

@@ -126,6 +126,7 @@ function termsOf({ projectId, capNanoUsd, period, since }: SimulatedTerms, calen
     alertPercent: DEFAULT_ALERT_PERCENT,
     alertPercents: '',
     capVersion: 1,
+    runaway: 'alert',
     raisedNanoUsd: 0,
     raisedUntil: null,
     currentStart: period === 'lifetime' ? since : spanOf(period, since, calendar).start,

@@ -8,6 +8,7 @@ import { changeConfiguration } from '../database/write.ts';
 import type { AskState } from '../ledger/asks.ts';
 import { unspentOf } from '../ledger/standing.ts';
 import { type BudgetTerms, budgetName } from '../ledger/terms.ts';
+import { createRunawayRows } from '../runaways/runaways.ts';
 import { type BudgetContext, openBalances } from './budgets.ts';
 import { raiseInPlace } from './raise-budget.ts';
 
@@ -33,6 +34,7 @@ interface Row
 
 const COLUMNS = [
   ...(['requestId', 'projectId', 'budgetId', 'model', 'agent', 'state', 'createdAt', 'expiresAt'] as const),
+  ...(['session', 'runaway'] as const),
 ];
 const SELECT = `SELECT ${columnsAs(COLUMNS, 'a')}, p.name AS projectName, b.period, b.repo, b.scope_kind AS scopeKind,
   b.scope_value AS scopeValue, b.parent_id AS parentId, b.removed_at IS NOT NULL AS removed, a.slot,
@@ -69,6 +71,7 @@ export async function approveAsk(
 ): Promise<Ask> {
   return answer(db, id, context.now, (ask) => {
     const left = roomToSpend(db, ask, context);
+    if (ask.runaway !== '') letGoOn(db, ask);
     if (raiseNanoUsd === undefined) {
       write(db, ask, 'approved', ask.needed);
       return;
@@ -87,6 +90,10 @@ export async function approveAsk(
     write(db, ask, 'approved', null);
   });
 }
+
+/** Its session is taken for a runaway no more. */
+const letGoOn = (db: Db, { session, projectId, agent }: Ask): void =>
+  createRunawayRows(db).mark({ session, projectId, agent }, undefined, 0);
 
 /** Denies a request that waits. Throws GwError 404 and 409, as `approveAsk`. */
 export async function denyAsk(db: Db, id: string, now: number): Promise<Ask> {
@@ -137,7 +144,7 @@ function roomToSpend(db: Db, ask: Ask, { calendar, now }: BudgetContext): NanoUs
   balances.write();
   if (!standing) throw new Error(`budget ${ask.budgetId} vanished`);
   const left = unspentOf(standing);
-  if (left < ask.least) return left;
+  if (left < ask.least || ask.runaway !== '') return left;
   throw answered(
     `budget ${ask.budget} has ${formatUsd(left)} left by now, so ${formatAskId(ask.requestId)} goes on without an answer`,
   );

@@ -16,6 +16,7 @@ import {
   budgetName,
   type EachKind,
   type OnLimit,
+  type RunawayAction,
   type ScopeKind,
   spanOf,
 } from '../ledger/terms.ts';
@@ -44,6 +45,8 @@ export interface BudgetSettings extends BudgetPlace {
   /** With `fallback`: the cheaper models, as an alias lists them, and the percentage of the cap from which on they are used. */
   fallback?: string | undefined;
   fallbackPercent?: number | undefined;
+  /** Default: as it is, and `alert` for a new budget. */
+  runaway?: RunawayAction | undefined;
 }
 
 export const DEFAULT_ALERT_PERCENT = 80;
@@ -237,7 +240,7 @@ function insert({ db, project, settings, scope }: Setting, { calendar, now }: Bu
   return insertRow(db, 'budgets', {
     projectId: project.id,
     ...terms,
-    ...limitColumns(settings, { onLimit: 'block', fallback: '', fallbackPercent: 100 }),
+    ...limitColumns(settings, { onLimit: 'block', fallback: '', fallbackPercent: 100, runaway: 'alert' }),
     repo,
     ...scope,
     currentStart,
@@ -265,26 +268,26 @@ function update({ db, settings, scope }: Setting, existing: StoredBudget): boole
   db.prepare(`
     UPDATE budgets SET cap_nano_usd = @capNanoUsd, alert_percent = @alertPercent, alert_percents = @alertPercents,
     window_ms = @windowMs, on_limit = @onLimit, fallback = @fallback, fallback_percent = @fallbackPercent,
-    cap_version = @capVersion, parent_id = 0,
+    runaway = @runaway, cap_version = @capVersion, parent_id = 0,
     scope_value = iif(parent_id = 0, scope_value, @scopeValue), key_id = iif(scope_kind = 'run', key_id, @keyId)
     WHERE id = @id`).run({ ...terms, ...scope, id });
   const isBent = LIMIT_COLUMNS.some((name) => limit[name] !== existing[name]);
   return changed || isBent || endedRaises > 0;
 }
 
-const LIMIT_COLUMNS = ['onLimit', 'fallback', 'fallbackPercent'] as const;
+const LIMIT_COLUMNS = ['onLimit', 'fallback', 'fallbackPercent', 'runaway'] as const;
 type LimitColumns = Pick<StoredBudget, (typeof LIMIT_COLUMNS)[number]>;
 
 /** The columns of what happens at the limit. Cheaper models belong to `fallback` alone. */
 function limitColumns(settings: BudgetSettings, existing: LimitColumns): LimitColumns {
-  const { onLimit = existing.onLimit } = settings;
-  if (onLimit !== 'fallback') return { onLimit, fallback: '', fallbackPercent: 100 };
+  const { onLimit = existing.onLimit, runaway = existing.runaway } = settings;
+  if (onLimit !== 'fallback') return { onLimit, fallback: '', fallbackPercent: 100, runaway };
   const { fallback = existing.fallback, fallbackPercent } = settings;
   if (fallback === '')
     throw badRequest('name the cheaper models, such as openai/gpt-5-mini,ollama/qwen3', 'fallback');
   // A new list begins at the limit again.
   const before = settings.onLimit === undefined ? existing.fallbackPercent : 100;
-  return { onLimit, fallback, fallbackPercent: fallbackPercent ?? before };
+  return { onLimit, fallback, fallbackPercent: fallbackPercent ?? before, runaway };
 }
 
 /** The columns of the alerts that the settings name: the lowest, and all if there are several. */
@@ -326,7 +329,7 @@ interface BudgetPlace {
 
 const STORED = [
   ...(['id', 'capNanoUsd', 'capVersion', 'alertPercent', 'alertPercents', 'windowMs'] as const),
-  ...(['onLimit', 'fallback', 'fallbackPercent', 'parentId'] as const),
+  ...(['onLimit', 'fallback', 'fallbackPercent', 'runaway', 'parentId'] as const),
 ];
 
 /** A live budget as it is stored. */

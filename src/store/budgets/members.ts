@@ -66,9 +66,9 @@ export function makeMember(
 /** Gives members the terms and raises of their cap for each. Each ends its raises by itself. */
 function inheritTerms(db: Db, parentId: number, members: number[]): void {
   const inherit = db.prepare<[{ id: number; parentId: number }]>(`
-    UPDATE budgets SET (cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit, fallback, fallback_percent) =
-      (SELECT cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit, fallback, fallback_percent
-      FROM budgets WHERE id = @parentId),
+    UPDATE budgets SET (cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit, fallback, fallback_percent,
+      runaway) = (SELECT cap_nano_usd, alert_percent, alert_percents, window_ms, on_limit, fallback, fallback_percent,
+      runaway FROM budgets WHERE id = @parentId),
     cap_version = cap_version + 1 WHERE id = @id`);
   const endRaises = db.prepare<[number]>('DELETE FROM budget_raises WHERE budget_id = ?');
   const copyRaises = prepareCopyRaises(db);

@@ -166,10 +166,18 @@ export const sessions = sqliteTable(
     cacheWriteTokens: integer('cache_write_tokens').notNull().default(0),
     outputTokens: integer('output_tokens').notNull().default(0),
     costNanoUsd: integer('cost_nano_usd').notNull().default(0),
+    /** JSON: why it is taken for a runaway, and since when; '' and 0: it is not. */
+    runaway: text().notNull().default(''),
+    runawayAt: integer('runaway_at').notNull().default(0),
+    /** The most repeated turns and failed tools in a row that are usual for it. */
+    peakRepeats: integer('peak_repeats').notNull().default(0),
+    peakFailures: integer('peak_failures').notNull().default(0),
   },
   (table) => [
     uniqueIndex('sessions_by_name').on(table.externalId, table.projectId, table.agentId),
     index('sessions_by_time').on(table.lastAt),
+    // Only those that are taken for one.
+    index('sessions_runaway').on(table.runawayAt),
   ],
 );
 

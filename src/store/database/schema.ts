@@ -127,6 +127,10 @@ export const budgets = sqliteTable(
     /** The cap version and the start of the period that requests went there in last: it is announced once. */
     fallbackVersion: integer('fallback_version').notNull().default(0),
     fallbackStart: integer('fallback_start').notNull().default(0),
+    /** What happens to requests of a session that runs away. */
+    runaway: text({ enum: ['alert', 'block', 'ask'] })
+      .notNull()
+      .default('alert'),
   },
   (t) => [
     index('budgets_early').on(t.earlyStart),
@@ -172,6 +176,9 @@ export const asks = sqliteTable('asks', {
   allowedNanoUsd: integer('allowed_nano_usd'),
   createdAt: integer('created_at').notNull(),
   expiresAt: integer('expires_at').notNull(),
+  session: text().notNull().default(''),
+  /** Why its session is taken for a runaway, which is what the question is about; '': it lacks room. */
+  runaway: text().notNull().default(''),
 });
 
 /** The runs of `gw run --budget` that have not ended. */

@@ -16,6 +16,7 @@ export const BROUGHT_BACK: readonly (readonly [table: string, column: string])[]
   ['sessions', 'last_at'],
   ['imported_sessions', 'first_at'],
   ['imported_sessions', 'last_at'],
+  ['sessions', 'runaway_at'],
   ['events', 'created_at'],
   ['deliveries', 'due_at'],
   ['deliveries', 'created_at'],

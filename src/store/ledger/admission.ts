@@ -1,6 +1,14 @@
 import { formatRequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
-import { type AskResult, type AskRows, type AskTerms, createAsking, roomWith } from './asks.ts';
+import {
+  type AskResult,
+  type AskRows,
+  type AskTerms,
+  asksOfRunaways,
+  createAsking,
+  type RunawayResult,
+  roomWith,
+} from './asks.ts';
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import type { Hold, Journal, RequestHead } from './journal.ts';
@@ -72,6 +80,8 @@ export interface Admission extends RequestHead {
    * the prompt: nothing was learned since.
    */
   requote?: () => boolean;
+  /** Why its session is taken for a runaway, as long as it is: budgets may refuse it, or ask about it. */
+  runaway?: (() => string | undefined) | undefined;
   /** Terms of a question to the owner, if the budgets without room ask; undefined: nobody is asked. */
   asking?: AskTerms | undefined;
 }
@@ -105,6 +115,7 @@ export type AdmissionResult =
   | { kind: 'unreachable'; standing: Standing }
   /** There is no room in this period. The record and the events are written. */
   | { kind: 'blocked'; standing: Standing }
+  | RunawayResult
   | AskResult;
 
 /** A running request that needs a hold for its next attempt. */
@@ -160,7 +171,7 @@ export function createAdmissions(options: AdmissionsOptions) {
     if (admission.notBilled) return hold(admission, 0, []);
     const standings = balances.standingsFor(admission);
     const [first] = standings;
-    const bent = first && bend(admission, standings, now);
+    const bent = first && (stop(admission, standings, asking?.ask) ?? bend(admission, standings, now));
     if (bent) return bent;
     if (!first || admission.amount === 0) return hold(admission, admission.amount, standings);
     const queueKey = admission.queueKey ?? admission.projectId;
@@ -238,6 +249,21 @@ export function createAdmissions(options: AdmissionsOptions) {
   }
 
   return { admit, look: asking?.look ?? admit, readmit, endBatch: () => waiting.clear() };
+}
+
+/** What becomes of a request whose session is taken for a runaway; undefined: its budgets let it pass. */
+function stop(
+  admission: Admission,
+  standings: Standing[],
+  ask: ReturnType<typeof createAsking<Admission, AdmissionResult>>['ask'] | undefined,
+): AdmissionResult | undefined {
+  if (!admission.runaway?.()) return undefined;
+  const blocks = standings.find(({ budget }) => budget.runaway === 'block');
+  if (blocks) return { kind: 'runaway', standing: blocks };
+  const asks = standings.find(asksOfRunaways);
+  if (!asks) return undefined;
+  if (!admission.isFinal) return { kind: 'needs_count' };
+  return ask?.(admission, standings, asks) ?? { kind: 'runaway', standing: asks };
 }
 
 /** What becomes of a request that is to go to a cheaper model, or lacks room there; undefined: it may be held. */

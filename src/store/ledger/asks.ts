@@ -22,6 +22,8 @@ interface Asked extends RequestHead {
   fitInto?: (room: NanoUsd) => NanoUsd | undefined;
   /** Undefined: nobody is asked. */
   asking?: AskTerms | undefined;
+  /** Why its session is taken for a runaway. */
+  runaway?: (() => string | undefined) | undefined;
 }
 
 export type AskResult =
@@ -29,6 +31,12 @@ export type AskResult =
   | { kind: 'ask'; standing: Standing }
   /** The project was paused, or the key revoked, while the request waited for an answer. Nothing is written. */
   | { kind: 'shut' };
+
+/** Its session is taken for a runaway, and a budget refuses its requests. Nothing is written. */
+export interface RunawayResult {
+  kind: 'runaway';
+  standing: Standing;
+}
 
 interface AskingOptions<Request extends Asked, Result> {
   rows: AskRows;
@@ -47,7 +55,7 @@ interface Asking<Request extends Asked, Result> {
   /** Asks about a request that `full` has no room for; undefined if it is to be blocked. */
   ask(request: Request, standings: Standing[], full: Standing): AskResult | undefined;
   /** `wait`: the budgets may have room by now, so that the request is to be admitted in its turn. */
-  look(request: Request): Result | AskResult | { kind: 'wait'; standing: Standing };
+  look(request: Request): Result | AskResult | RunawayResult | { kind: 'wait'; standing: Standing };
 }
 
 export function createAsking<Request extends Asked, Result>({
@@ -60,8 +68,9 @@ export function createAsking<Request extends Asked, Result>({
   block,
 }: AskingOptions<Request, Result>): Asking<Request, Result> {
   function ask(request: Request, standings: Standing[], full: Standing): AskResult | undefined {
-    const { asking } = request;
-    if (!asking || !standings.every((each) => asks(each) || !exhausted([each], request.least)))
+    const { asking, runaway } = request;
+    if (!asking) return undefined;
+    if (!runaway?.() && !standings.every((each) => asks(each) || !exhausted([each], request.least)))
       return undefined;
     if (asking.expiresAt() <= now()) return undefined;
     const answer = rows.read(request.id);
@@ -71,17 +80,20 @@ export function createAsking<Request extends Asked, Result>({
   }
 
   function open(request: Request, full: Standing, asking: AskTerms): void {
-    const { id, projectId, keyId, askedModel, agent = '', least } = request;
+    const { id, projectId, keyId, askedModel, agent = '', session = '', least } = request;
+    const runaway = request.runaway?.() ?? '';
     const needed = asking.needed();
     const expiresAt = asking.expiresAt();
     const head = { requestId: id, projectId, budgetId: full.budget.id, keyId, model: askedModel, agent };
-    rows.open({ ...head, least, needed, expiresAt }, now());
+    const of = { session, runaway };
+    rows.open({ ...head, ...of, least, needed, expiresAt }, now());
     emit('request.approval_requested', projectId, {
       ask_id: formatAskId(id),
       request_id: formatRequestId(id),
       budget_id: budgetName(full.budget),
       model: askedModel,
       ...(agent === '' ? {} : { agent }),
+      ...(runaway === '' ? {} : of),
       needed_usd: usdNumber(needed),
       remaining_usd: usdNumber(Math.max(0, unspentOf(full))),
       cap_usd: usdNumber(capOf(full)),
@@ -98,15 +110,19 @@ export function createAsking<Request extends Asked, Result>({
     // The budgets were removed.
     if (!first) return admit(request);
     const full = exhausted(standings, request.least);
-    if (answer?.state === 'denied') return block(request, full ?? first);
+    if (answer?.state === 'denied') return refuse(request, full ?? first);
     if (answer?.state === 'approved' && answer.allowed !== null)
       return holdApproved(request, standings, answer.allowed);
-    if (!full) return { kind: 'wait', standing: first };
-    const asked = ask(request, standings, full);
+    const about = request.runaway?.() ? standings.find(asksOfRunaways) : full;
+    if (!about) return { kind: 'wait', standing: first };
+    const asked = ask(request, standings, about);
     if (asked) return asked;
     rows.close(request.id, 'expired');
-    return block(request, full);
+    return refuse(request, about);
   }
+
+  const refuse = (request: Request, full: Standing): Result | RunawayResult =>
+    request.runaway?.() ? { kind: 'runaway', standing: full } : block(request, full);
 
   /** Budgets that ask need no room for what was approved; all others do. */
   function holdApproved(request: Request, standings: Standing[], allowed: NanoUsd): Result | AskResult {
@@ -127,6 +143,9 @@ export function createAsking<Request extends Asked, Result>({
 
 const asks = ({ budget }: Standing): boolean => budget.onLimit === 'ask';
 
+/** Whether a budget asks its owner about sessions that are taken for runaways. */
+export const asksOfRunaways = ({ budget }: Standing): boolean => budget.runaway === 'ask';
+
 /** The room that all of the budgets have for a request that may hold `allowed` beyond the caps of those that ask. */
 export const roomWith = (standings: Standing[], allowed: NanoUsd): NanoUsd =>
   Math.min(...standings.map((each) => (asks(each) ? Math.max(allowed, roomOf(each)) : roomOf(each))));
@@ -137,7 +156,16 @@ export const roomWith = (standings: Standing[], allowed: NanoUsd): NanoUsd =>
  */
 export type AskState = Row<'asks'>['state'];
 
-type AskColumn = 'requestId' | 'projectId' | 'budgetId' | 'keyId' | 'model' | 'agent' | 'expiresAt';
+type AskColumn =
+  | 'requestId'
+  | 'projectId'
+  | 'budgetId'
+  | 'keyId'
+  | 'model'
+  | 'agent'
+  | 'session'
+  | 'runaway'
+  | 'expiresAt';
 
 /** A request that waits for its owner's answer. `least`: the least that it can do with; `needed`: held if it is approved. */
 type NewAsk = Pick<Row<'asks'>, AskColumn> & { least: NanoUsd; needed: NanoUsd };
@@ -161,8 +189,8 @@ export function createAskRows(db: Db, slot: number) {
   const prune = db.prepare<[number]>("DELETE FROM asks WHERE state <> 'open' AND expires_at < ?");
   const insert = db.prepare<[Record<string, string | number>]>(`
     INSERT INTO asks (request_id, project_id, budget_id, key_id, slot, model, agent, least_nano_usd, needed_nano_usd,
-    state, created_at, expires_at)
-    VALUES (@requestId, @projectId, @budgetId, @keyId, @slot, @model, @agent, @least, @needed, 'open', @now, @expiresAt)
+    session, runaway, state, created_at, expires_at)
+    VALUES (@requestId, @projectId, @budgetId, @keyId, @slot, @model, @agent, @least, @needed, @session, @runaway, 'open', @now, @expiresAt)
     ON CONFLICT DO UPDATE SET budget_id = @budgetId, least_nano_usd = @least, needed_nano_usd = @needed, state = 'open'`);
   const select = db.prepare<[number], AskAnswer>(`
     SELECT a.state, a.budget_id AS budgetId, a.allowed_nano_usd AS allowed,

@@ -39,7 +39,7 @@ export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS p
   b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
   b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
   b.team_budget_id AS teamBudgetId, b.on_limit AS onLimit, b.fallback, b.fallback_percent AS fallbackPercent,
-  b.fallback_version AS fallbackVersion, b.fallback_start AS fallbackStart, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+  b.fallback_version AS fallbackVersion, b.fallback_start AS fallbackStart, b.runaway, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
 
 const LIVE = 'removed_at IS NULL AND parent_id = 0';
 
@@ -80,9 +80,9 @@ export function prepareCopyRaises(db: Db) {
 export function prepareInsertMember(db: Db) {
   const insert = db.prepare<[Record<string, number | string>]>(`
     INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit, fallback, fallback_percent)
+    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit, fallback, fallback_percent, runaway)
     SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
-    @value, @keyId, id, on_limit, fallback, fallback_percent FROM budgets WHERE id = @parentId`);
+    @value, @keyId, id, on_limit, fallback, fallback_percent, runaway FROM budgets WHERE id = @parentId`);
   const copyRaises = prepareCopyRaises(db);
   return (
     { id, period, scopeValue, currentStart, raisedUntil }: BudgetTerms,

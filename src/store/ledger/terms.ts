@@ -30,6 +30,10 @@ export const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as 
 export const ON_LIMITS = ['block', 'ask', 'fallback'] as const;
 export type OnLimit = (typeof ON_LIMITS)[number];
 
+/** What happens to requests of a session that is taken for a runaway, the mildest first. */
+export const RUNAWAY_ACTIONS = ['alert', 'ask', 'block'] as const;
+export type RunawayAction = (typeof RUNAWAY_ACTIONS)[number];
+
 /**
  * What a budget can be for, besides a repository. A budget for `each` of a kind counts nothing itself: each of these
  * has a budget of its own, a member, which is added with its first request.

@@ -18,6 +18,9 @@ export interface Session extends Pick<Row<'sessions'>, (typeof SESSION_FIGURES)[
   /** UTC milliseconds of its first and last request. */
   firstAt: number;
   lastAt: number;
+  /** Why it is taken for a runaway, and since when; null and 0: it is not. */
+  runaway: string | null;
+  runawayAt: number;
 }
 
 /** Which sessions to list; undefined fields match all. */
@@ -56,7 +59,8 @@ const SESSIONS_OF_GW = `
          WHERE ${WHERE} AND s.last_at > 0 AND (@since IS NULL OR s.last_at >= @since) ORDER BY s.last_at DESC LIMIT @limit)
        UNION SELECT s.id FROM j JOIN sessions s ON s.id = j.session_id
          WHERE ${WHERE} AND (@since IS NULL OR j.last >= @since))
-     SELECT 'gw' AS source, s.external_id AS id, a.name AS agent, v.name AS agentVersion, p.name AS project, r.name AS repo,
+     SELECT 'gw' AS source, iif(s.runaway_at > 0, s.runaway ->> 'message', NULL) AS runaway, s.runaway_at AS runawayAt,
+       s.external_id AS id, a.name AS agent, v.name AS agentVersion, p.name AS project, r.name AS repo,
        iif(s.first_at = 0, j.first, s.first_at) AS firstAt, max(s.last_at, coalesce(j.last, 0)) AS lastAt,
        ${SESSION_FIGURES.map((name) => `s.${columnName(name)} + coalesce(j.${columnName(name)}, 0) AS ${name}`)}
      FROM found CROSS JOIN sessions s ON s.id = found.id LEFT JOIN j ON j.session_id = s.id
@@ -65,7 +69,7 @@ const SESSIONS_OF_GW = `
      ORDER BY lastAt DESC, s.id DESC LIMIT @limit`;
 
 const IMPORTED_SESSIONS = `
-  SELECT 'imported' AS source, s.external_id AS id, a.name AS agent, v.name AS agentVersion, p.name AS project,
+  SELECT 'imported' AS source, NULL AS runaway, 0 AS runawayAt, s.external_id AS id, a.name AS agent, v.name AS agentVersion, p.name AS project,
     r.name AS repo, i.first_at AS firstAt, i.last_at AS lastAt, ${IMPORTED_FIGURES}
   FROM imported_sessions i CROSS JOIN sessions s ON s.id = i.session_id
   JOIN names a ON a.id = s.agent_id JOIN names v ON v.id = s.agent_version_id

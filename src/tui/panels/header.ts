@@ -1,3 +1,4 @@
+import type { RunawayView } from '../../operations/schemas/status.ts';
 import type { ProviderHealth } from '../../store/dashboard/provider-health.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
@@ -13,6 +14,7 @@ export interface HeaderProps {
   daemon: DaemonView;
   agents: readonly AgentView[];
   providers: readonly ProviderHealth[];
+  runaways: readonly RunawayView[];
   /** When the daemon was last seen; null if never. */
   seenAt: number | null;
   now: number;
@@ -57,7 +59,7 @@ export function drawHeader(props: HeaderProps): string {
 const unstyled = ({ text, width }: Cell): Cell => ({ text, width });
 
 /** State of the daemon, most important part first. */
-function stateOf({ daemon, agents, providers, seenAt, now, look, width }: HeaderProps): {
+function stateOf({ daemon, agents, providers, runaways, seenAt, now, look, width }: HeaderProps): {
   mark: string;
   parts: string[];
 } {
@@ -69,7 +71,7 @@ function stateOf({ daemon, agents, providers, seenAt, now, look, width }: Header
       const names = agents.length === 0 ? [] : [`agents: ${agents.map(({ name }) => name).join(', ')}`];
       const rest = width < 60 ? [] : [`pid ${daemon.pid}`, `up ${up}`, ...names];
       const running = [`running ${daemon.address}`, ...rest];
-      const warning = bypassText(agents) || outageText(providers, look, now);
+      const warning = bypassText(agents) || runawayText(runaways) || outageText(providers, look, now);
       return warning === ''
         ? { mark: MARKS.none, parts: running }
         : { mark: MARKS.warn, parts: [`! ${warning}`, ...running] };
@@ -88,6 +90,13 @@ function bypassText(agents: readonly AgentView[]): string {
   if (bypassing.length === 0) return '';
   const requests = bypassing.reduce((sum, { bypassed }) => sum + bypassed, 0);
   return `${plural(requests, 'request')} of ${bypassing.map(({ name }) => name).join(', ')} went around gw: gw coverage`;
+}
+
+/** The session that was found to run away last; empty without one. */
+function runawayText([last, ...others]: readonly RunawayView[]): string {
+  if (!last) return '';
+  const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+  return `${last.agent ?? 'session'} ${last.session} runs away: ${last.message}${more}`;
 }
 
 /** The provider with the most failures; empty if all are healthy. */

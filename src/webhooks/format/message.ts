@@ -1,5 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import { shellQuoted } from '../../shell-quoted.ts';
 import type { WebhookEvent } from '../event-body.ts';
 
 /** A chat message, independent of the chat's format. */
@@ -38,7 +39,7 @@ interface EventData {
   resets_at?: string;
   skipped?: number;
   model?: string | null;
-  /** Of a subscription's window: `limit_window`. */
+  /** `limit_window`, `runaway` or `fallback`; undefined for a share of the cap. */
   kind?: string;
   service?: string;
   window?: string;
@@ -46,6 +47,10 @@ interface EventData {
   used?: number;
   forecast?: boolean;
   full_at?: string;
+  /** Of a session that runs away: its id, its agent, and why. */
+  session?: string;
+  agent?: string | null;
+  message?: string;
   ask_id?: string;
   needed_usd?: number;
   expires_at?: string;
@@ -70,6 +75,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
   switch (event.type) {
     case 'budget.threshold_reached':
       if (data.kind === 'limit_window') return limitMessage(data, options.calendar);
+      if (data.kind === 'runaway') return runawayMessage(whose, data);
       return {
         tone: 'warning',
         title: `Budget alert: ${percentOf(data)} % spent`,
@@ -115,6 +121,20 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
     default:
       return { tone: 'warning', title: event.type, facts: head };
   }
+}
+
+function runawayMessage(whose: Fact, { session = '', agent, message = '' }: EventData): ChatMessage {
+  return {
+    tone: 'warning',
+    title: 'A session looks like a runaway',
+    facts: [
+      whose,
+      external('Session', session),
+      ...(agent ? [external('Agent', agent)] : []),
+      { label: 'Why', value: message },
+    ],
+    command: `gw sessions ${shellQuoted(session)}`,
+  };
 }
 
 /** What a subscription's window has reached, or will before it resets. */

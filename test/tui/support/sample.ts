@@ -62,6 +62,7 @@ export function standingOf(
   const standing: Standing = {
     budget: {
       id: 1,
+      runaway: 'alert',
       projectId: 1,
       projectName,
       period,
@@ -103,6 +104,8 @@ export const ASK: AskView = {
   budget_id: 'agents/daily',
   model: 'claude-sonnet-4',
   agent: 'claude',
+  session: null,
+  runaway: null,
   needed_usd: 0.42,
   needed_nano_usd: 420_000_000,
   created_at: new Date(NOW).toISOString(),
@@ -122,6 +125,7 @@ export function sampleData(): DashboardReading {
     });
   return {
     now: NOW,
+    runaways: [],
     window: 'day',
     span: calendar.day(NOW),
     totals: {
