@@ -30,3 +30,23 @@ export function deploymentOf(billing: Billing | undefined, name: string): Deploy
 }
 
 export const PROVISIONED_CARD = freeCard('provisioned throughput, billed by the hour');
+
+/**
+ * Anthropic's name of a model of a cloud. Clouds name Claude by region and version, and their answers say neither:
+ * `global.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-haiku-4-5@20251001`.
+ */
+export const makersName = (model: string): string =>
+  model
+    .replace(/^(?:[a-z-]{2,10}\.)?anthropic\.(claude-[\w-]+?)(?:-v\d+(?::\d+)?)?$/, '$1')
+    .replace(/^(claude-[\w-]+)@(\d{8})$/, '$1-$2');
+
+/** A date, or a version of three or four digits as in `gpt-4-0613`. */
+export const VERSION = /[-@:](?:20\d\d-?[01]\d-?[0-3]\d|\d{3,4}|v\d+(?:\.\d+)*)$/;
+
+/** The name by which all hosts of a model are one: without its maker, region and version. */
+export function makersModel(model: string): string {
+  const name = makersName(model.toLowerCase().replace(/^.*\//, ''));
+  return name
+    .replace(/^(?:[a-z-]{2,10}\.)?(?:amazon|meta|mistral|openai|qwen|deepseek)\./, '')
+    .replace(VERSION, '');
+}

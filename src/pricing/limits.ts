@@ -1,3 +1,4 @@
+import { makersModel } from './deployments.ts';
 import { billedAsInUse, findInLibrary, type LibraryModel, pricesInUse } from './library.ts';
 
 export interface ModelLimits {
@@ -96,7 +97,9 @@ function findLimits(providerName: string, model: string): ModelLimits | undefine
 
 function maxOutput({ providerId, modelId }: LibraryModel): number | undefined {
   const isPassedOn = providerId === 'openrouter' && PASSED_ON.test(modelId);
-  if (!isPassedOn && !MAKERS.has(providerId)) return undefined;
-  const name = isPassedOn ? modelId.replace(PASSED_ON, '') : modelId;
+  // Claude at Bedrock has its maker's limits.
+  const isAtBedrock = providerId === 'aws' && modelId.includes('anthropic.');
+  if (!isPassedOn && !isAtBedrock && !MAKERS.has(providerId)) return undefined;
+  const name = isPassedOn ? modelId.replace(PASSED_ON, '') : isAtBedrock ? makersModel(modelId) : modelId;
   return MAX_OUTPUT_TOKENS.find(([pattern]) => pattern.test(name))?.[1];
 }

@@ -54,11 +54,11 @@ const ENDPOINTS: Readonly<Record<string, CountEndpoint>> = { '/messages': MESSAG
 
 /** The count endpoint for requests of a path; undefined if the provider is known to have none. */
 export function countEndpoint(
-  { name, local }: Pick<Provider, 'name' | 'local'>,
+  { name, local, cloud }: Pick<Provider, 'name' | 'local' | 'cloud'>,
   path: string,
 ): CountEndpoint | undefined {
-  const isWithout = Object.hasOwn(PRESETS, name) && PRESETS[name]?.countsInput !== true;
-  return local || isWithout ? undefined : ENDPOINTS[path];
+  const isWith = cloud?.countsInput ?? (!Object.hasOwn(PRESETS, name) || PRESETS[name]?.countsInput === true);
+  return local || !isWith ? undefined : ENDPOINTS[path];
 }
 
 /** Whether an endpoint counts all the input of a request with these fields. */
@@ -67,7 +67,7 @@ export function countsFields({ counted, refused }: CountEndpoint, fields: readon
 }
 
 /** A request's body with only the counted fields; undefined for invalid JSON. */
-export function countBody(body: Buffer, { counted }: CountEndpoint): Buffer | undefined {
+export function countBody(body: Buffer, { counted } = MESSAGES): Buffer | undefined {
   try {
     const members = scanObject(body).map(({ key, keyStart, end }) => ({ key, start: keyStart, end }));
     return applyEdits(

@@ -2,6 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { GwError, messageOf } from '../errors.ts';
 import { formatRequestId, type RequestId } from '../ids.ts';
+import { awsError } from '../wire/answer/aws-error.ts';
 import { anthropicErrorBody, speaksAnthropic } from './anthropic-error.ts';
 import { googleErrorBody, speaksGoogle } from './google-error.ts';
 
@@ -45,13 +46,22 @@ export function respondError(
   const fault = error instanceof GwError ? error : internalError(error, id);
   const body = bodyOf(fault, response.req, id);
   body.error.message = pasteable(fault.message);
+  if (body.message !== undefined) body.message = body.error.message;
   if ('command' in fault.fields) Object.assign(body.error, { command: pasteable(`${fault.fields.command}`) });
   respondJson(response, fault.status, body, { id, headers: asciiHeaders(fault.headers) });
 }
 
+interface ErrorBody {
+  error: { message: string };
+  /** Where AWS's clients read it. */
+  message?: string;
+}
+
 /** The error in the shape of the client's API. */
-function bodyOf(fault: GwError, request: IncomingMessage, id: RequestId): { error: { message: string } } {
+function bodyOf(fault: GwError, request: IncomingMessage, id: RequestId): ErrorBody {
   if (speaksGoogle(request)) return googleErrorBody(fault);
+  if (request.url?.startsWith('/model/'))
+    return { ...anthropicErrorBody(fault, id), ...awsError(fault.message, fault.status) };
   return speaksAnthropic(request) ? anthropicErrorBody(fault, id) : errorBody(fault);
 }
 

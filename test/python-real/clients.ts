@@ -39,6 +39,14 @@ export const PYTHON_CLIENTS: readonly PythonClient[] = [
   },
   { name: 'google-genai', packages: ['google-genai==3.6.1'], program: 'google_genai.py', answers: 3 },
   { name: 'litellm', packages: ['litellm==1.106.2'], program: 'litellm_sdk.py', answers: 2 },
+  { name: 'boto3', packages: ['boto3==1.44.8'], program: 'bedrock_boto3.py', answers: 4 },
+  {
+    name: 'litellm, Bedrock',
+    packages: ['litellm==1.106.2', 'boto3==1.44.8'],
+    program: 'bedrock_litellm.py',
+    answers: 4,
+  },
+  { name: 'langchain-aws', packages: ['langchain-aws==1.9.1'], program: 'bedrock_langchain.py', answers: 2 },
   {
     name: 'pydantic-ai',
     packages: ['pydantic-ai-slim[openai,anthropic]==2.68.0'],

@@ -37,6 +37,7 @@ function addOptions(command: Command) {
         .argParser(readGroupBy)
         .default('day'),
     )
+    .option('--fold', "with -g model: one row for all hosts of a model, under its maker's name")
     .option('--team', "the whole team's usage, from its database; by member and gateway too")
     .addOption(
       new Option('--source <source>', 'what came through gw, was imported (gw import), or both')
@@ -76,11 +77,13 @@ export const usage: SetUp = (command, context) =>
       };
       if (options.heat || options.chart)
         return tell(context, await daysDrawn(reader, filter, screenOf(context, options), options));
-      const report = await reader.usage(filter);
+      const asked = await reader.usage(filter);
+      const report = options.fold ? (await import('../usage/fold-models.ts')).foldModels(asked) : asked;
       if (options.json) sayJson(context, report);
       else if (options.csv) say(context, usageCsv(report));
       else {
-        const charts = await readCharts(reader, filter, report);
+        // Other days are known by the hosts' names.
+        const charts = options.fold ? { parts: rowsOf(report) } : await readCharts(reader, filter, report);
         tell(
           context,
           usageTable(report, screenOf(context, options), {

@@ -1,8 +1,10 @@
-import type { Exchange } from '../context/exchange.ts';
+import { withoutHeaders } from '../../raw-headers.ts';
+import type { Envelope, Exchange } from '../context/exchange.ts';
 
 /** Up to this size a chunk and its frame are joined as latin1 text, which keeps every byte, and sent in one write. */
 const MAX_ONE_WRITE_BYTES = 16 * 1024;
 const CRLF = '\r\n';
+const LENGTH = new Set(['content-length']);
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 /**
@@ -12,7 +14,10 @@ const LAST_CHUNK = `0${CRLF}${CRLF}`;
  */
 export class ResponseWriter {
   #chunked = false;
-  #encode: Exchange['encode'];
+  /** Rewrites the events of a stream. */
+  #encode: Envelope['events'] | undefined;
+  /** Rewrites an answer that ends with its first bytes. */
+  #rewrite: Envelope['events'] | undefined;
   readonly #exchange: Exchange;
   readonly #idleMs: number;
 
@@ -24,17 +29,23 @@ export class ResponseWriter {
 
   /** Writes the head. The body is chunked unless the headers state its length. */
   head(status: number, headers: string[]): void {
-    const { response, gone, sent } = this.#exchange;
+    const { response, gone, sent, envelope } = this.#exchange;
     sent?.head(status, headers);
     if (gone) return;
-    const type = this.#exchange.encode ? headers.indexOf('content-type') + 1 : 0;
-    if (type > 0 && headers[type]?.startsWith('text/event-stream')) {
-      this.#encode = this.#exchange.encode;
-      headers[type] = 'application/vnd.amazon.eventstream';
-    }
-    response.writeHead(status, headers);
+    response.writeHead(status, envelope ? this.#enveloped(envelope, status, headers) : headers);
     this.#chunked = response.chunkedEncoding;
     response.chunkedEncoding = false;
+  }
+
+  /** The headers of an answer in an envelope, whose length is another. */
+  #enveloped(envelope: Envelope, status: number, headers: string[]): string[] {
+    const at = headers.indexOf('content-type') + 1;
+    if (headers[at]?.startsWith('text/event-stream')) {
+      this.#encode = envelope.events;
+      return headers.with(at, envelope.streamType);
+    }
+    this.#rewrite = (body) => envelope.whole(body, status);
+    return withoutHeaders(headers, LENGTH);
   }
 
   /** Returns false if the client is behind; `resume` is called when it has caught up. */
@@ -68,7 +79,7 @@ export class ResponseWriter {
       sent.add(last);
       sent.end();
     }
-    const bytes = this.#encode?.(last) ?? last;
+    const bytes = (this.#encode ?? this.#rewrite)?.(last) ?? last;
     if (this.#chunked) {
       const isShort = bytes.length > 0 && bytes.length <= MAX_ONE_WRITE_BYTES;
       if (!isShort) this.#send(bytes);

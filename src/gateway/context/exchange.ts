@@ -5,6 +5,15 @@ import type { NanoUsd } from '../../money.ts';
 import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
 import { type RequestTarget, requestTarget } from './request-target.ts';
 
+/** Rewrites answers of the messages API for a client of a cloud. */
+export interface Envelope {
+  /** Content type of a stream. */
+  streamType: string;
+  events(bytes: Buffer): Buffer;
+  /** A whole answer or an error. */
+  whole(body: Buffer, status: number): Buffer;
+}
+
 /** A client's HTTP request and response. */
 export interface Exchange {
   id: RequestId;
@@ -29,8 +38,8 @@ export interface Exchange {
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
   recorded: boolean;
-  /** Rewrites an event stream for a client that wants other frames. */
-  encode: ((events: Buffer) => Buffer) | undefined;
+  /** Rewrites the answer for a client of a cloud; undefined for all others. */
+  envelope: Envelope | undefined;
   /** The running call of a provider, which is told when the client hangs up. */
   listener: GoneListener | undefined;
   /** Takes a copy of what the client is sent; undefined if none is to be kept. */
@@ -68,7 +77,7 @@ export function openExchange(
     allowed: undefined,
     gone: false,
     recorded: false,
-    encode: undefined,
+    envelope: undefined,
     listener: undefined,
     sent: undefined,
   };

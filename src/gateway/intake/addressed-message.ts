@@ -1,7 +1,7 @@
 import { applyEdits, insertMember, removeElements } from '../../json/edit.ts';
 import { JsonSyntaxError, readValue, scanObject } from '../../json/scan.ts';
+import { makersName } from '../../pricing/deployments.ts';
 import { headerOf } from '../../raw-headers.ts';
-import { makersName } from '../../wire/answer/served-model.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 

@@ -36,22 +36,27 @@ type IntakeParts = Pick<Gateway, 'clock'> &
   Parameters<typeof bodyLimits>[0] &
   Parameters<typeof receive>[0];
 
+/** The count of a messages request, for a client that asks for it at a cloud's address. */
+export interface CloudCount {
+  asBody(body: Buffer): Buffer;
+}
+
 /**
  * Sends a request of an endpoint that gw has no stages for to a provider unchanged, and books the usage that the answer
  * reports. Its cost has no upper bound, so a project with a budget has to allow it.
  */
-export async function passThrough(gateway: Gateway, exchange: Exchange): Promise<void> {
+export async function passThrough(gateway: Gateway, exchange: Exchange, count?: CloudCount): Promise<void> {
   const { method } = exchange.request;
   const { query } = exchange.target;
-  const path = pathAfterVersion(exchange.target.path);
-  const context = await receiveAny(gateway, exchange, path);
+  const path = count ? COUNT_TOKENS : pathAfterVersion(exchange.target.path);
+  const context = await receiveAny(gateway, exchange, path, count);
   try {
     refuseClosed(gateway, path);
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, path);
     await claimRepository(gateway, context);
     const chosen = await chooseTarget(gateway, context, path);
-    if (path === COUNT_TOKENS && chosen.provider.wire !== 'anthropic')
+    if (path === COUNT_TOKENS && !countsTokens(chosen.provider))
       return await countTokens(gateway, context, chosen);
     const namesForeign = await checkObjects(gateway, context, {
       method: method ?? 'GET',
@@ -101,9 +106,12 @@ async function receiveAny(
   gateway: IntakeParts,
   exchange: Exchange,
   path: string,
+  count: CloudCount | undefined,
 ): Promise<RequestContext<PassThroughWire> & { request: LooseRequest }> {
   const sender = authenticate(gateway, exchange);
-  const body = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
+  const kind = count ? 'json' : 'any';
+  const sent = await readBody(exchange.request, bodyLimits(gateway), kind, exchange.response);
+  const body = count ? count.asBody(sent) : sent;
   exchange.bodyAt = gateway.clock.monotonic();
   const wire = passThroughWire(endpointOf(path), 'unknown');
   const scan = await scanLoosely(body, exchange.request.headers);
@@ -182,7 +190,10 @@ function bodyFor({ model, modelAt, edits, bytes }: LooseRequest, target: Target)
 /** Rough number of tokens that a message, tool or field takes besides its text. */
 const TOKENS_PER_ITEM = 4;
 
-/** Answers `messages/count_tokens` for a model that no provider of Anthropic's API serves. */
+const countsTokens = ({ wire, cloud }: Provider): boolean =>
+  wire === 'anthropic' && cloud?.countsInput !== false;
+
+/** Answers `messages/count_tokens` for a model whose provider does not count. */
 async function countTokens(
   gateway: Pick<Gateway, 'clock' | 'ledger' | 'tokens'>,
   context: AnyRequestContext,
@@ -190,7 +201,9 @@ async function countTokens(
 ): Promise<void> {
   const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(context.request.bytes));
   const textTokens = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
-  const body = JSON.stringify({ input_tokens: textTokens + tokens + items * TOKENS_PER_ITEM });
+  const counted = JSON.stringify({ input_tokens: textTokens + tokens + items * TOKENS_PER_ITEM });
+  const { envelope } = context.exchange;
+  const body = envelope?.whole(Buffer.from(counted), 200) ?? counted;
   const fields = { status: 200, outcome: 'ok' } as const;
   await gateway.ledger.record(recordOf(context, target, fields, gateway.clock.monotonic()));
   const about = { id: context.exchange.id, model: target.model, provider: target.provider.name };
@@ -227,7 +240,7 @@ const ACTIONS = new Set([
   'cancel', 'content', 'search',
 ]);
 
-/** Answered by gw itself when no provider of Anthropic's API has the model. */
+/** Answered by gw itself when the model's provider does not count. */
 const COUNT_TOKENS = '/messages/count_tokens';
 
 type TargetParts = Pick<Gateway, 'providers' | 'resolver'>;

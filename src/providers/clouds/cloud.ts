@@ -29,6 +29,8 @@ export interface FrameReader {
 
 /** What a cloud puts around a known API: address, fields of the body, authentication, frames. */
 export interface Cloud {
+  /** Whether it counts the tokens of a messages request; undefined to go by the provider's preset. */
+  countsInput?: boolean;
   /** The API of its errors. */
   wire: 'openai' | 'anthropic';
   /** The request in the cloud's envelope. */

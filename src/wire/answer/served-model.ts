@@ -1,6 +1,7 @@
 import { COLON, OPEN_BRACE, QUOTE, SPACE } from '../../json/bytes.ts';
 import { isObject } from '../../json/object.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
+import { makersName, VERSION } from '../../pricing/deployments.ts';
 import { eventsIn, parseObject, valuesIn } from './events.ts';
 
 const MODEL = Buffer.from('"model"');
@@ -86,9 +87,6 @@ function headIn(value: Record<string, unknown> | undefined): AnswerHead | undefi
   return undefined;
 }
 
-/** A date, or a version of three or four digits as in `gpt-4-0613`. */
-const VERSION = /[-@:](?:20\d\d-?[01]\d-?[0-3]\d|\d{3,4}|v\d+(?:\.\d+)*)$/;
-
 /** Whether a name contains its version, so that it can't come to mean another model. */
 export function isDated(model: string): boolean {
   return VERSION.test(model);
@@ -104,15 +102,6 @@ export function isSameModel(requested: string, served: string): boolean {
 
 /** The name without its maker's prefix, which some hosts omit: `models/gemini-3-pro`. */
 const baseName = (model: string): string => makersName(model.toLowerCase().replace(/^.*\//, ''));
-
-/**
- * Anthropic's name of a model of a cloud. Clouds name Claude by region and version, and their answers say neither:
- * `global.anthropic.claude-haiku-4-5-20251001-v1:0`, `claude-haiku-4-5@20251001`.
- */
-export const makersName = (model: string): string =>
-  model
-    .replace(/^(?:[a-z-]{2,10}\.)?anthropic\.(claude-[\w-]+?)(?:-v\d+(?::\d+)?)?$/, '$1')
-    .replace(/^(claude-[\w-]+)@(\d{8})$/, '$1-$2');
 
 const HEAD_BYTES = 512;
 /** The usual place of the id at OpenAI and Anthropic: among the first fields of the body or of the first event. */

@@ -1,10 +1,10 @@
-import { EventStreamCodec } from '@smithy/core/event-streams';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { json } from '../../support/scripts.ts';
 import { events } from '../../wire/support/event-scripts.ts';
 import { messageBody, messageStream, text } from '../../wire/support/messages-shapes.ts';
 import { send } from '../../wire/support/send.ts';
 import { headerIn, startClouds } from './support/clouds.ts';
+import { readFrames } from './support/frames.ts';
 
 const MODEL = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const BODY = {
@@ -45,19 +45,11 @@ test('its stream is in frames that the codec of AWS reads', async () => {
   gateway.upstream.script(events(stream));
   const response = await send(gateway, `${INVOKE}-with-response-stream`, BODY);
   expect(response.header('content-type')).toBe('application/vnd.amazon.eventstream');
-  const codec = new EventStreamCodec(
-    (bytes) => Buffer.from(bytes as Uint8Array).toString(),
-    (each) => Buffer.from(each),
-  );
-  const read: string[] = [];
-  for (let at = 0; at < response.body.length; ) {
-    const length = response.body.readUInt32BE(at);
-    const { headers, body } = codec.decode(response.body.subarray(at, at + length));
-    expect(headers[':event-type']?.value).toBe('chunk');
-    read.push(Buffer.from(JSON.parse(Buffer.from(body).toString()).bytes, 'base64').toString());
-    at += length;
-  }
-  expect(read.map((each) => JSON.parse(each))).toEqual(stream.map(([, data]) => data));
+  const read = readFrames(response.body).map(([kind, { bytes }]) => [
+    kind,
+    JSON.parse(Buffer.from(String(bytes), 'base64').toString()),
+  ]);
+  expect(read).toEqual(stream.map(([, data]) => ['chunk', data]));
 });
 
 test("a client of Vertex AI's rawPredict is served, plain and streamed", async () => {
@@ -75,8 +67,6 @@ test("a client of Vertex AI's rawPredict is served, plain and streamed", async (
   expect(gateway.upstream.requests[1]?.path).toBe(
     '/v1/projects/ours/locations/global/publishers/anthropic/models/claude-opus-4-8:streamRawPredict',
   );
-  const counted = await send(gateway, `${models}/count-tokens:rawPredict`, body);
-  expect(counted.status).toBe(404);
 });
 
 test("a client of Foundry is served by Azure's account, one of Bedrock's messages API by Bedrock's", async () => {
@@ -116,11 +106,61 @@ test.each([
   expect(await gateway.settled(1)).toMatchObject([{ provider: 'anthropic', model }]);
 });
 
+describe('the count of a request', () => {
+  const messages = BODY.messages;
+  const asked = { converse: { messages: [{ role: 'user', content: [{ text: 'Hi' }] }] } };
+  const COUNT = INVOKE.replace(/invoke$/, 'count-tokens');
+
+  test('is what Vertex AI counts, at its address for counts', async () => {
+    const gateway = await start();
+    gateway.upstream.script(json(200, { input_tokens: 42 }));
+    const body = { model: 'claude-opus-4-8@20260528', messages };
+    const path = '/v1/projects/theirs/locations/global/publishers/anthropic/models/count-tokens:rawPredict';
+    const answer = await send(gateway, path, { ...body, anthropic_version: 'vertex-2023-10-16' });
+    expect(JSON.parse(answer.text())).toEqual({ input_tokens: 42 });
+    const [request] = gateway.upstream.requests;
+    expect(request?.path).toBe(path.replace('theirs', 'ours'));
+    expect(JSON.parse(request?.body.toString() ?? '')).toEqual({ ...body, model: 'claude-opus-4-8' });
+    expect(await gateway.settled(1)).toMatchObject([{ endpoint: 'messages/count_tokens', costNanoUsd: 0 }]);
+  });
+
+  test.each([
+    ['Converse', asked],
+    ['InvokeModel', { invokeModel: { body: Buffer.from(JSON.stringify(BODY)).toString('base64') } }],
+  ])("is mantle's for a body of %s, and gw's own at the other surfaces", async (_, input) => {
+    const gateway = await start();
+    const origin = new URL(gateway.upstream.url).origin;
+    gateway.upstream.script(json(200, { input_tokens: 42 }));
+    const own = JSON.parse((await send(gateway, COUNT, { input })).text());
+    expect(own.inputTokens).toBeGreaterThan(0);
+    expect(gateway.upstream.requests).toEqual([]);
+    gateway.configure({
+      providers: { bedrock: { region: 'us-east-1', surface: 'mantle', baseUrl: origin } },
+    });
+    expect(JSON.parse((await send(gateway, COUNT, { input })).text())).toEqual({ inputTokens: 42 });
+    const [request] = gateway.upstream.requests;
+    expect(request?.path).toBe('/anthropic/v1/messages/count_tokens');
+    expect(JSON.parse(request?.body.toString() ?? '')).toMatchObject({ model: MODEL });
+    expect(JSON.parse(request?.body.toString() ?? '')).not.toHaveProperty('max_tokens');
+  });
+
+  test("without a request is refused in AWS's words", async () => {
+    const gateway = await start();
+    const refused = await send(gateway, COUNT, { input: {} });
+    expect([refused.status, JSON.parse(refused.text()).__type]).toEqual([400, 'ValidationException']);
+  });
+});
+
 test("refusals are in the client's words, and a signature gets a sentence", async () => {
   const gateway = await start({ budget: { capUsd: 0, period: 'daily' } });
   const refused = await send(gateway, INVOKE, BODY);
   expect(refused.status).toBe(402);
-  expect(JSON.parse(refused.text())).toMatchObject({ type: 'error', error: { type: 'billing_error' } });
+  expect(JSON.parse(refused.text())).toMatchObject({
+    type: 'error',
+    error: { type: 'billing_error' },
+    __type: 'ServiceQuotaExceededException',
+    message: expect.stringContaining('gw budget set'),
+  });
   const authorization = 'AWS4-HMAC-SHA256 Credential=AKID/20261128/us-east-1/bedrock/aws4_request';
   const signed = await send(gateway, INVOKE, BODY, { headers: { authorization } });
   expect(signed.status).toBe(401);

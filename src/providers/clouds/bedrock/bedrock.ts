@@ -7,6 +7,9 @@ import { createSigV4 } from './sigv4.ts';
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
 
 /**
+ * Of the surfaces, mantle alone counts tokens by Anthropic's API; CountTokens refuses inference profiles:
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/count-tokens.html
+ *
  * `runtime`, which AWS recommends, and `mantle` have the messages API for Claude and chat completions for other models;
  * `invoke` reaches Claude by the older InvokeModel: https://docs.aws.amazon.com/bedrock/latest/userguide/endpoints.html
  */
@@ -27,11 +30,12 @@ export function bedrockAccount({ settings, key }: CloudOptions): CloudAccount | 
   const signed = signer ? { signer } : {};
   return {
     baseUrl: isMantle ? `${origin}/v1` : `${origin}/openai/v1`,
-    cloud: { wire: 'openai', ...signed },
+    cloud: { wire: 'openai', countsInput: false, ...signed },
     claude: {
       baseUrl: `${origin}/anthropic/v1`,
       cloud: {
         wire: 'anthropic',
+        countsInput: isMantle,
         ...signed,
         ...(surface === 'invoke' ? { wrap: invoked, openFrames } : {}),
       },

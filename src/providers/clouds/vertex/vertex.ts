@@ -1,3 +1,5 @@
+import { applyEdits, insertMember } from '../../../json/edit.ts';
+import { scanObject } from '../../../json/scan.ts';
 import type { CloudAccount, CloudOptions, CloudRequest } from '../cloud.ts';
 import { addressedBody } from '../edit-body.ts';
 import { createAdc } from './adc.ts';
@@ -15,10 +17,10 @@ export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | s
   const signed = key === undefined ? { signer: createAdc(project) } : {};
   return {
     baseUrl: `${location}/endpoints/openapi`,
-    cloud: { wire: 'openai', ...signed },
+    cloud: { wire: 'openai', countsInput: false, ...signed },
     claude: {
       baseUrl: `${location}/publishers/anthropic`,
-      cloud: { wire: 'anthropic', wrap: predicted, ...signed },
+      cloud: { wire: 'anthropic', countsInput: true, wrap: predicted, ...signed },
     },
     keySource: 'Application Default Credentials',
   };
@@ -31,10 +33,25 @@ function originIn(region: string): string {
   return `https://${region}-aiplatform.googleapis.com`;
 }
 
+/**
+ * A count's body names the model, without its version:
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens,
+ * https://github.com/BerriAI/litellm/issues/25798
+ */
+function counted(request: CloudRequest, publisher: string): CloudRequest {
+  const path = `${publisher}/models/count-tokens:rawPredict`;
+  const addressed = addressedBody(request.body ?? Buffer.alloc(0), NOTHING, {});
+  if (!addressed) return { ...request, path };
+  const { model, body } = addressed;
+  const name = JSON.stringify(model.replace(/@.*$/, ''));
+  return { ...request, path, body: applyEdits(body, [insertMember(scanObject(body), 'model', name)]) };
+}
+
 /** A messages request for `rawPredict`, whose path names the model: `.../models/claude-opus-5:streamRawPredict`. */
 function predicted(request: CloudRequest): CloudRequest {
+  const [publisher = '', endpoint = ''] = request.path.split('/messages');
+  if (endpoint.startsWith('/count_tokens')) return counted(request, publisher);
   const addressed = addressedBody(request.body ?? Buffer.alloc(0), NOTHING, { anthropic_version: VERSION });
-  const publisher = request.path.split('/messages')[0] ?? '';
   if (!addressed) return request;
   const { model, isStream, body } = addressed;
   const method = isStream ? 'streamRawPredict' : 'rawPredict';

@@ -15,6 +15,19 @@ export function frame(headers: Record<string, string>, payload: object): Buffer 
   );
 }
 
+/** The frames in a body, each with its kind and its payload. */
+export function readFrames(body: Buffer): [string, Record<string, unknown>][] {
+  const read: [string, Record<string, unknown>][] = [];
+  for (let at = 0; at < body.length; ) {
+    const length = body.readUInt32BE(at);
+    const { headers, body: payload } = codec.decode(body.subarray(at, at + length));
+    const kind = headers[':event-type']?.value ?? headers[':exception-type']?.value;
+    read.push([String(kind), JSON.parse(Buffer.from(payload).toString())]);
+    at += length;
+  }
+  return read;
+}
+
 /** An event of the messages API in a chunk of InvokeModelWithResponseStream. */
 export const chunk = ([, data]: Event): Buffer =>
   frame(
