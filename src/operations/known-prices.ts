@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
+import type { MediaPrices } from '../pricing/media-prices.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { PRESETS } from '../providers/presets.ts';
@@ -14,6 +15,12 @@ export interface KnownPrice {
   card: PriceCard;
 }
 
+/** The prices in force of a model at a provider: of its tokens, and of pictures, sound and film. */
+export interface PriceInForce extends Omit<KnownPrice, 'card'> {
+  card: PriceCard | undefined;
+  media: MediaPrices | undefined;
+}
+
 interface Source {
   catalog: Catalog;
   /** Names of the configured providers. */
@@ -21,14 +28,22 @@ interface Source {
 }
 
 /** The price in force of a model, named as `provider/model` or alone: at its provider, or at each known to sell it. */
-export function knownPrices(name: string, { catalog, configured }: Source): KnownPrice[] {
+export function knownPrices(name: string, source: Source): KnownPrice[] {
+  return pricesInForce(name, source).flatMap(({ provider, model, card }) =>
+    card ? [{ provider, model, card }] : [],
+  );
+}
+
+/** The same with prices of pictures, sound and film, which may be all that a model has. */
+export function pricesInForce(name: string, { catalog, configured }: Source): PriceInForce[] {
   const { provider, model } = modelOf(name, configured);
   const providers = provider === '' ? candidates(model, configured) : [provider];
   return providers.flatMap((name) => {
     // The names of sandbox models start with `sandbox/`.
     const full = name === 'sandbox' && !model.startsWith('sandbox/') ? `sandbox/${model}` : model;
     const card = catalog.find(name, full);
-    return card ? [{ provider: name, model: full, card }] : [];
+    const media = catalog.media(name, full);
+    return card || media ? [{ provider: name, model: full, card, media }] : [];
   });
 }
 

@@ -3,7 +3,7 @@ import type { Rate } from '../pricing/rate.ts';
 import { routerFee } from '../pricing/router-fees.ts';
 import { servicePrices } from '../pricing/service-factors.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
-import type { KnownPrice } from './known-prices.ts';
+import type { PriceInForce } from './known-prices.ts';
 import type { Input } from './operation.ts';
 import type { PriceInForceView, PriceView, setPrice } from './schemas/prices.ts';
 
@@ -34,31 +34,37 @@ export function statedPrice(price: StoredPrice) {
 }
 
 /** A price in force, as `gw prices list MODEL --json` prints it. */
-export function viewPriceInForce({ provider, model, card }: KnownPrice): PriceInForceView {
-  const over = ({ tiers }: Rate, tokens: number) => {
-    const tier = tiers.find(({ overTokens }) => overTokens === tokens);
+export function viewPriceInForce({ provider, model, card, media }: PriceInForce): PriceInForceView {
+  const rate = (of: Rate | undefined) => usdPerMillion(of && Number(of.picoUsd));
+  const over = (of: Rate | undefined, tokens: number) => {
+    const tier = of?.tiers.find(({ overTokens }) => overTokens === tokens);
     return tier ? usdPerMillion(Number(tier.picoUsd)) : null;
   };
   const fee = routerFee(provider, model);
   return {
     provider,
     model,
-    input_usd_per_million: usdPerMillion(Number(card.input.picoUsd)),
-    output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
-    cached_input_usd_per_million: usdPerMillion(Number(card.cachedInput.picoUsd)),
-    cache_write_usd_per_million: usdPerMillion(Number(card.cacheWrite.picoUsd)),
-    cache_write_1h_usd_per_million: usdPerMillion(Number(card.cacheWrite1h.picoUsd)),
-    usd_per_request: feeUsd(Number(card.perRequestPicoUsd)),
-    tiers: card.input.tiers.map(({ overTokens }) => ({
+    input_usd_per_million: rate(card?.input),
+    output_usd_per_million: rate(card?.output),
+    cached_input_usd_per_million: rate(card?.cachedInput),
+    cache_write_usd_per_million: rate(card?.cacheWrite),
+    cache_write_1h_usd_per_million: rate(card?.cacheWrite1h),
+    usd_per_request: card ? feeUsd(Number(card.perRequestPicoUsd)) : null,
+    // Of the size and quality that a request has without stating them.
+    usd_per_image: unitUsd(media?.image?.('', '')),
+    usd_per_second: unitUsd(media?.second?.('')),
+    usd_per_million_characters:
+      media?.character === undefined ? null : usdPerMillion(Number(media.character)),
+    tiers: (card?.input.tiers ?? []).map(({ overTokens }) => ({
       over_tokens: overTokens,
-      input_usd_per_million: over(card.input, overTokens),
-      output_usd_per_million: over(card.output, overTokens),
-      cached_input_usd_per_million: over(card.cachedInput, overTokens),
-      cache_write_usd_per_million: over(card.cacheWrite, overTokens),
+      input_usd_per_million: over(card?.input, overTokens),
+      output_usd_per_million: over(card?.output, overTokens),
+      cached_input_usd_per_million: over(card?.cachedInput, overTokens),
+      cache_write_usd_per_million: over(card?.cacheWrite, overTokens),
     })),
-    service_prices: servicePrices(model),
+    service_prices: card ? servicePrices(model) : [],
     router_fee_usd_per_million: usdPerMillion(fee && Number(fee.picoUsd)),
-    source: card.source,
+    source: card?.source ?? 'prices of pictures, sound and film',
   };
 }
 
@@ -66,6 +72,8 @@ export function viewPriceInForce({ provider, model, card }: KnownPrice): PriceIn
 export function usdPerMillion(pico: number | undefined): number | null {
   return pico === undefined ? null : pico / MILLION;
 }
+
+const unitUsd = (pico: bigint | undefined): number | null => feeUsd(pico === undefined ? pico : Number(pico));
 
 /** Converts a fee in pico-USD to dollars. */
 function feeUsd(pico: number | undefined): number | null {

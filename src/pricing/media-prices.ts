@@ -19,7 +19,8 @@ const HD = /^hd$/i;
 const SQUARE = '1024x1024';
 
 /**
- * What OpenAI's price page lists and the library doesn't have: https://developers.openai.com/api/docs/pricing. Without a
+ * What OpenAI lists and the library doesn't have, November 2026: https://developers.openai.com/api/docs/models/tts-1,
+ * .../tts-1-hd, .../sora-2. DALL-E and Sora have been shut down there since, and are as they were last. Without a
  * size or quality, DALL-E draws 1024x1024 (https://platform.openai.com/docs/api-reference/images/create), and Sora films
  * 720x1280 (https://platform.openai.com/docs/api-reference/videos/create).
  */

@@ -119,6 +119,9 @@ describe("OpenAI's batches", () => {
     gateway.upstream.queue(end);
     await sdk.batches.retrieve('batch_1');
     expect(await held(gateway)).toBe(1);
+    // They are the results of this project alone.
+    const stranger = clientOf(gateway, await gateway.newKey('neighbour'));
+    await expect(stranger.files.content('file-out')).rejects.toMatchObject({ status: 404 });
     const answer = (usage: object, object = 'chat.completion') =>
       JSON.stringify({ response: { status_code: 200, body: { object, model: `${GPT}-2025-04-14`, usage } } });
     const results = [

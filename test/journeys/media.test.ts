@@ -84,13 +84,13 @@ const CASES: Record<string, Case> = {
       sdk.images.generate({ model: 'mock/dall-e-3', prompt: 'A cat', quality: 'hd', size: '1024x1792' }),
     answer: images(1),
     billUsd: 0.12,
-    capUsd: 0.5,
+    capUsd: 1.3,
   },
   'images/generations, several pictures': {
     call: (sdk) => sdk.images.generate({ model: 'mock/dall-e-2', prompt: 'A cat', n: 3, size: '256x256' }),
     answer: images(3),
     billUsd: 0.048,
-    capUsd: 0.2,
+    capUsd: 0.5,
   },
   'images/generations, priced by tokens': {
     call: (sdk) => sdk.images.generate({ ...gptImage, quality: 'medium', size: '1024x1024' }),
@@ -124,13 +124,24 @@ const CASES: Record<string, Case> = {
       input_tokens_details: { text_tokens: 50, image_tokens: 323 },
     }),
     billUsd: (50 * 5 + 323 * 10 + 4_160 * 40) / 1e6,
+    capUsd: 3,
+  },
+  'images/edits of several pictures': {
+    call: async (sdk) =>
+      sdk.images.edit({ ...gptImage, image: [await png(), await png()], quality: 'low', size: '1024x1024' }),
+    answer: images(1, {
+      ...imageUsage(272),
+      input_tokens: 696,
+      input_tokens_details: { text_tokens: 50, image_tokens: 646 },
+    }),
+    billUsd: (50 * 5 + 646 * 10 + 272 * 40) / 1e6,
     capUsd: 2,
   },
   'images/variations': {
     call: async (sdk) => sdk.images.createVariation({ model: 'mock/dall-e-2', image: await png(), n: 2 }),
     answer: images(2),
     billUsd: 0.04,
-    capUsd: 0.17,
+    capUsd: 0.43,
   },
   'audio/speech': {
     call: (sdk) =>
@@ -170,7 +181,7 @@ const CASES: Record<string, Case> = {
       },
     }),
     billUsd: (10_600 * 6 + 1_000 * 10) / 1e6,
-    capUsd: 1,
+    capUsd: 1.6,
   },
   videos: {
     call: (sdk) =>
@@ -197,12 +208,12 @@ describe('media under a cap', () => {
     const { gateway, sdk } = await served(capUsd);
     gateway.upstream.script(answer);
     const { answers, usd, ok } = await spend(gateway, () => call(sdk));
-    // Every dollar of the bill is on record, the cap is not passed, and no room for another one is left.
+    // Every dollar of the bill is on record, the cap is not passed, and no room for another one is left: a tenth at most.
     expect(usd).toBeCloseTo(answers * billUsd, 9);
     expect(usd).toBeLessThanOrEqual(capUsd);
     const held = Math.max(...ok.map(({ holdNanoUsd }) => holdNanoUsd)) / NANO_PER_USD;
     expect(held).toBeGreaterThanOrEqual(billUsd);
-    expect(capUsd - usd).toBeLessThan(held);
+    expect(capUsd - usd).toBeLessThan(Math.min(held, capUsd / 10));
     expect(ok.every(({ flags }) => !flags.some((flag) => flag !== 'stream'))).toBe(true);
   });
 
@@ -326,6 +337,18 @@ describe('a film', () => {
     const [record] = await second.settled(1);
     expect(record).toMatchObject({ costNanoUsd: 800_000_000, outcome: 'ok', flags: ['estimated'] });
   });
+});
+
+test('gw prices list shows them, of a model that has no price of tokens too', async () => {
+  const { gateway } = await served();
+  const cli = commandLineOf(gateway, 'locally', createVirtualClock(Date.now()));
+  const shown = async (model: string) =>
+    JSON.parse((await cli.exec(['prices', 'list', model, '--json'])).stdout)[0];
+  expect(await shown('openai/dall-e-3')).toMatchObject({ input_usd_per_million: null, usd_per_image: 0.04 });
+  expect(await shown('openai/sora-2')).toMatchObject({ usd_per_second: 0.1, usd_per_image: null });
+  expect(await shown('openai/tts-1')).toMatchObject({ usd_per_million_characters: 15 });
+  expect((await cli.exec(['prices', 'list', 'openai/tts-1'])).stdout).toMatch(/M characters[\s\S]*15/);
+  expect((await cli.exec(['prices', 'list', 'openai/nothing-1'])).code).toBe(5);
 });
 
 test('the owner sets prices of pictures, seconds and characters, which win over published ones', async () => {

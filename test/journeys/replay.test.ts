@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { describe, expect, test } from 'vitest';
+import { Pool } from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { NANO_PER_USD } from '../../src/money.ts';
 import { commandLineOf } from '../cli/cli-home.ts';
 import { answer, completion } from '../support/chat-scripts.ts';
@@ -12,6 +15,7 @@ import { createGate } from '../support/gate.ts';
 import { MODEL, PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
 import type { TestSettings } from '../support/home.ts';
 import { json, type Script, status } from '../support/scripts.ts';
+import { closeAll, MANY, setBudget, severalTargets } from '../support/several-targets.ts';
 import { sse } from '../support/sse-scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
@@ -301,6 +305,42 @@ describe('what is not kept', () => {
   });
 });
 
+describe('what is not kept of several targets', () => {
+  const replayed = { headers: { 'x-service-replay': '1h' } };
+  const settings = { 'optimizer.level': 'off' as const };
+
+  test('the answer of a cheaper model, which a full budget has sent the request to', async () => {
+    const several = await severalTargets({ settings });
+    onTestFinished(() => closeAll(several));
+    const { gateway, upstreams } = several;
+    for (const [provider, outputPicoUsd] of Object.entries({ a: 1e11, b: 1e10 }))
+      await gateway.setPrice({ provider, model: `m-${provider}`, inputPicoUsd: 0, outputPicoUsd });
+    for (const upstream of upstreams) upstream.script(completion({ usage: usageOf(5, 1) }));
+    await setBudget(gateway, { cap_usd: 0.15, on_limit: 'fallback', fallback: ['b/m-b'] });
+    const ask = (seed: number) => gateway.post({ ...PLAIN, model: 'a/m-a', max_tokens: 1, seed }, replayed);
+    const answers = [await ask(1), await ask(2), await ask(2), await ask(1)];
+    const from = answers.map((each) => [each.header('x-service-provider'), markOf(each)]);
+    expect(from).toEqual([
+      ['a', 'miss'],
+      ['b', 'miss'],
+      ['b', 'miss'],
+      ['a', 'hit'],
+    ]);
+  });
+
+  test('an answer that came after a failed attempt', async () => {
+    const several = await severalTargets({ settings });
+    onTestFinished(() => closeAll(several));
+    const { gateway, upstreams } = several;
+    const [first, second] = upstreams;
+    first?.script(status(500));
+    second?.script(completion());
+    const answers = [await gateway.post(MANY, replayed), await gateway.post(MANY, replayed)];
+    expect(answers.map(({ status: code }) => code)).toEqual([200, 200]);
+    expect(answers.map(markOf)).toEqual(['miss', 'miss']);
+  });
+});
+
 describe('the same request at the same time', () => {
   test('is one call', async () => {
     const { gateway, calls } = await served();
@@ -364,6 +404,39 @@ test('gw replay clear deletes the answers of a project, or all', async () => {
   expect(await clear()).toMatchObject({ project_id: null, answers: 1 });
   expect(files()).toEqual([]);
   expect(markOf(await gateway.post(PLAIN))).toBe('miss');
+});
+
+test.runIf(process.env.GW_LONG)('100,000 hits add no growth of memory', { timeout: 600_000 }, async () => {
+  // On the real clock: timers of a virtual one stay until they are due.
+  const gateway = await startGateway({ settings: ON, budget: { period: 'daily', capUsd: 5 } });
+  await gateway.post(PLAIN);
+  await until(() => existsSync(gateway.paths.replays) && readdirSync(gateway.paths.replays).length === 1);
+  const pool = new Pool(gateway.origin, { connections: 16 });
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const heapAfter = async (hits: number) => {
+    const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
+    const body = JSON.stringify(PLAIN);
+    const client = async () => {
+      for (let i = 0; i < hits / 16; i++) {
+        const answer = await pool.request({ method: 'POST', path: '/v1/chat/completions', headers, body });
+        expect(answer.headers['x-service-replay']).toBe('hit');
+        await answer.body.dump();
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, client));
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await heapAfter(10_000);
+  const since = performance.now();
+  const after = await heapAfter(100_000);
+  console.log(
+    `100,000 hits in ${((performance.now() - since) / 1_000).toFixed(1)} s; heap ${before} to ${after}`,
+  );
+  expect(after - before).toBeLessThan(8 * 1024 ** 2);
+  expect(gateway.upstream.requests).toHaveLength(1);
+  await pool.close();
 });
 
 test('an eval of 300 cases that runs twice costs once', async () => {

@@ -177,16 +177,22 @@ function priceTable(prices: PriceView[], terminal: Terminal): string {
     { header: 'model', value: nameOf, shrinks: true },
     ...rateColumns<PriceView>((price, name) => rateText(price[name])),
     ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
-    ...MEDIA_COLUMNS.filter(({ value }) => prices.some((price) => value(price, 0) !== '-')),
+    ...mediaColumns(prices),
   ];
   return listText(prices, columns, terminal, { title: 'Prices that you set, in dollars per million tokens' });
 }
 
-const MEDIA_COLUMNS: readonly Column<PriceView>[] = [
+type MediaUnits = Pick<PriceView, 'usd_per_image' | 'usd_per_second' | 'usd_per_million_characters'>;
+
+const MEDIA_COLUMNS: readonly Column<MediaUnits>[] = [
   { header: 'picture', value: (price) => rateText(price.usd_per_image), align: 'right' },
   { header: 'second', value: (price) => rateText(price.usd_per_second), align: 'right' },
   { header: 'M characters', value: (price) => rateText(price.usd_per_million_characters), align: 'right' },
 ];
+
+/** The columns of units that some of the prices are for. */
+const mediaColumns = (prices: readonly MediaUnits[]) =>
+  MEDIA_COLUMNS.filter(({ value }) => prices.some((price) => value(price, 0) !== '-'));
 
 /** The prices in force of a model at each provider, with their sources. */
 function knownTable(prices: PriceInForceView[], terminal: Terminal): string {
@@ -197,6 +203,7 @@ function knownTable(prices: PriceInForceView[], terminal: Terminal): string {
       return `${rateText(price[name])}${rises ? '*' : ''}`;
     }),
     ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
+    ...mediaColumns(prices),
     { header: 'source', value: ({ source }) => source, shrinks: true },
   ];
   const [first] = prices;

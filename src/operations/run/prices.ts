@@ -61,11 +61,11 @@ export async function pricesInForce(
   { model }: Input<typeof described.pricesInForce>,
 ): Promise<described.PriceInForceView[]> {
   // Loads the bundled price table, which is large.
-  const { knownPrices } = await import('../known-prices.ts');
+  const known = await import('../known-prices.ts');
   const { didYouMean } = await import('../../providers/nearest-names.ts');
   const { libraryModelNames } = await import('../../pricing/library.ts');
   const configured = Object.keys(settings().providers);
-  const found = knownPrices(model, { catalog: await catalog(), configured });
+  const found = known.pricesInForce(model, { catalog: await catalog(), configured });
   if (found.length > 0) return found.map(viewPriceInForce);
   const [provider = '', ...rest] = model.split('/');
   const sellers = [...(await registry()).providers.keys()];

@@ -28,6 +28,7 @@ const PriceInForce = z.object({
   provider: z.string(),
   model: z.string(),
   ...rates,
+  ...media,
   tiers: z.array(z.object({ over_tokens: count, ...tierRates })),
   service_prices: z
     .array(z.object({ field: z.string(), value: z.string(), factor: z.number() }))
