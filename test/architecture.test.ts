@@ -312,7 +312,7 @@ describe('imports', () => {
       // The first looks for the library, the second reads the database of another program.
       .filter(
         ({ file, isLazy }) =>
-          !(isLazy && /^(cli\/doctor\/checks|agents\/logs\/opencode-log)\.ts$/.test(file)),
+          !(isLazy && /^(cli\/doctor\/checks|agents\/logs\/read-database)\.ts$/.test(file)),
       );
     expect(wrong).toEqual([]);
   });

@@ -17,7 +17,8 @@ type AgentName =
   | 'crush'
   | 'pi'
   | 'openhands'
-  | 'gemini';
+  | 'gemini'
+  | 'cursor';
 
 export interface Agent {
   name: AgentName;
@@ -40,6 +41,9 @@ export interface Agent {
   /** Undefined if gw can't read the agent's session logs. */
   log?: AgentLog;
 }
+
+/** An agent whose calls can be read from a file. */
+export type LoggedAgent = Pick<Agent, 'name' | 'title' | 'log'>;
 
 /** A run that makes model requests and changes no files. Must run in an empty folder. */
 interface Proof {

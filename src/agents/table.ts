@@ -1,4 +1,4 @@
-import type { Agent } from './agent.ts';
+import type { Agent, LoggedAgent } from './agent.ts';
 import { connectAider, pointAider } from './connect/aider.ts';
 import { connectClaude, pointClaude } from './connect/claude.ts';
 import { connectCline, pointCline } from './connect/cline.ts';
@@ -11,9 +11,12 @@ import { connectPi, pointPi } from './connect/pi.ts';
 import { connectQwen, pointQwen } from './connect/qwen.ts';
 import { pointCopilot, pointCrush, pointOpenHands } from './connect/run-only.ts';
 import { CLAUDE_LOG } from './logs/claude-log.ts';
+import { CLINE_LOG } from './logs/cline-log.ts';
 import { CODEX_LOG } from './logs/codex-log.ts';
 import { COPILOT_LOG } from './logs/copilot-log.ts';
+import { CURSOR_EXPORT } from './logs/cursor-export.ts';
 import { GEMINI_LOG } from './logs/gemini-log.ts';
+import { GOOSE_LOG } from './logs/goose-log.ts';
 import { opencodeLog } from './logs/opencode-log.ts';
 import { QWEN_LOG } from './logs/qwen-log.ts';
 
@@ -94,6 +97,7 @@ export const AGENTS: readonly Agent[] = [
       args: (model) => ['-p', '--json', ...option('-m', model), 'say hi'],
     },
     sessionHeaders: [],
+    log: CLINE_LOG,
   },
   {
     name: 'continue',
@@ -163,6 +167,7 @@ export const AGENTS: readonly Agent[] = [
       env: { GOOSE_DISABLE_SESSION_NAMING: 'true', GOOSE_DISABLE_TOOL_CALL_SUMMARY: 'true' },
     },
     sessionHeaders: ['agent-session-id', 'goose-session-id'],
+    log: GOOSE_LOG,
   },
   {
     name: 'crush',
@@ -212,3 +217,6 @@ export const AGENTS: readonly Agent[] = [
     log: GEMINI_LOG,
   },
 ];
+
+/** Agents that can't be run through gw, but whose usage can be exported to a file. */
+export const EXPORTING: readonly LoggedAgent[] = [{ name: 'cursor', title: 'Cursor', log: CURSOR_EXPORT }];

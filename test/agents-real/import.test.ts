@@ -10,13 +10,13 @@ import { numbered } from './numbered.ts';
 import { start } from './programs.ts';
 import { GW, IN_PROJECT, stageFor } from './stage.ts';
 
-const LOGGED = ['codex', 'claude', 'opencode', 'kilo', 'gemini'].map(realAgent);
+const LOGGED = ['codex', 'claude', 'opencode', 'kilo', 'cline', 'gemini'].map(realAgent);
 
 /** Its words for a question, without those that keep it from writing a log or add requests that it does not log. */
 function words({ name, args }: RealAgent, question: string): string[] {
   const asked = args
     .filter((each) => each !== '--ephemeral')
-    .map((each) => (each === 'hi' ? question : each));
+    .map((each) => (each === 'hi' || each === 'say hi' ? question : each));
   return [...asked, ...(name === 'opencode' || name === 'kilo' ? ['--title', 'gw'] : [])];
 }
 
@@ -63,7 +63,7 @@ async function askAndImport(agent: RealAgent, script: Script, questions: readonl
 test.each(LOGGED)(
   'gw import: the log of $name equals the ledger to the token, and counts nothing twice',
   async (agent) => {
-    const questions = ['hi', 'hi again'].map((question) => words(agent, question));
+    const questions = ['say hi', 'say hi again'].map((question) => words(agent, question));
     const { first, second } = await askAndImport(agent, numbered(), questions);
     const { requests } = first.usage.total;
     expect(requests).toBeGreaterThanOrEqual(2);

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import { NO_USAGE } from '../../usage.ts';
 import { countField, field, textField } from './fields.ts';
 import type { AgentLog, LoggedCall } from './logged-call.ts';
-import type { LineReader } from './read-lines.ts';
+import { rowReader } from './read-database.ts';
 
 /**
  * Sessions of opencode, as written by version 1.18, and of its forks: a SQLite database with a row of JSON per message.
@@ -17,6 +17,8 @@ export function opencodeLog(name: 'opencode' | 'kilo'): AgentLog {
     recognizes: (line, path) =>
       typeof line === 'string' &&
       line.startsWith('SQLite format 3') &&
+      // Goose's.
+      basename(path) !== 'sessions.db' &&
       basename(path).startsWith('kilo') === (name === 'kilo'),
     readLines: readMessages,
     createParser: () => ({ parse: parseMessage }),
@@ -35,25 +37,11 @@ interface Row {
 const MESSAGES = `SELECT m.id, m.session_id AS session, s.version, s.directory AS folder, m.data
   FROM message m LEFT JOIN session s ON s.id = m.session_id ORDER BY m.rowid DESC`;
 
-/**
- * Reads each message as a line: an object with the row's columns and the stored message. SQLite may leave its `-shm`
- * file and an empty `-wal` beside the database, as opencode does.
- */
-const readMessages: LineReader = async (path, { onLine, onBytes, isOver = () => false }) => {
-  const { default: Database } = await import('better-sqlite3');
-  const db = new Database(path, { readonly: true, fileMustExist: true });
-  try {
-    for (const { data, ...head } of db.prepare<[], Row>(MESSAGES).iterate()) {
-      if (isOver()) return false;
-      const line = Buffer.from(`${JSON.stringify(head).slice(0, -1)},"message":${data}}`);
-      onLine(line);
-      onBytes?.(line.length);
-    }
-    return true;
-  } finally {
-    db.close();
-  }
-};
+/** An object with the row's columns and the stored message. */
+const readMessages = rowReader<Row>(
+  MESSAGES,
+  ({ data, ...head }) => `${JSON.stringify(head).slice(0, -1)},"message":${data}}`,
+);
 
 function parseMessage(text: string): LoggedCall | undefined {
   const row: unknown = JSON.parse(text);

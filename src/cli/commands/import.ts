@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument } from 'commander';
-import type { Agent } from '../../agents/agent.ts';
+import type { Agent, LoggedAgent } from '../../agents/agent.ts';
 import type { LogReading } from '../../agents/logs/read-logs.ts';
 import { identifyLog } from '../../agents/logs/read-logs.ts';
-import { AGENTS } from '../../agents/table.ts';
+import { AGENTS, EXPORTING } from '../../agents/table.ts';
 import { findBypass } from '../../insight/coverage/find-bypass.ts';
 import { createImported } from '../../insight/import/imported-call.ts';
 import { createListPrice } from '../../insight/list-price.ts';
@@ -254,7 +254,7 @@ function damagedText({ file, lines }: ImportRow['damaged'][number]): string {
 
 /** Logs of one agent: those in its folders, or these files. */
 export interface LogSource {
-  agent: Agent;
+  agent: LoggedAgent;
   files?: string[];
 }
 
@@ -262,7 +262,7 @@ export interface LogSource {
 export const READABLE: readonly Agent[] = AGENTS.filter(({ log }) => log !== undefined);
 
 /** The name of an agent's logs in commands and reports. */
-export function sourceName({ name }: Agent): string {
+export function sourceName({ name }: Pick<Agent, 'name'>): string {
   return name === 'claude' ? 'claude-code' : name;
 }
 
@@ -284,7 +284,7 @@ export async function sourcesOf(words: readonly string[]): Promise<LogSource[]> 
   return [...sources.values()];
 }
 
-async function agentOfFile(path: string): Promise<Agent> {
+async function agentOfFile(path: string): Promise<LoggedAgent> {
   if (!existsSync(path))
     throw new CliError(
       `there is no agent and no file "${path}". Use ${NAMES}, or the path of a log`,
@@ -292,7 +292,7 @@ async function agentOfFile(path: string): Promise<Agent> {
     );
   if (statSync(path).isDirectory())
     throw usageError(`${path} is a folder: name the files in it, or an agent: ${NAMES}`);
-  const agent = await identifyLog(path, READABLE).catch((error: unknown) => {
+  const agent = await identifyLog(path, [...READABLE, ...EXPORTING]).catch((error: unknown) => {
     throw new CliError(`cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
   });
   if (agent) return agent;

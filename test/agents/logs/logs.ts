@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
@@ -41,6 +41,27 @@ export function addOpencodeLog(home: string, folder = '.local/share/opencode'): 
   const path = join(home, folder, `${folder.includes('kilo') ? 'kilo' : 'opencode'}.db`);
   mkdirSync(dirname(path), { recursive: true });
   changeDatabase(path, readFileSync(join(FIXTURES, 'opencode-1.18.33.sql'), 'utf8'));
+  return path;
+}
+
+/** A session of Cline 3.0.65 with a subagent, and a copy of it. */
+export function addClineLog(home: string): string {
+  const session = '1795863273539_2botj';
+  const folder = join(home, '.cline/data/sessions', session);
+  for (const to of [folder, `${folder}-copy`]) {
+    mkdirSync(to, { recursive: true });
+    copyFileSync(join(FIXTURES, 'cline-3.0.65.json'), join(to, `${basename(to)}.json`));
+    copyFileSync(join(FIXTURES, 'cline-3.0.65.messages.json'), join(to, `${session}.messages.json`));
+    copyFileSync(join(FIXTURES, 'cline-3.0.65-agent.messages.json'), join(to, 'agent_1.messages.json'));
+  }
+  return join(folder, `${session}.messages.json`);
+}
+
+/** A database with the tables of Goose's schema 15 that say what calls used: written by hand, after its source. */
+export function addGooseLog(home: string): string {
+  const path = join(home, '.local/share/goose/sessions/sessions.db');
+  mkdirSync(dirname(path), { recursive: true });
+  changeDatabase(path, readFileSync(join(FIXTURES, 'goose-schema-15.sql'), 'utf8'));
   return path;
 }
 

@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CLINE_LOG } from '../../../src/agents/logs/cline-log.ts';
 import { COPILOT_LOG } from '../../../src/agents/logs/copilot-log.ts';
+import { CURSOR_EXPORT } from '../../../src/agents/logs/cursor-export.ts';
 import { GEMINI_LOG } from '../../../src/agents/logs/gemini-log.ts';
+import { GOOSE_LOG } from '../../../src/agents/logs/goose-log.ts';
 import type { AgentLog } from '../../../src/agents/logs/logged-call.ts';
 import { QWEN_LOG } from '../../../src/agents/logs/qwen-log.ts';
 import { identifyLog, readLogs } from '../../../src/agents/logs/read-logs.ts';
-import { AGENTS } from '../../../src/agents/table.ts';
+import { AGENTS, EXPORTING } from '../../../src/agents/table.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
-import { addLog } from './logs.ts';
+import { addClineLog, addGooseLog, addLog, changeDatabase } from './logs.ts';
 
 async function read(log: AgentLog, name: string) {
   const home = tmpHome();
@@ -97,4 +102,66 @@ describe("Gemini CLI's log", () => {
     expect(call).toMatchObject({ sessionId: 's', cwd: folder, usage: { inputTokens: 140, outputTokens: 7 } });
     expect(parse(JSON.stringify({ ...answer, tokens: null }))).toBeUndefined();
   });
+});
+
+test("Cline's log has each message, those of subagents in the session that began them, and a copy counts nothing", async () => {
+  const home = tmpHome();
+  expect((await identifyLog(addClineLog(home), AGENTS))?.log).toBe(CLINE_LOG);
+  const { calls, files, unread } = await readLogs(CLINE_LOG, { home, env: {}, since: 0 });
+  expect([files, unread]).toEqual([4, []]);
+  expect(
+    calls.map(({ usage }) => [usage.inputTokens, usage.cachedInputTokens, usage.outputTokens]).sort(),
+  ).toEqual([
+    [1_001, 101, 11],
+    [1_002, 102, 12],
+    [1_003, 103, 13],
+  ]);
+  expect(new Set(calls.map(({ sessionId }) => sessionId))).toEqual(new Set(['1795863273539_2botj']));
+  expect(calls[0]).toMatchObject({
+    ...{ agentVersion: '3.0.65', provider: 'openai-compatible', model: 'gpt-5.2', cwd: '/home/me/shop' },
+  });
+});
+
+test("Goose's ledger has each call, cached input within or beside the input, and copies once", async () => {
+  const home = tmpHome();
+  const path = addGooseLog(home);
+  expect((await identifyLog(path, AGENTS))?.log).toBe(GOOSE_LOG);
+  const { calls } = await readLogs(GOOSE_LOG, { home, env: {}, since: 0 });
+  expect(
+    calls.map(({ sessionId, model, usage }) => [
+      ...[sessionId, model, usage.inputTokens, usage.cachedInputTokens],
+      ...[usage.cacheWriteTokens, usage.outputTokens],
+    ]),
+  ).toEqual([
+    ['20261128_1', 'claude-sonnet-4-5', 1_000, 700, 100, 20],
+    ['20261128_1', 'claude-haiku-4-5', 300, 0, 0, 10],
+    ['20261128_1', 'claude-sonnet-4-5', 1_140, 900, 200, 30],
+    ['20261128_3', 'gpt-4.1', 50, 0, 0, 5],
+  ]);
+  expect(calls[0]).toMatchObject({ provider: 'anthropic', at: 1_795_860_000_000, cwd: '/home/me/shop' });
+  // An earlier version keeps no calls.
+  changeDatabase(path, 'DROP TABLE usage_ledger');
+  expect(await readLogs(GOOSE_LOG, { home, env: {}, since: 0 })).toMatchObject({ calls: [], unread: [path] });
+});
+
+test("Cursor's export has a row a request, whose kinds of input are beside each other", async () => {
+  const path = join(tmpHome(), 'usage-events.csv');
+  // Rows of real exports: https://github.com/junhoyeo/tokscale/blob/main/crates/tokscale-core/src/sessions/cursor.rs
+  writeFileSync(
+    path,
+    `Date,Kind,Model,Max Mode,Input (w/ Cache Write),Input (w/o Cache Write),Cache Read,Output Tokens,Total Tokens,Cost
+"2025-11-13T18:36:05.846Z","Included","auto","No","28342","775","105891","21282","156290","0.19"
+"2025-11-13T13:35:04.658Z","On-Demand","gpt-5-codex","No","0","8263","66964","1612","76839","0.03"
+"2025-11-13T13:35:04.658Z","Errored, No Charge","gpt-5-codex","No","0","0","0","0","0","-"
+`,
+  );
+  expect((await identifyLog(path, [...AGENTS, ...EXPORTING]))?.log).toBe(CURSOR_EXPORT);
+  const { calls, damaged } = await readLogs(CURSOR_EXPORT, { home: '', env: {}, since: 0, files: [path] });
+  expect(damaged.size).toBe(0);
+  expect(calls.map(({ model, at }) => [model, at])).toEqual([
+    ['gpt-5-codex', Date.UTC(2025, 10, 13, 13, 35, 4, 658)],
+    ['auto', Date.UTC(2025, 10, 13, 18, 36, 5, 846)],
+  ]);
+  expect(calls.map(({ usage }) => usage.inputTokens + usage.outputTokens)).toEqual([76_839, 156_290]);
+  expect(calls[1]?.usage).toMatchObject({ cachedInputTokens: 105_891, cacheWriteTokens: 28_342 });
 });

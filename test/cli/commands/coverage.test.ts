@@ -156,14 +156,13 @@ describe('gw coverage', () => {
     appendFileSync(path, '{"usage":\n');
     expect((await report(cli, ['--since', '2026-11-22T19:32:24Z'])).report.total.requests).toBe(1);
     expect((await report(cli, ['--since', '20m'])).report.total.requests).toBe(0);
+    const others = ['opencode', 'kilo', 'cline', 'qwen', 'copilot', 'goose', 'gemini'].map((agent) => ({
+      ...{ agent, files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
+    }));
     expect((await report(cli)).report.logs).toEqual([
       { agent: 'codex', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
       { agent: 'claude', files: 1, lines: 17, damaged_lines: 1, unread_files: [] },
-      { agent: 'opencode', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
-      { agent: 'kilo', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
-      { agent: 'qwen', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
-      { agent: 'copilot', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
-      { agent: 'gemini', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
+      ...others,
     ]);
     expect((await cli.run(['coverage'])).stdout).toContain('1 damaged line in the logs of Claude Code');
   });
@@ -177,7 +176,7 @@ describe('gw coverage', () => {
   });
 
   test.each([
-    [['cline'], 2, "gw can't read the logs of Cline. It reads those of codex, claude, opencode, kilo"],
+    [['continue'], 2, "gw can't read the logs of Continue. It reads those of codex, claude, opencode, kilo"],
     [['cursor'], 5, 'gw knows no agent "cursor"'],
     [['--since', 'soon'], 2, '--since soon is not a time'],
     [['--since', '2027-01-01'], 2, '--since 2027-01-01 is in the future'],
@@ -188,7 +187,7 @@ describe('gw coverage', () => {
 });
 
 describe('what goes around gw while an agent is connected', () => {
-  /** Codex and Cline, connected before or after the calls in Codex's log. */
+  /** Codex and Continue, connected before or after the calls in Codex's log. */
   async function connected(at: string): Promise<CliHome> {
     const cli = await withLogs('codex-0.169.0');
     const connection = (key_id: number | null) => ({
@@ -199,7 +198,7 @@ describe('what goes around gw while an agent is connected', () => {
     });
     writeFileSync(
       cli.paths.connections,
-      JSON.stringify({ codex: connection(1), cline: connection(2), goose: connection(null) }),
+      JSON.stringify({ codex: connection(1), continue: connection(2), goose: connection(null) }),
       { mode: 0o600 },
     );
     return cli;
@@ -220,10 +219,10 @@ describe('what goes around gw while an agent is connected', () => {
     };
     expect(await agentsOf(cli)).toEqual([
       { agent: 'codex', ...rest, bypassed_requests: 1, checked_all: true },
-      { agent: 'cline', ...rest, bypassed_requests: null, checked_all: true },
+      { agent: 'continue', ...rest, bypassed_requests: null, checked_all: true },
     ]);
     const { stdout } = await cli.run(['status'], { columns: 120 });
-    expect(stdout).toContain('agents     codex, cline connected');
+    expect(stdout).toContain('agents     codex, continue connected');
     expect(stdout).toContain('! 1 request of codex since 19:00 went around gw: gw coverage codex');
     const dashboard = await cli.run(['dashboard', '--json']);
     expect(JSON.parse(dashboard.stdout)).toMatchObject({
@@ -240,15 +239,15 @@ describe('what goes around gw while an agent is connected', () => {
       const all = JSON.parse(stdout) as { name: string; state: string; message: string }[];
       return all.filter(({ name }) => name === 'agents').map(({ state, message }) => `${state} ${message}`);
     };
-    const cline = "ok Cline is connected; gw can't read its log";
+    const unread = "ok Continue is connected; gw can't read its log";
     expect(await findings()).toEqual([
       'warning Codex is connected, but its log has 1 request since 19:00 that did not come through gw',
-      cline,
+      unread,
     ]);
     await cli.record({ ...codexCall(3), timeMs: Date.parse('2026-11-22T19:32:20Z') });
     expect(await findings()).toEqual([
       'ok Codex is connected; nothing in its log since 19:00 went around gw',
-      cline,
+      unread,
     ]);
   });
 

@@ -2,7 +2,7 @@ import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFil
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ImportRow } from '../../../src/cli/commands/import.ts';
-import type { UsageView } from '../../../src/operations/schemas/usage.ts';
+import type { SessionView, UsageView } from '../../../src/operations/schemas/usage.ts';
 import { createArchive } from '../../../src/store/archive/archive.ts';
 import { createPruning } from '../../../src/store/database/retention.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';
@@ -141,7 +141,16 @@ describe('gw import', () => {
     await cli.run(['budget', 'set', '1']);
     await cli.record(recorded(4));
     const lines = [
-      ...['status', 'sessions', 'requests', 'budget', 'usage', 'usage -g model', 'usage -g project', 'keys'],
+      ...[
+        'status',
+        'sessions --source gw',
+        'requests',
+        'budget',
+        'usage',
+        'usage -g model',
+        'usage -g project',
+        'keys',
+      ],
       ...['coverage', `usage --session ${CLAUDE_SESSION} -g day`],
     ];
     const readAll = () => Promise.all(lines.map((line) => cli.run([...line.split(' '), '--json'])));
@@ -152,14 +161,15 @@ describe('gw import', () => {
     expect([...(await readAll()), await statusLine()]).toEqual(before);
   });
 
-  test('shows sessions once gw sees them, from then on', async () => {
+  test('lists sessions as imported, and as its own once gw sees them, from then on', async () => {
     const cli = await withLogs('claude-2.1.197');
     await importing(cli, 'claude');
-    const list = () => cli.json<{ id: string; first_at: string; requests: number }[]>(['sessions']);
-    expect(await list()).toEqual([]);
+    const list = () => cli.json<SessionView[]>(['sessions']);
+    const imported = { id: CLAUDE_SESSION, source: 'imported', requests: 4 };
+    expect(await list()).toMatchObject([imported]);
     await cli.record({ ...recorded(9), timeMs: NOW - 60_000 });
-    const seen = [{ id: CLAUDE_SESSION, first_at: '2026-11-22T22:59:00.000Z', requests: 1 }];
-    expect(await list()).toMatchObject(seen);
+    const seen = { id: CLAUDE_SESSION, source: 'gw', first_at: '2026-11-22T22:59:00.000Z', requests: 1 };
+    expect(await list()).toMatchObject([seen, imported]);
   });
 
   test('counts and names damaged lines, and calls of unknown price', async () => {
@@ -200,7 +210,7 @@ describe('gw import', () => {
   });
 
   test.each([
-    [['cline'], 2, "gw can't read the logs of Cline"],
+    [['continue'], 2, "gw can't read the logs of Continue"],
     [['cursor'], 5, 'there is no agent and no file "cursor"'],
     [[process.execPath], 1, 'is no session log of Codex, Claude Code, opencode, Kilo Code'],
     [['/'], 2, '/ is a folder'],
