@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { LimitUsageView, LimitWindowView } from '../../src/operations/schemas/limits.ts';
 import { createPlanService } from '../support/plan-service.ts';
@@ -126,6 +128,55 @@ test.each(LOGINS)(
     // The agent shows gw's sentence, and does not ask again.
     expect(await ask()).toContain('80% of the 5h window is used');
     expect(gateway.upstream.requests.length).toBe(sent);
+  },
+);
+
+/** What the agent itself knows of its limits after a question: Codex by its log, Claude Code by its events. */
+async function ownLimits(login: Login, how: 'through gw' | 'beside gw'): Promise<unknown[]> {
+  const { path, gateway, home, env } = await stageWith(login);
+  const isCodex = login.agent.name === 'codex';
+  const clock = { now: () => RESETS_FROM };
+  const plan = createPlanService({ clock, kind: isCodex ? 'chatgpt' : 'claude', weights: {} });
+  plan.spendElsewhere(0.62);
+  gateway.upstream.script(withLimits(() => ({ ...plan.headers(), date: new Date().toUTCString() })));
+  const url = gateway.upstream.url;
+  const words = isCodex
+    ? login.agent.args.filter((word) => word !== '--ephemeral')
+    : [...login.agent.args, '--output-format', 'stream-json', '--verbose'];
+  const beside = isCodex
+    ? [...words.slice(0, 1), '-c', `openai_base_url="${url}/backend-api/codex"`, ...words.slice(1)]
+    : words;
+  const output =
+    how === 'through gw'
+      ? await start(
+          process.execPath,
+          [GW, 'run', ...IN_PROJECT, '--subscription', '--', path, ...words],
+          env,
+          home,
+        ).output
+      : await start(path, beside, { ...env, ANTHROPIC_BASE_URL: url, NO_PROXY: '127.0.0.1' }, home).output;
+  const logs = isCodex
+    ? readdirSync(join(home, '.codex/sessions'), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.jsonl'))
+        .map((name) => readFileSync(join(home, '.codex/sessions', name), 'utf8'))
+    : [output];
+  return logs
+    .flatMap((log) => log.split('\n'))
+    .filter((line) => line.includes('rate_limit'))
+    .map((line) => JSON.parse(line))
+    .map((line) => line.payload?.rate_limits ?? line.rate_limit_info)
+    .filter(Boolean);
+}
+
+/** A whole minute in the near future, so that both runs are told of the same reset. */
+const RESETS_FROM = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+
+test.each(LOGINS)(
+  "$agent.name's own display of its limits is the same with and without gw",
+  async (login) => {
+    const through = await ownLimits(login, 'through gw');
+    expect(JSON.stringify(through)).toMatch(/62/);
+    expect(through).toEqual(await ownLimits(login, 'beside gw'));
   },
 );
 

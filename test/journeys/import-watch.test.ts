@@ -124,6 +124,10 @@ describe('with import.watch', () => {
     rmSync(log);
     writeFileSync(log, call('anew'));
     await passUntil(clock, () => imported()[0]?.[1] === before + 2);
+    // Agents rewrite a log in place, with less of the past and more at its end:
+    // https://github.com/junhoyeo/tokscale/issues/994
+    writeFileSync(log, call('rewritten') + call('longer') + call('last'));
+    await passUntil(clock, () => imported()[0]?.[1] === before + 5);
   });
 
   test('what came through gw is left out, and nothing is read once it is off', async () => {

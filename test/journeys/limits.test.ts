@@ -77,6 +77,20 @@ describe('the windows of subscriptions', () => {
       expect((await each.run(['top', '--once'])).stdout).toMatch(/anthropic 5h .* 62% /);
   });
 
+  test('go on to the client as they came', async () => {
+    const { claude, chatgpt, asClaude, asCodex } = await startWithPlans();
+    for (const [plan, ask] of [
+      [claude, asClaude],
+      [chatgpt, asCodex],
+    ] as const) {
+      const { date: _, ...stated } = plan.headers();
+      const odd = { ...stated, 'x-codex-new': '1e3' };
+      const answer = await ask(odd);
+      for (const [name, value] of Object.entries(stated)) expect(answer.header(name)).toBe(value);
+      expect(answer.header('x-codex-new')).toBe('1e3');
+    }
+  });
+
   test('begin anew at their reset, and stay one login when its token is renewed', async () => {
     const { claude, clock, cli, asClaude } = await startWithPlans();
     claude.spendElsewhere(0.9);

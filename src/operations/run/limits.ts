@@ -8,7 +8,7 @@ import {
   listLimits,
 } from '../../store/limits/limit-rows.ts';
 import { fullAtOf } from '../../store/limits/pace.ts';
-import { type SharedOut, shareOut, shareOutAs } from '../../store/limits/share-out.ts';
+import type { SharedOut } from '../../store/limits/share-out.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/limits.ts';
 import type { LimitUsageView, LimitWindowView } from '../schemas/limits.ts';
@@ -85,7 +85,7 @@ export async function limitUsage(
       const row = rows.find((each) => each.login === name && each.window === window);
       return row ? limitPoints(db, row.id, first) : [];
     };
-    const shares = sharesOf(pointsOf('5h'), pointsOf('7d'), own, from);
+    const shares = await sharesOf(pointsOf('5h'), pointsOf('7d'), own, from);
     for (const window of ['share_5h', 'share_7d'] as const) {
       const shared = shares[window];
       if (!shared) continue;
@@ -110,13 +110,14 @@ export async function limitUsage(
   return { object: 'limit_usage', data, outside, error };
 }
 
-/** The longer window is too coarse for a fit of its own where there is a shorter one. */
-function sharesOf(
+/** The longer window is too coarse for a fit of its own where there is a shorter one. Loads the fit. */
+async function sharesOf(
   five: readonly LimitPoint[],
   seven: readonly LimitPoint[],
   requests: readonly LoginRequest[],
   since: number,
-): Shares {
+): Promise<Shares> {
+  const { shareOut, shareOutAs } = await import('../../store/limits/share-out.ts');
   const share_5h = five.length > 0 ? shareOut(five, requests, since) : undefined;
   if (seven.length === 0) return { share_5h, share_7d: undefined };
   const share_7d = share_5h ? shareOutAs(share_5h, seven, requests, since) : shareOut(seven, requests, since);
