@@ -72,7 +72,8 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     ledger: ['database', 'webhooks'],
     archive: ['database', 'ledger'],
     backtest: ['database', 'ledger'],
-    budgets: ['accounts', 'database', 'ledger'],
+    runaways: ['database', 'ledger'],
+    budgets: ['accounts', 'database', 'ledger', 'runaways'],
     optimizer: ['database', 'ledger'],
     reports: ['archive', 'database', 'ledger', 'requests'],
     requests: ['database', 'ledger'],
@@ -113,7 +114,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     attempt: ['admission', 'answer', 'context', 'metering', 'objects', 'routing', 'state', 'upstream'],
     learning: ['admission', 'answer', 'attempt', 'context', 'state'],
     replay: ['answer', 'attempt', 'context', 'state'],
-    subscription: ['admission', 'attempt', 'context', 'state', 'upstream'],
+    subscription: ['admission', 'attempt', 'context', 'learning', 'state', 'upstream'],
     'pass-through': [
       ...[
         'admission',

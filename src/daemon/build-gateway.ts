@@ -144,7 +144,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
   const tiers = createTiers({ settings, resolver, savedScores: recentTierScores(db) });
   const boundTrust = buildBoundTrust(options);
   const objects = createStoredObjects({ db, ledger, now: () => clock.now(), warn });
-  const runaways = createRunaways({ db, ledger, clock, warn });
+  const runaways = createRunaways({ db, ledger, now: () => Math.trunc(clock.now()), warn });
   const runningCalls = createRunningCalls(current().projectCuts);
   configuration.onChange(({ projectCuts }) => {
     runningCalls.apply(projectCuts);

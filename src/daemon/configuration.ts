@@ -15,7 +15,7 @@ import {
   projectsWithClientBudgets,
   projectsWithFallbacks,
   projectsWithRepoBudgets,
-} from '../store/budgets/budgets.ts';
+} from '../store/budgets/projects-with.ts';
 import type { Db } from '../store/database/open.ts';
 import { createConfigurationWatch } from '../store/database/write.ts';
 

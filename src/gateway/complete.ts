@@ -18,6 +18,7 @@ import { authenticate, readRequest, receive, receiveUnreadable } from './intake/
 import { giveWay, isLarge } from './intake/scan-large.ts';
 import { claimRepository } from './intake/select-project.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
+import { watchSession } from './learning/watch-session.ts';
 import { checkReferences } from './objects/references.ts';
 import { optimize } from './optimize.ts';
 import { endReplay, keepAnswer, replay } from './replay/replay.ts';
@@ -78,7 +79,7 @@ export async function complete(
         await result.objects?.written();
         deliver(gateway, attempt, result, settlement);
         keepAnswer(gateway, attempt, result, settlement);
-        gateway.runaways.note(attempt.route.context, settlement);
+        watchSession(gateway, attempt.route.context, settlement);
         return rememberPrompt(gateway, attempt, result, settlement);
       }
       attempt = next;

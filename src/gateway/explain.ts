@@ -4,11 +4,11 @@ import { type NanoUsd, usdNumber } from '../money.ts';
 import type { Candidate } from '../routing/candidate.ts';
 import { orderTargets } from '../routing/next-attempt.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
-import { exhausted, isAlerted, remainingOf, type Standing } from '../store/ledger/standing.ts';
+import { exhausted, fallsBack, isAlerted, remainingOf, type Standing } from '../store/ledger/standing.ts';
 import { budgetName, countsRequest } from '../store/ledger/terms.ts';
 import { needResponse } from '../store/requests/detail-columns.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
-import type { AdmitParts } from './admission/admit.ts';
+import { type AdmitParts, wholeOf } from './admission/admit.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { heldNeed, leastNeed, loweredLimit } from './admission/need.ts';
@@ -18,11 +18,13 @@ import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 import { tierDetail } from './routing/describe-tier.ts';
+import { cheaperTargets } from './routing/fallback.ts';
 import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts';
 import { type TranslationState, tryTranslate } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 
 type ExplainParts = AdmitParts & TranslationState & Pick<Gateway, 'router'>;
+type CheaperOf = (names: string) => readonly RoutedTarget[];
 
 /** A target's current state for the request. */
 interface ExplainedTarget {
@@ -43,6 +45,8 @@ export async function explain(
   targets: readonly RoutedTarget[],
 ): Promise<void> {
   const explained = await explainTargets(gateway, context, targets);
+  const mayFallBack =
+    context.options.route !== false && gateway.budgetScopes().fallbacks.has(context.project.id);
   const [next] = explained;
   const first = targets.find(
     ({ provider, model }) => provider.name === next?.provider && model === next.model,
@@ -57,7 +61,9 @@ export async function explain(
     saved_tokens: context.savedTokens,
     budget:
       first && translated && !(translated instanceof GwError)
-        ? await explainBudget(gateway, translated, first)
+        ? await explainBudget(gateway, translated, first, (names) =>
+            mayFallBack ? cheaperTargets(gateway, context, targets, names) : [],
+          )
         : null,
   });
   const { response, id } = context.exchange;
@@ -121,6 +127,7 @@ async function explainBudget(
   gateway: ExplainParts,
   context: RequestContext,
   target: RoutedTarget,
+  cheaperOf: CheaperOf,
 ): Promise<object | null> {
   const { caller, origin, session } = context;
   const request = {
@@ -155,7 +162,24 @@ async function explainBudget(
       room,
       byCount: ifCounted(gateway, context, target, quoteFor),
     }),
+    ...cheaperModels(gateway, { standings, whole: wholeOf(context.request, quote), cheaperOf }),
   };
+}
+
+/** The cheaper models that budgets name, and whether the request would go there. */
+function cheaperModels(
+  { clock }: Pick<Gateway, 'clock'>,
+  { standings, whole, cheaperOf }: { standings: readonly Standing[]; whole: NanoUsd; cheaperOf: CheaperOf },
+) {
+  const cheaper = standings
+    .filter(({ budget }) => budget.onLimit === 'fallback')
+    .map((standing) => ({
+      budget: budgetName(standing.budget),
+      from_percent: standing.budget.fallbackPercent,
+      goes: fallsBack(standing, whole, { before: undefined, now: clock.now() }),
+      models: cheaperOf(standing.budget.fallback).map(({ provider, model }) => `${provider.name}/${model}`),
+    }));
+  return cheaper.length > 0 ? { cheaper } : {};
 }
 
 interface BudgetOutcome {

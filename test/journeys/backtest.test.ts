@@ -61,7 +61,7 @@ test.each(
     const since = calendar[period === 'daily' ? 'day' : 'week'](Date.now()).start;
     const refused: number[] = [];
     const { exact } = await backtest(
-      pastRequests(gateway.db, { projectId: 1, since, until: Date.now() + 1 }),
+      pastRequests(gateway.db, { projectIds: [1], since, until: Date.now() + 1 }),
       { projectId: 1, capNanoUsd: CAP_USD * 1_000_000_000, period, since },
       { calendar, onBlocked: ({ id }) => refused.push(id) },
     );

@@ -51,7 +51,7 @@ test('a loop is announced once, and status, dashboard and sessions show it; its 
   ]);
   const found = { session: 'one', agent: null, project_id: 'default', reason: 'repeats', message };
   expect(await cli.json(['status'])).toMatchObject({ runaways: [found] });
-  expect((await cli.exec(['status'])).stderr).toContain(`! session one of default: ${message}`);
+  expect((await cli.run(['status'])).stderr).toContain(`! session one of default: ${message}`);
   const dashboard = await gateway.get('/v1/gw/dashboard', admin(gateway));
   expect(dashboard.json()).toMatchObject({ data: { runaways: [found] } });
   expect(await cli.json(['sessions'])).toMatchObject([
@@ -64,7 +64,7 @@ test('a loop is announced once, and status, dashboard and sessions show it; its 
 test('a budget that blocks refuses the next request of that session alone, until it is resumed', async () => {
   const { gateway, cli, say, loop, hits } = await start();
   await setBudget(gateway, { cap_usd: 10 });
-  await cli.exec(['budget', 'set', '--runaway', 'block']);
+  await cli.run(['budget', 'set', '--runaway', 'block']);
   await loop('one');
   const refused = await say('one', 'Something else');
   expect(refused.status).toBe(403);
@@ -77,11 +77,11 @@ test('a budget that blocks refuses the next request of that session alone, until
   });
   expect(hits()).toEqual([LOOP]);
   expect((await say('two', 'Again')).status).toBe(200);
-  await cli.exec(['sessions', 'resume', 'one']);
+  await cli.run(['sessions', 'resume', 'one']);
   // It may do as much again, and a little more.
   await loop('one', 31);
   expect(runawayEvents(gateway)).toHaveLength(1);
-  expect((await cli.exec(['sessions', 'resume', 'one'])).stderr).toContain(
+  expect((await cli.run(['sessions', 'resume', 'one'])).stderr).toContain(
     'no session "one" is taken for a runaway',
   );
 });
@@ -99,7 +99,7 @@ test('a budget that asks has the request wait for its owner, whose approval lets
   expect(asks).toMatchObject([
     { budget_id: 'default/daily', session: 'one', runaway: '28 turns in a row repeat earlier ones' },
   ]);
-  await cli.exec(['approve', asks[0]?.id ?? '']);
+  await cli.run(['approve', asks[0]?.id ?? '']);
   expect((await answer).status).toBe(200);
   expect((await say('one', 'Again')).status).toBe(200);
   await gateway.committed();

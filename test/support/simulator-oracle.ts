@@ -138,6 +138,14 @@ export type ExpectedAgain =
 const MINUTE_MS = 60_000;
 const STEP_MS = 30_000;
 
+/** Budgets that projects share have these instead of a project's id. */
+export const SHARED = 12;
+export const ALL = 123;
+/** The projects of a budget; the first one is where a shared one is at home. */
+const projectsOf = (id: number): readonly number[] =>
+  id === SHARED ? [1, 2] : id === ALL ? [1, 2, 3] : [id];
+const homeOf = (id: number): number => projectsOf(id)[0] ?? id;
+
 const moneyOf = ({ amount, actual }: Entry): number => actual ?? amount;
 
 export class Oracle {
@@ -413,7 +421,8 @@ export class Oracle {
     const left = budget.cap - this.postedNow(budget);
     if (left >= ask.least) return false;
     if (how.raise !== null && (budget.parent || how.raise <= 0 || left + how.raise < ask.least)) return false;
-    this.touch(budget.projectId);
+    this.touch(ask.projectId);
+    if (how.raise !== null) this.touch(budget.projectId);
     if (budget.parent) this.roll(budget);
     question.state = 'approved';
     question.allowed = how.raise === null ? ask.needed : null;
@@ -555,7 +564,9 @@ export class Oracle {
     repo,
     scope,
   }: Pick<OracleSettings, 'projectId' | 'period' | 'repo' | 'scope'>): OracleBudget | undefined {
-    return this.liveOf(projectId).find((b) => b.period === period && b.repo === repo && isFor(b, scope));
+    return this.liveOf(projectId).find(
+      (b) => b.projectId === projectId && b.period === period && b.repo === repo && isFor(b, scope),
+    );
   }
 
   private addBudget(settings: OracleSettings): void {
@@ -571,7 +582,7 @@ export class Oracle {
     }
     // Those that have requests in the period are members at once.
     for (const r of [...this.requests, ...this.otherRecords]) {
-      if (r.projectId === projectId && r.at >= since) this.memberOf(budget, r);
+      if (projectsOf(projectId).includes(r.projectId) && r.at >= since) this.memberOf(budget, r);
     }
     for (const member of this.budgets.filter((b) => b.live && b.parent === budget))
       this.countPast(member, since);
@@ -580,7 +591,7 @@ export class Oracle {
   /** Counts what was spent before a budget was set, and what is held. */
   private countPast(budget: OracleBudget, since: number): void {
     const counts = (r: { projectId: number } & Client) =>
-      r.projectId === budget.projectId && countsClient(budget, r);
+      projectsOf(budget.projectId).includes(r.projectId) && countsClient(budget, r);
     const start = this.startFor(budget);
     const spent = [...this.requests.filter((r) => !r.open), ...this.otherRecords]
       .filter((r) => counts(r) && r.at >= since)
@@ -647,13 +658,14 @@ export class Oracle {
   liveOf(projectId: number): OracleBudget[] {
     const order = { daily: 0, monthly: 1, rolling: 2, lifetime: 3, weekly: 4 };
     return this.budgets
-      .filter((b) => b.live && b.projectId === projectId && !b.parent)
+      .filter((b) => b.live && projectsOf(b.projectId).includes(homeOf(projectId)) && !b.parent)
       .sort(
         (a, b) =>
           order[a.period] - order[b.period] ||
           ascending(a.repo, b.repo) ||
           ascending(a.scope.kind, b.scope.kind) ||
-          ascending(a.scope.value, b.scope.value),
+          ascending(a.scope.value, b.scope.value) ||
+          orderOf(a) - orderOf(b),
       );
   }
 
@@ -704,7 +716,12 @@ export class Oracle {
     const own = live.filter((b) => b.scope.kind !== 'each' && countsClient(b, client));
     const members = live
       .filter((b) => b.scope.kind === 'each')
-      .filter((each) => !own.some((b) => b.scope.kind === each.scope.value && b.period === each.period))
+      .filter((each) => {
+        const { projectId, period, scope } = each;
+        return !own.some(
+          (b) => b.scope.kind === scope.value && b.period === period && b.projectId === projectId,
+        );
+      })
       .map((each) => this.memberOf(each, client));
     return [...own, ...members.filter((b) => b !== undefined)];
   }
@@ -790,6 +807,9 @@ function newBudget(settings: OracleSettings, currentStart: number): OracleBudget
   };
 }
 
+/** Of budgets for the same: a project's own, that of all, that of some. */
+const orderOf = ({ projectId }: OracleBudget): number => [ALL, SHARED].indexOf(projectId);
+
 const ascending = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
 const isFor = ({ scope }: OracleBudget, { kind, value }: OracleScope) =>
@@ -802,7 +822,13 @@ function countsClient({ repo, scope }: OracleBudget, client: Client): boolean {
 
 export function nameOf({ projectId, period, repo, scope }: OracleBudget): string {
   const of = repo || (scope.kind === '' ? '' : `${scope.kind}:${scope.value}`);
-  return `p${projectId}/${period}${of === '' ? '' : `@${of}`}`;
+  const name =
+    projectId === ALL
+      ? '@all'
+      : projectsOf(projectId)
+          .map((id) => `p${id}`)
+          .join(',');
+  return `${name}/${period}${of === '' ? '' : `@${of}`}`;
 }
 
 /** The least whole amount that is at least `alert` percent of the cap. */

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { BacktestView } from '../../operations/schemas/backtest.ts';
+import { ALL_PROJECTS } from '../../store/ledger/terms.ts';
 import { count } from '../../terminal/numbers.ts';
 import { type Column, right, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -46,7 +47,8 @@ const backtest: SetUp = (command, context) =>
     .command('backtest')
     .argument('<amount>', 'cap in dollars, such as 15')
     .description('show what a cap would have refused and saved of past requests')
-    .option(...OWN_PROJECT)
+    .option('-p, --project <names>', `${OWN_PROJECT[1]}, or several: web,api`)
+    .option('--all-projects', 'a cap for all projects together')
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
         .choices(LASTING_PERIODS)
@@ -61,13 +63,13 @@ const backtest: SetUp = (command, context) =>
     .option('--provider <name>', 'for what one provider serves')
     .option('--label <name=value>', 'for one label: customer=acme')
     .option(...AS_JSON)
-    .action(async (amount, { project, period, json, from, to, ...scope }) => {
+    .action(async (amount, { project, allProjects, period, json, from, to, ...scope }) => {
       const capNanoUsd = readAmount(amount);
       const report = await withGateway(context, async (reader) => {
         const calendar = await reader.calendar();
         const now = context.clock.now();
         return reader.backtest({
-          project_id: project,
+          project_id: allProjects ? ALL_PROJECTS : project,
           cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
           period,
           ...scope,

@@ -1,5 +1,7 @@
 import { formatUsd } from '../../money.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
+import { isSeveral } from '../../store/budgets/owner.ts';
+import { ALL_PROJECTS } from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 
@@ -28,33 +30,40 @@ function limitText({ on_limit, fallback, fallback_percent: from }: BudgetView): 
   return ` ${beyond} go to ${fallback.join(', else ')}, as far as that fits.`;
 }
 
+/** The projects of a budget, in words. */
+function projectsText(project: string): string {
+  if (project === ALL_PROJECTS) return 'all projects';
+  return isSeveral(project) ? `projects ${project.replaceAll(',', ', ')}` : `project ${project}`;
+}
+
 /** Scope of a budget in words, and how far it can be trusted. */
-function scopeText({ project_id: project, scope }: BudgetView): string {
-  if (scope === null) return '';
+function scopeText({ project_id, scope }: BudgetView): string {
+  const project = projectsText(project_id);
+  if (scope === null) return isSeveral(project_id) ? ` It counts requests of ${project} together.` : '';
   switch (scope.kind) {
     case 'run':
       return '';
     case 'repo':
-      return ` It counts requests of project ${project} from ${scope.value}.`;
+      return ` It counts requests of ${project} from ${scope.value}.`;
     case 'key':
       return scope.value === null
-        ? ` It caps each key of project ${project}.`
-        : ` It counts requests of project ${project} with key ${scope.value}.`;
+        ? ` It caps each key of ${project}.`
+        : ` It counts requests of ${project} with key ${scope.value}.`;
     case 'session':
     case 'agent': {
       const what = scope.value === null ? `each ${scope.kind}` : `${scope.kind} ${scope.value}`;
-      return ` It caps ${what} of project ${project}, as far as the client says which that is: to be sure, cap the key too.`;
+      return ` It caps ${what} of ${project}, as far as the client says which that is: to be sure, cap the key too.`;
     }
     case 'model':
     case 'provider':
       return scope.value === null
-        ? ` It caps each ${scope.kind} of project ${project}.`
-        : ` It counts requests of project ${project} that ${scope.kind} ${scope.value} serves.`;
+        ? ` It caps each ${scope.kind} of ${project}.`
+        : ` It counts requests of ${project} that ${scope.kind} ${scope.value} serves.`;
     default: {
       const label = scope.kind.slice('label:'.length);
       return scope.value === null
-        ? ` It caps each value of the label ${label} in project ${project}, which clients choose.`
-        : ` It counts requests of project ${project} with the label ${label}=${scope.value}, which clients choose.`;
+        ? ` It caps each value of the label ${label} in ${project}, which clients choose.`
+        : ` It counts requests of ${project} with the label ${label}=${scope.value}, which clients choose.`;
     }
   }
 }

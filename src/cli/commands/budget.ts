@@ -12,8 +12,10 @@ import {
 import type { Reader } from '../../operations/registry.ts';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import type { Scope } from '../../store/budgets/budgets.ts';
 import {
+  ALL_PROJECTS,
   type BudgetPeriod,
   budgetLabel,
   budgetName,
@@ -48,6 +50,8 @@ import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { withGateway } from '../with-gateway.ts';
 
+const IN_PROJECTS = ['-p, --project <names>', 'project, or several: web,api', DEFAULT_PROJECT] as const;
+const ALL_OF_THEM = ['--all-projects', 'one budget for all projects together, also those to come'] as const;
 const PERIODS = [...LASTING_PERIODS, 'rolling'] as const;
 
 export const budget: SetUp = (command, context) => {
@@ -83,7 +87,8 @@ const set: SetUp = (command, context) =>
     command.command('set').description('cap what a project may spend; requests beyond it are refused'),
   )
     .argument('[amount]', 'cap in dollars, such as 20 or 0.50')
-    .option(...IN_PROJECT)
+    .option(...IN_PROJECTS)
+    .option(...ALL_OF_THEM)
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
         .choices(LASTING_PERIODS)
@@ -103,7 +108,8 @@ const set: SetUp = (command, context) =>
       ).choices(RUNAWAY_ACTIONS),
     )
     .option(...AS_JSON)
-    .action(async (amount, { project, alert, onLimit, from, runaway, json, ...options }) => {
+    .action(async (amount, { alert, onLimit, from, runaway, json, ...options }) => {
+      const project = projectsIn(options);
       const scope = scopeFrom(options);
       if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
       const repo = options.repo === undefined ? undefined : readRepo(options.repo);
@@ -217,12 +223,14 @@ async function show(context: Context, options: ViewOptions): Promise<BudgetView[
 const remove: SetUp = (command, context) =>
   addScopeOptions(command.command('remove').description('remove a budget'))
     .argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app')
-    .option(...IN_PROJECT)
+    .option(...IN_PROJECTS)
+    .option(...ALL_OF_THEM)
     .addOption(
       new Option('--period <period>', 'which budget; optional if there is only one').choices(PERIODS),
     )
     .option(...UNASKED)
-    .action(async (name, options) => {
+    .action(async (name, { project: names, allProjects, ...others }) => {
+      const options = { ...others, project: projectsIn({ project: names, allProjects }) };
       const scope = scopeFrom(options);
       const isSelected = options.period !== undefined || options.repo !== undefined || scope !== undefined;
       if (name !== undefined && isSelected) {
@@ -243,6 +251,13 @@ const remove: SetUp = (command, context) =>
       });
       note(context, `Removed budget ${removed}.`);
     });
+
+/** The projects that a budget is for, as its name has them. */
+function projectsIn({ project, allProjects }: { project: string; allProjects?: true | undefined }): string {
+  if (!allProjects) return project.split(',').sort().join(',');
+  if (project !== DEFAULT_PROJECT) throw usageError('give -p or --all-projects, not both');
+  return ALL_PROJECTS;
+}
 
 /** The options that select a budget to remove. */
 interface Selection {
@@ -298,7 +313,8 @@ function removalOf(budget: BudgetView): string {
   const ofRepo = repo === undefined ? '' : ` --repo ${singleQuoted(repo)}`;
   const option = scope?.kind === 'each' ? 'per' : scope?.kind;
   const ofScope = scope === undefined ? '' : ` --${option} ${singleQuoted(scope.value)}`;
-  return `gw budget remove --period ${period} -p ${project}${ofRepo}${ofScope}`;
+  const of = project === ALL_PROJECTS ? '--all-projects' : `-p ${project}`;
+  return `gw budget remove --period ${period} ${of}${ofRepo}${ofScope}`;
 }
 
 const SWITCH_ON = 'gw config set attribution on';

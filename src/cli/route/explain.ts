@@ -93,6 +93,7 @@ function tierJson(
   };
 }
 
+type Cheaper = NonNullable<NonNullable<Plan['budget']>['cheaper']>[number];
 type Fact = [name: string, value: string];
 
 /** The targets in the order in which they would be tried, and whether the budgets have room. */
@@ -108,8 +109,15 @@ function planFacts(plan: Plan | Refused): Fact[] {
     ...(budget
       ? [['budget', `${budget.outcome}; ${budget.name} has ${usdText(budget.room_usd)} left`] as Fact]
       : []),
+    ...(budget?.cheaper ?? []).map((each): Fact => ['cheaper', cheaperText(each)]),
     ...(budget?.need ? [['need', needText(budget.need)] as Fact] : []),
   ];
+}
+
+/** Where a budget at its limit sends the request, as long as it is no part of a conversation that went down before. */
+function cheaperText({ budget, from_percent: from, goes, models }: Cheaper): string {
+  const names = models.join(', else ') || 'none of its models can serve this request';
+  return `${goes ? 'it goes to' : `from ${from}% of`} ${goes ? names : `${budget} on: ${names}`}`;
 }
 
 /** The daemon's choice of a tier, which considers required capabilities, the conversation's tier and the budget. */

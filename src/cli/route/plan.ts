@@ -33,6 +33,7 @@ export interface Plan {
     needs_usd: number;
     outcome: string;
     need?: Record<string, unknown>;
+    cheaper?: { budget: string; from_percent: number; goes: boolean; models: string[] }[];
   } | null;
 }
 

@@ -12,6 +12,7 @@ import {
   pausedMessage,
   queueKeyOf,
   type RequestContext,
+  sessionKeyOf,
 } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import { MAX_SEARCH_MS } from '../intake/select-project.ts';
@@ -198,7 +199,7 @@ function ledgerAdmission(
     hasOthers,
     mayFallBack,
     fallenFrom: context.fallback?.budget.id,
-    runaway: gateway.runaways.of(context) && (() => gateway.runaways.of(context)?.message),
+    runaway: runawayOf(gateway, context) && (() => runawayOf(gateway, context)?.message),
     asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
     leastIfCounted: (isAlerted) => offer.byCount?.least(offer.hold.quote, isAlerted),
     isWorthCounting(room) {
@@ -240,8 +241,11 @@ function ledgerAdmission(
   return admission;
 }
 
+const runawayOf = ({ runaways }: Pick<Gateway, 'runaways'>, context: AnyRequestContext) =>
+  runaways.of(() => sessionKeyOf(context));
+
 /** The worst case with the request's own output limit; without one, with enough output. */
-const wholeOf = ({ maxOutputTokens }: AnyRequestContext['request'], quote: Quote): NanoUsd =>
+export const wholeOf = ({ maxOutputTokens }: AnyRequestContext['request'], quote: Quote): NanoUsd =>
   maxOutputTokens === undefined ? enoughFor(quote) : quote.amount;
 
 function outcomeOf(
@@ -269,7 +273,7 @@ function outcomeOf(
     case 'blocked':
       throw exceededError(admission, result.standing, { quote: hold.quote, needed: hold.quote.least });
     case 'runaway':
-      throw runawayError(context, result.standing, gateway.runaways.of(context)?.message);
+      throw runawayError(context, result.standing, runawayOf(gateway, context)?.message);
     case 'unreachable':
       throw teamUnreachable(result.standing, hold.quote.least, gateway.clock.now());
     case 'wait':

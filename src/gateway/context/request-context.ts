@@ -4,6 +4,7 @@ import { labelsText } from '../../labels.ts';
 import type { Origin } from '../../origin.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Trial } from '../../store/ledger/record.ts';
+import type { SessionKey } from '../../store/runaways/runaways.ts';
 import type { TierDecision } from '../../tiering/decide-tier.ts';
 import type { TierScore } from '../../tiering/score.ts';
 import type { Translator } from '../../translation/translate.ts';
@@ -101,6 +102,13 @@ export interface ClientSession {
   agent: string;
   agentVersion: string;
 }
+
+/** The session as the ledger knows it. */
+export const sessionKeyOf = ({ project, session }: AnyRequestContext): SessionKey => ({
+  projectId: project.id,
+  agent: session.agent,
+  session: session.sessionId,
+});
 
 /** The tier that was chosen for a request, and why. */
 export interface TierChoice {

@@ -1,18 +1,19 @@
-import type { Clock } from '../../clock.ts';
 import type { Db } from '../../store/database/open.ts';
 import { bumpConfigurationEpoch } from '../../store/database/write.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
-import { FLAGS } from '../../store/ledger/record.ts';
 import {
   createRunawayRows,
   listRunaways,
   type RunawaySession,
   type SessionKey,
 } from '../../store/runaways/runaways.ts';
-import { lastTurn } from '../../wire/request/last-turn.ts';
-import type { Settlement } from '../attempt/settle.ts';
-import type { AnyRequestContext } from '../context/request-context.ts';
-import { createSessionWatch, LEAST_FAILURES, LEAST_REPEATS, type Runaway } from './session-watch.ts';
+import {
+  createSessionWatch,
+  LEAST_FAILURES,
+  LEAST_REPEATS,
+  type Runaway,
+  type Turn,
+} from './session-watch.ts';
 
 /** The sessions that are taken for runaways, and the watch that finds them. */
 export type Runaways = ReturnType<typeof createRunaways>;
@@ -20,7 +21,7 @@ export type Runaways = ReturnType<typeof createRunaways>;
 interface RunawaysOptions {
   db: Db;
   ledger: Pick<Ledger, 'writeApart' | 'emit'>;
-  clock: Pick<Clock, 'now' | 'monotonic'>;
+  now: () => number;
   warn: (message: string) => void;
 }
 
@@ -29,8 +30,7 @@ type Known = SessionKey & Runaway & Pick<RunawaySession, 'foundAt'>;
 /** A session stays one for an hour at least. */
 const HOUR_MS = 3_600_000;
 
-export function createRunaways({ db, ledger, clock, warn }: RunawaysOptions) {
-  const now = () => Math.trunc(clock.now());
+export function createRunaways({ db, ledger, now, warn }: RunawaysOptions) {
   const watch = createSessionWatch();
   const rows = createRunawayRows(db);
   /** By name. */
@@ -58,26 +58,15 @@ export function createRunaways({ db, ledger, clock, warn }: RunawaysOptions) {
   }
 
   return {
-    /** Why the session of a request is taken for a runaway; undefined: it is not. */
-    of(context: AnyRequestContext): Known | undefined {
-      return known.size === 0 ? undefined : known.get(nameOf(keyOf(context)));
-    },
-    /** Looks at a session once its request has been answered. */
-    note(context: AnyRequestContext, { outcome, usage, flags, costNanoUsd: cost }: Settlement): void {
-      if (context.session.sessionId === '' || outcome !== 'ok') return;
-      const turn = lastTurn(context.request);
-      if (!turn) return;
-      const key = keyOf(context);
+    /** Why a session is taken for a runaway; undefined: it is not. */
+    of: (key: () => SessionKey): Known | undefined =>
+      known.size === 0 ? undefined : known.get(nameOf(key())),
+    /** Looks at a session once a request of it has been answered, after so many milliseconds. */
+    note(key: SessionKey, turn: Omit<Turn, 'at' | 'startedAt'>, tookMs: number): void {
       const name = nameOf(key);
       const at = now();
-      const startedAt = at - (clock.monotonic() - context.exchange.startedAt);
-      const costNanoUsd = flags & FLAGS.not_billed ? 0 : cost;
       const before = { ...watch.peaks(name) };
-      const found = watch.note(
-        name,
-        { ...turn, inputTokens: usage.inputTokens, costNanoUsd, startedAt, at },
-        () => rows.usual(key, at),
-      );
+      const found = watch.note(name, { ...turn, startedAt: at - tookMs, at }, () => rows.usual(key, at));
       const runaway = known.get(name);
       if (found && !runaway) {
         known.set(name, { ...key, ...found, foundAt: at });
@@ -99,20 +88,14 @@ export function createRunaways({ db, ledger, clock, warn }: RunawaysOptions) {
     reload(): void {
       const before = known;
       known = read();
-      for (const [name, { count = 0, reason, ...key }] of before) {
+      for (const [name, { count, reason, ...key }] of before) {
         if (known.has(name)) continue;
         watch.forget(name);
-        const peaks = { repeats: 0, failures: 0, ...(reason === 'spend' ? {} : { [reason]: count }) };
+        const peaks = { repeats: 0, failures: 0, ...(reason === 'spend' ? {} : { [reason]: count ?? 0 }) };
         write(() => rows.keepPeaks(key, peaks));
       }
     },
   };
 }
-
-const keyOf = ({ project, session }: AnyRequestContext): SessionKey => ({
-  projectId: project.id,
-  agent: session.agent,
-  session: session.sessionId,
-});
 
 const nameOf = ({ projectId, agent, session }: SessionKey): string => `${projectId} ${agent} ${session}`;

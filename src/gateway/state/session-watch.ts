@@ -78,7 +78,10 @@ export function createSessionWatch() {
 }
 
 class WatchedSession {
+  /** The most in a row that have ended by themselves. */
   readonly peaks = { repeats: 0, failures: 0 };
+  /** In a row after the last turn; 0 for a runaway. */
+  #running = { repeats: 0, failures: 0 };
   /** Hashes of the latest turns. */
   readonly #recent: string[] = [];
   /** Of each turn, whether it was a repeated one; of each tool, whether it has failed. */
@@ -109,7 +112,9 @@ class WatchedSession {
       this.#usual = usual();
       return this.#usual;
     };
-    return this.#inARow(known) ?? this.#inTheHour(known);
+    const found = this.#inARow(known) ?? this.#inTheHour(known);
+    if (found) this.#running = { repeats: 0, failures: 0 };
+    return found;
   }
 
   #noteHash({ hash, startedAt, at }: Turn): void {
@@ -159,8 +164,12 @@ class WatchedSession {
       return { reason: 'repeats', message: `${this.#repeats.ones} of its last 64 turns repeat earlier ones` };
     if (this.#failures.ones >= MANY_FAILURES)
       return { reason: 'failures', message: `${this.#failures.ones} of its last 64 tools have failed` };
-    this.peaks.repeats = Math.max(this.peaks.repeats, repeats);
-    this.peaks.failures = Math.max(this.peaks.failures, failures);
+    // What goes on is not known to be ordinary yet.
+    if (repeats < this.#running.repeats)
+      this.peaks.repeats = Math.max(this.peaks.repeats, this.#running.repeats);
+    if (failures < this.#running.failures)
+      this.peaks.failures = Math.max(this.peaks.failures, this.#running.failures);
+    this.#running = { repeats, failures };
     return undefined;
   }
 

@@ -17,6 +17,7 @@ import { type SendParts, sendAttempt } from '../attempt/send-attempt.ts';
 import { meterAttempt, type SettleParts, settle } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
+import { watchSession } from '../learning/watch-session.ts';
 import type { Target } from '../state/resolver.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { keepOut, senderOf } from './keep-out.ts';
@@ -87,7 +88,7 @@ export async function passLogin(
   limits.spent(known, context.caller.keyId, metered.costNanoUsd);
   const settlement = await settle(gateway, attempt, result);
   deliver(gateway, attempt, result, settlement);
-  gateway.runaways.note(context, settlement);
+  watchSession(gateway, context, settlement);
 }
 
 function check(gateway: LoginParts, { options }: AnyRequestContext, login: Login, path: string): void {

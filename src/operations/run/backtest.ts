@@ -1,6 +1,6 @@
 import { addDays } from '../../calendar.ts';
 import { formatUsd, type NanoUsd, parseUsd, usdNumber } from '../../money.ts';
-import { getProject } from '../../store/accounts/projects.ts';
+import { mustBeOwn } from '../../own-project.ts';
 import {
   type BacktestPeriod,
   createClientNames,
@@ -9,13 +9,14 @@ import {
 import { pastRequests } from '../../store/backtest/past-requests.ts';
 import { DEFAULT_ALERT_PERCENT } from '../../store/backtest/simulated-budget.ts';
 import { countedInScope, type Scope } from '../../store/budgets/budgets.ts';
+import { countedProjects, getOwner } from '../../store/budgets/owner.ts';
 import { isoTime } from '../../store/ledger/standing.ts';
 import { spanOf } from '../../store/ledger/terms.ts';
 import { scopeFromQuery, scopeToJson } from '../budget-scope.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/backtest.ts';
 import type { BacktestView, BudgetSuggestionView } from '../schemas/backtest.ts';
-import { projectToRead, type Sources } from '../sources.ts';
+import type { Sources } from '../sources.ts';
 import { usageSpan } from '../usage-span.ts';
 
 type Source = Pick<Sources, 'db' | 'scope' | 'calendar'> & { project: string };
@@ -140,13 +141,14 @@ async function replay(
   { db, scope, calendar, project }: Source,
   { period, from, to, capNanoUsd, scope: of }: Cap,
 ) {
-  const projectId = projectToRead(db, scope, project) ?? scope.projectId;
+  mustBeOwn(scope, project, 'project_id');
+  const owner = await getOwner(db, project);
   const first = calendar.startOfDate(from);
   const since = period === 'lifetime' ? first : spanOf(period, first, calendar).start;
   const until = calendar.startOfDate(addDays(to, 1));
-  const counted = of ? countedInScope(db, await getProject(db, project), of) : {};
-  const pages = pastRequests(db, { ...counted, projectId, since, until });
-  return simulate(pages, { projectId, capNanoUsd, period, since }, { calendar });
+  const counted = of ? countedInScope(db, owner, of) : {};
+  const pages = pastRequests(db, { ...counted, projectIds: countedProjects(owner), since, until });
+  return simulate(pages, { projectId: owner.id, capNanoUsd, period, since }, { calendar });
 }
 
 function sumsOf(

@@ -1,11 +1,14 @@
 import { badRequest, notFound } from '../../errors.ts';
-import { getProject, projectIds } from '../../store/accounts/projects.ts';
+import { mustBeOwn } from '../../own-project.ts';
+import { projectIds } from '../../store/accounts/projects.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import * as store from '../../store/budgets/budgets.ts';
+import { getOwner, isSeveral } from '../../store/budgets/owner.ts';
 import * as raises from '../../store/budgets/raise-budget.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
 import { PERIODS } from '../../store/ledger/terms.ts';
 import { nanoUsdOf, scopeFromJson, scopeFromQuery } from '../budget-scope.ts';
+import { checkCheaperModels } from '../fallback-names.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/budgets.ts';
 import { projectToRead, type Sources } from '../sources.ts';
@@ -15,16 +18,28 @@ export async function budgets(
   { db, scope, standings, now }: Sources,
   { project_id, repo }: Input<typeof described.budgets>,
 ): Promise<described.BudgetView[]> {
-  const projectId = projectToRead(db, scope, project_id);
+  const isShared = project_id !== undefined && isSeveral(project_id);
+  if (isShared) mustBeOwn(scope, project_id, 'project_id');
+  const owner = isShared ? await getOwner(db, project_id) : undefined;
+  const projectId = owner?.id ?? projectToRead(db, scope, project_id);
   const all = await standings(projectId === undefined ? projectIds(db) : [projectId]);
-  const views = await mapInSlices(all, (slice) => slice.map((standing) => viewBudget(standing, now())));
-  return views.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
+  const own = (view: described.BudgetView): described.BudgetView =>
+    scope.admin || view.project_id === scope.project || view.fullest == null
+      ? view
+      : { ...view, fullest: null };
+  const views = await mapInSlices(all, (slice) => slice.map((standing) => own(viewBudget(standing, now()))));
+  return views.filter(
+    (budget) =>
+      (repo === undefined || budget.repo === null || budget.repo === repo) &&
+      (owner === undefined || budget.project_id === owner.name),
+  );
 }
 
 export async function setBudget(
-  { db, scope: caller, calendar, change, now }: Sources,
+  sources: Sources,
   body: Input<typeof described.setBudget>,
-): Promise<described.BudgetView> {
+): Promise<described.BudgetView & { warnings?: string[] }> {
+  const { db, scope: caller, calendar, change, now } = sources;
   const { project_id = caller.project, period = 'daily' } = body;
   const repo = body.repo ?? (body.scope?.kind === 'repo' ? (body.scope.value ?? undefined) : undefined);
   const scope = body.scope ? scopeFromJson(body.scope) : undefined;
@@ -43,12 +58,12 @@ export async function setBudget(
     runaway: body.runaway,
     windowMs: body.window_seconds === undefined ? undefined : body.window_seconds * 1_000,
   };
+  const warnings = body.fallback ? await checkCheaperModels(sources, body.fallback) : [];
   return change(async () => {
     const context = { calendar, now: now() };
-    return viewBudget(
-      await store.setBudget(db, await getProject(db, project_id), terms, context),
-      context.now,
-    );
+    const owner = await getOwner(db, project_id);
+    const view = viewBudget(await store.setBudget(db, owner, terms, context), context.now);
+    return warnings.length > 0 ? { ...view, warnings } : view;
   });
 }
 
@@ -80,7 +95,7 @@ export async function removeBudget(
   if (!known) throw notFound(`no budget "${project}/${period}". See: gw budget list`, 'budget_not_found');
   const scope = scopeFromQuery(query);
   await change(async () =>
-    store.removeBudget(db, await getProject(db, project), { period: known, repo, scope }, now()),
+    store.removeBudget(db, await getOwner(db, project), { period: known, repo, scope }, now()),
   );
   const scoped = scope ? { scopeKind: scope.kind, scopeValue: scope.value } : {};
   const id = store.budgetName({ projectName: project, period: known, repo, ...scoped });

@@ -26,22 +26,30 @@ function alertsIn({ alerts = '' }: Fields): number[] {
   return percents;
 }
 
+const RUNAWAYS = [
+  ['alert', 'are shown'],
+  ['ask', 'wait for an answer'],
+  ['block', 'are stopped'],
+] as const;
+
 /** Throws Error without a model to go to. */
-function limitIn({ onLimit, fallback = '', from = '' }: Fields) {
-  if (onLimit !== 'fallback') return { on_limit: onLimit === 'ask' ? 'ask' : 'block' } as const;
+function limitIn({ onLimit, fallback = '', from = '', runaway: chosen }: Fields) {
+  const runaway = RUNAWAYS.find(([value]) => value === chosen)?.[0] ?? 'alert';
+  if (onLimit !== 'fallback') return { on_limit: onLimit === 'ask' ? 'ask' : 'block', runaway } as const;
   const names = fallback.split(/[\s,]+/).filter(Boolean);
   if (names.length === 0) throw new Error('name the cheaper models, such as openai/gpt-5-mini');
   const percent = from === '' ? {} : { fallback_percent: Number(from.replace('%', '')) };
-  return { on_limit: 'fallback', fallback: names, ...percent } as const;
+  return { on_limit: 'fallback', fallback: names, ...percent, runaway } as const;
 }
 
 function LimitFields({ budget }: { budget?: BudgetView }) {
-  const { on_limit = 'block', fallback, fallback_percent: from = 100 } = budget ?? {};
+  const { on_limit = 'block', fallback, fallback_percent: from = 100, runaway = 'alert' } = budget ?? {};
   return (
     <>
       <Field name="onLimit" label="When it is full" value={on_limit} choices={WHEN_FULL} />
       <Field name="fallback" label="Cheaper models" value={fallback?.join(', ') ?? ''} />
       <Field name="from" label="Used from (%)" value={String(from)} />
+      <Field name="runaway" label="Sessions that run away" value={runaway} choices={RUNAWAYS} />
     </>
   );
 }
@@ -65,7 +73,10 @@ export function NewBudget({ projects }: { projects: readonly ProjectView[] }) {
       <Field
         name="project"
         label="Project"
-        choices={projects.map(({ project_id: id }) => [id, id] as const)}
+        choices={[
+          ...projects.map(({ project_id: id }) => [id, id] as const),
+          ...(projects.length > 1 ? [['@all', 'all together'] as const] : []),
+        ]}
       />
       <Field name="period" label="Period" choices={PERIODS.map((period) => [period, period] as const)} />
       <Field name="cap" label="Cap ($)" isNeeded />

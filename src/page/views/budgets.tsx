@@ -95,6 +95,9 @@ function Projects({ projects }: { projects: readonly ProjectView[] }) {
   );
 }
 
+/** Whether several projects share it: there is no list of the requests of some. */
+const isShared = ({ project_id }: BudgetView): boolean => /[,@]/.test(project_id);
+
 function Pause({ project: { project_id: project, paused_at } }: { project: ProjectView }) {
   const paused = paused_at === null;
   return (
@@ -140,7 +143,9 @@ function Detail({ id, budgets }: { id: string; budgets: readonly BudgetView[] })
     <>
       <p className="pages">
         <a href={hrefOf('budgets')}>All budgets</a>
-        <a href={hrefOf('requests', { project_id: budget.project_id })}>Requests of {budget.project_id}</a>
+        <a href={hrefOf('requests', isShared(budget) ? {} : { project_id: budget.project_id })}>
+          Requests of {budget.project_id}
+        </a>
       </p>
       <Figures figures={figures} />
       <Section title={id} aside={isAdmin && !budget.team ? <Changes budget={budget} /> : null}>

@@ -47,7 +47,7 @@ export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefi
   const select = db.prepare<{ hash: Buffer }, Row>(`
     SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt,
     k.models, k.labels, k.rpm, k.team_key_id AS teamKeyId, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
-    EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.removed_at IS NULL AND b.parent_id = 0
+    EXISTS (SELECT 1 FROM budgets b WHERE (b.project_id = p.id OR b.projects <> '') AND b.removed_at IS NULL AND b.parent_id = 0
       AND (b.key_id = k.id OR (b.scope_kind = 'each' AND b.scope_value = 'key'))) AS hasBudget
     FROM keys k JOIN projects p ON p.id = k.project_id
     WHERE (k.hash = @hash OR k.old_hash = @hash) AND k.revoked_at IS NULL AND p.removed_at IS NULL`);
@@ -83,7 +83,7 @@ export function createProjectLookup(
 /** Whether a project has a budget of a period, for `repo`; empty for the budget of the whole project. */
 export function createBudgetLookup(db: Db): (projectId: number, period: string, repo: string) => boolean {
   const select = db.prepare<[number, string, string]>(`SELECT 1 FROM budgets WHERE project_id = ?
-    AND period = ? AND repo = ? AND scope_kind = '' AND removed_at IS NULL`);
+    AND period = ? AND repo = ? AND scope_kind = '' AND projects = '' AND removed_at IS NULL`);
   return (projectId, period, repo) => select.get(projectId, period, repo) !== undefined;
 }
 

@@ -1,6 +1,7 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
+import { SHARES } from '../database/recorded-names.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { claimObjects } from './objects.ts';
 
@@ -151,6 +152,11 @@ export async function removeProject(db: Db, name: string, now: number): Promise<
   changeConfiguration(db, () => {
     db.prepare('UPDATE projects SET removed_at = ? WHERE id = ?').run(now, id);
     db.prepare('UPDATE keys SET revoked_at = ? WHERE project_id = ? AND revoked_at IS NULL').run(now, id);
+    // What several share goes on without it.
+    db.prepare(`UPDATE budgets AS b SET project_id = coalesce((SELECT min(p.id) FROM projects p
+      WHERE p.removed_at IS NULL AND ${SHARES}), project_id) WHERE projects <> '' AND project_id = ?`).run(
+      id,
+    );
     db.prepare('UPDATE budgets SET removed_at = ? WHERE project_id = ? AND removed_at IS NULL').run(now, id);
   });
 }

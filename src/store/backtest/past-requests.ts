@@ -63,10 +63,11 @@ export async function* pastRequests(
   const { where: isCounted, parameters } = countedConditions(db, counted);
   const where = `${isCounted} AND id > @after AND id < ${idsBefore(until)} AND at >= @since AND at < @until AND source = ${SOURCES.gw} AND ${IS_BILLED}
     AND (outcome = ${OUTCOMES.blocked} OR held_us IS NOT NULL OR hold_nano_usd > 0 OR cost_nano_usd > 0)`;
+  const INDEX = counted.projectIds?.length === 1 ? 'INDEXED BY requests_of_project' : 'NOT INDEXED';
   // SQLite would sort each page in a table of its own.
   const select = db
     .prepare<[Record<string, number | string>], Row>(`
-      SELECT * FROM (SELECT ${COLUMNS} FROM requests INDEXED BY requests_of_project WHERE ${where} ORDER BY id LIMIT ${PAGE})
+      SELECT * FROM (SELECT ${COLUMNS} FROM requests ${INDEX} WHERE ${where} ORDER BY id LIMIT ${PAGE})
       UNION ALL SELECT * FROM (SELECT ${COLUMNS} FROM journal WHERE state <> 0 AND ${where} ORDER BY id LIMIT ${PAGE})`)
     .raw();
   for (let after = requestIdAt(since) - 1; ; ) {

@@ -35,12 +35,14 @@ export function createSimulatedBudget(
       advanceTeam: unused,
       fall: () => undefined,
       endRaises: unused,
+      listenersOf: unused,
     },
     windowRows: { sum: unused, write: unused, highestAlert: unused, isMarked: unused },
     team: { period: unused, figures: unused },
     calendar: () => calendar,
     emit,
     now: terms.since,
+    batch: 0,
     changed: new Set<Account>(),
   };
   const account = new Account(context, termsOf(terms, calendar));
@@ -75,6 +77,7 @@ export function createSimulatedBudget(
     /** Enters a time, not before the last one, and returns the start of the running period. */
     enter(timeMs: number): number {
       context.now = timeMs;
+      context.batch++;
       account.enterBatch();
       admissions.endBatch();
       return account.budget.currentStart;
@@ -126,6 +129,7 @@ function termsOf({ projectId, capNanoUsd, period, since }: SimulatedTerms, calen
     alertPercent: DEFAULT_ALERT_PERCENT,
     alertPercents: '',
     capVersion: 1,
+    projects: '',
     runaway: 'alert',
     raisedNanoUsd: 0,
     raisedUntil: null,

@@ -6,6 +6,7 @@ import { liveSlots } from '../database/daemons.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import type { AskState } from '../ledger/asks.ts';
+import { PROJECT_NAME } from '../ledger/balance-rows.ts';
 import { unspentOf } from '../ledger/standing.ts';
 import { type BudgetTerms, budgetName } from '../ledger/terms.ts';
 import { createRunawayRows } from '../runaways/runaways.ts';
@@ -36,7 +37,7 @@ const COLUMNS = [
   ...(['requestId', 'projectId', 'budgetId', 'model', 'agent', 'state', 'createdAt', 'expiresAt'] as const),
   ...(['session', 'runaway'] as const),
 ];
-const SELECT = `SELECT ${columnsAs(COLUMNS, 'a')}, p.name AS projectName, b.period, b.repo, b.scope_kind AS scopeKind,
+const SELECT = `SELECT ${columnsAs(COLUMNS, 'a')}, ${PROJECT_NAME} AS projectName, b.period, b.repo, b.scope_kind AS scopeKind,
   b.scope_value AS scopeValue, b.parent_id AS parentId, b.removed_at IS NOT NULL AS removed, a.slot,
   a.least_nano_usd AS least, a.needed_nano_usd AS needed, a.allowed_nano_usd AS allowed
   FROM asks a JOIN budgets b ON b.id = a.budget_id JOIN projects p ON p.id = b.project_id`;

@@ -2,7 +2,6 @@ import type { Calendar } from '../../calendar.ts';
 import { badRequest, notFound } from '../../errors.ts';
 import { systemRandom } from '../../ids.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
-import type { Project } from '../accounts/projects.ts';
 import { columnsAs, insertRow, type Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
@@ -28,6 +27,8 @@ import {
   removeMembers,
   spentSince,
 } from './members.ts';
+import type { BudgetOwner } from './owner.ts';
+import { countedProjects } from './owner.ts';
 
 export type { Standing } from '../ledger/standing.ts';
 export { budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
@@ -66,7 +67,7 @@ export interface BudgetContext {
  */
 export async function setBudget(
   db: Db,
-  project: Project,
+  project: BudgetOwner,
   settings: BudgetSettings,
   { calendar, now }: BudgetContext,
 ): Promise<Standing> {
@@ -88,7 +89,7 @@ export async function setBudget(
 interface Setting {
   db: Db;
   balances: Balances;
-  project: Project;
+  project: BudgetOwner;
   settings: BudgetSettings;
   scope: ScopeColumns;
 }
@@ -97,7 +98,7 @@ function add(setting: Setting, context: BudgetContext): number {
   const { db, balances, project, settings, scope } = setting;
   const id = insert(setting, context);
   const counted: CountedRequests = {
-    projectId: project.id,
+    projectIds: countedProjects(project),
     repo: settings.repo,
     ...countedBy(scope.scopeKind, scope.scopeValue, scope.keyId),
     since: countsFrom(settings, context),
@@ -105,7 +106,15 @@ function add(setting: Setting, context: BudgetContext): number {
   const { period } = settings;
   if (scope.scopeKind === 'each') {
     const kind = scope.scopeValue as EachKind;
-    addMembers(db, balances, { id, projectId: project.id, period, kind, counted, now: context.now });
+    addMembers(db, balances, {
+      id,
+      projectId: project.id,
+      projects: project.projects ?? '',
+      period,
+      kind,
+      counted,
+      now: context.now,
+    });
     return id;
   }
   balances.seed(project.id, id, spentSince(db, counted, period).get('') ?? 0, (charge) =>
@@ -138,32 +147,16 @@ export async function listBudgets(
   });
 }
 
-/** The projects that have budgets for single repositories. */
-export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
-  const select = "SELECT DISTINCT project_id FROM budgets WHERE repo <> '' AND removed_at IS NULL";
-  return new Set(db.prepare<[], number>(select).pluck().all());
-}
-
-/** The projects with caps for single sessions, agents, labels, models or providers, or for each of them. */
-export function projectsWithClientBudgets(db: Db): ReadonlySet<number> {
-  const select = `SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0
-    AND (scope_kind IN ('session', 'agent', 'model', 'provider') OR scope_kind LIKE 'label:%'
-    OR (scope_kind = 'each' AND scope_value <> 'key'))`;
-  return new Set(db.prepare<[], number>(select).pluck().all());
-}
-
-/** The projects with budgets that name cheaper models. */
-export function projectsWithFallbacks(db: Db): ReadonlySet<number> {
-  const select = `SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0
-    AND on_limit = 'fallback'`;
-  return new Set(db.prepare<[], number>(select).pluck().all());
-}
-
 /**
  * Removes a project's budget for a period, or that of a repository, key, session, agent or run. Where there is a cap for
  * each of these, that one applies again. Throws GwError 404 if there is none.
  */
-export async function removeBudget(db: Db, project: Project, place: BudgetPlace, now: number): Promise<void> {
+export async function removeBudget(
+  db: Db,
+  project: BudgetOwner,
+  place: BudgetPlace,
+  now: number,
+): Promise<void> {
   changeConfiguration(db, () => {
     const scope = scopeColumns(db, project, place.scope);
     const existing = findBudget(db, project, place, scope);
@@ -181,7 +174,7 @@ export async function removeBudget(db: Db, project: Project, place: BudgetPlace,
   });
 }
 
-function noSuchBudget(project: Project, { period, repo = '', scope }: BudgetPlace) {
+function noSuchBudget(project: Pick<BudgetOwner, 'name'>, { period, repo = '', scope }: BudgetPlace) {
   const scoped = scope && { scopeKind: scope.kind, scopeValue: scope.value };
   const name = budgetName({ projectName: project.name, period, repo, ...scoped });
   return notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
@@ -239,6 +232,7 @@ function insert({ db, project, settings, scope }: Setting, { calendar, now }: Bu
   const currentStart = period === 'rolling' ? now : startOf(settings, project, { calendar, now });
   return insertRow(db, 'budgets', {
     projectId: project.id,
+    projects: project.projects ?? '',
     ...terms,
     ...limitColumns(settings, { onLimit: 'block', fallback: '', fallbackPercent: 100, runaway: 'alert' }),
     repo,
@@ -302,7 +296,7 @@ function alertColumns({ alertPercent, alertPercents }: BudgetSettings) {
 }
 
 /** When the running period began: that of a lifetime budget with its project. */
-function startOf({ period }: BudgetSettings, project: Project, { calendar, now }: BudgetContext): number {
+function startOf({ period }: BudgetSettings, project: BudgetOwner, { calendar, now }: BudgetContext): number {
   return period === 'lifetime' ? project.createdAt : spanOf(period, now, calendar).start;
 }
 
@@ -341,32 +335,47 @@ type ScopeColumns = Pick<Row<'budgets'>, 'scopeKind' | 'scopeValue' | 'keyId'>;
 /** The live budget of a place, or the member of a cap for each that has it; undefined if there is none. */
 function findBudget(
   db: Db,
-  project: Project,
+  { id, projects = '' }: BudgetOwner,
   { period, repo = '' }: BudgetPlace,
   scope: ScopeColumns,
 ): StoredBudget | undefined {
   return db
     .prepare<[Record<string, string | number>], StoredBudget>(`
-      SELECT ${columnsAs(STORED)} FROM budgets WHERE project_id = @projectId AND period = @period AND repo = @repo
+      SELECT ${columnsAs(STORED)} FROM budgets WHERE projects = @projects
+      AND (project_id = @id OR @projects <> '') AND period = @period AND repo = @repo
       AND scope_kind = @scopeKind AND removed_at IS NULL
       AND (scope_value = @scopeValue OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, key_id <> @keyId, id LIMIT 1`)
-    .get({ projectId: project.id, period, repo, ...scope });
+    .get({ id, projects, period, repo, ...scope });
 }
 
 /** The cap for each of a kind that a budget would be a member of. */
-function findEach(db: Db, project: Project, period: BudgetPeriod, kind: string): StoredBudget | undefined {
+function findEach(
+  db: Db,
+  project: BudgetOwner,
+  period: BudgetPeriod,
+  kind: string,
+): StoredBudget | undefined {
   return findBudget(db, project, { period }, { scopeKind: 'each', scopeValue: kind, keyId: 0 });
 }
 
 /** What a budget of a scope counts. Throws GwError 400 for a key that the project doesn't have. */
-export function countedInScope(db: Db, project: Project, scope: Scope | undefined): Partial<CountedRequests> {
+export function countedInScope(
+  db: Db,
+  project: BudgetOwner,
+  scope: Scope | undefined,
+): Partial<CountedRequests> {
   const { scopeKind, scopeValue, keyId } = scopeColumns(db, project, scope);
   return countedBy(scopeKind, scopeValue, keyId);
 }
 
 /** The columns of a scope. Throws GwError 400 for a key that the project doesn't have. */
-function scopeColumns(db: Db, project: Project, scope: Scope | undefined): ScopeColumns {
+function scopeColumns(db: Db, project: BudgetOwner, scope: Scope | undefined): ScopeColumns {
   if (scope === undefined) return { scopeKind: '', scopeValue: '', keyId: 0 };
+  if (scope.kind === 'key' && (project.projects ?? '') !== '')
+    throw badRequest(
+      `a key is of one project, so a budget for it is too: leave out the others of ${project.name}`,
+      'scope',
+    );
   if (scope.kind !== 'key') return { scopeKind: scope.kind, scopeValue: scope.value, keyId: 0 };
   const keys = db
     .prepare<[Record<string, string | number>], { id: number; label: string | null; others: number }>(`

@@ -16,6 +16,7 @@ import type { BudgetPeriod, BudgetTerms, EachKind, LabelKind } from '../ledger/t
 interface NewEach {
   id: number;
   projectId: number;
+  projects: string;
   period: BudgetPeriod;
   kind: EachKind;
   counted: CountedRequests;
@@ -29,17 +30,17 @@ interface NewEach {
 export function addMembers(
   db: Db,
   balances: Balances,
-  { id, projectId, period, kind, counted, now }: NewEach,
+  { id, projectId, projects, period, kind, counted, now }: NewEach,
 ): void {
   const each = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`).get(id);
   if (!each) throw new Error(`budget ${id} vanished`);
   const insertMember = prepareInsertMember(db);
   const own = db
-    .prepare<[number, string, string], string>(`
+    .prepare<[number, string, string, string], string>(`
       SELECT iif(scope_kind = 'key', CAST(key_id AS TEXT), scope_value) FROM budgets
-      WHERE project_id = ? AND period = ? AND scope_kind = ? AND removed_at IS NULL AND parent_id = 0`)
+      WHERE project_id = ? AND projects = ? AND period = ? AND scope_kind = ? AND removed_at IS NULL AND parent_id = 0`)
     .pluck();
-  const hasOwn = new Set(own.all(projectId, period, kind));
+  const hasOwn = new Set(own.all(projectId, projects, period, kind));
   const spent = spentSince(db, counted, period, kind);
   const running = new Set(runningValues(db, counted, kind));
   for (const value of new Set([...spent.keys(), ...running])) {

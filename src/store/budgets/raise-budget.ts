@@ -1,10 +1,10 @@
 import { badRequest, notFound } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
-import { findProject } from '../accounts/projects.ts';
+import { DEFAULT_PROJECT, findProject } from '../accounts/projects.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import type { Standing } from '../ledger/standing.ts';
-import { budgetName, teamBudgetOf, teamBudgetText } from '../ledger/terms.ts';
+import { ALL_PROJECTS, budgetName, teamBudgetOf, teamBudgetText } from '../ledger/terms.ts';
 import { type BudgetContext, openBalances } from './budgets.ts';
 import { changeMembers } from './members.ts';
 
@@ -19,6 +19,10 @@ export interface Raise {
 
 const MIN_RAISE_MS = 60_000;
 const MAX_RAISE_MS = 366 * 86_400_000;
+
+/** A project that has the budgets of a name: of several, one of them. */
+const projectOf = (db: Db, names: string): number =>
+  findProject(db, names === ALL_PROJECTS ? DEFAULT_PROJECT : (names.split(',')[0] ?? ''));
 
 /** As `raiseInPlace`, in a transaction of its own. */
 export async function raiseBudget(db: Db, raise: Raise, context: BudgetContext): Promise<Standing> {
@@ -44,7 +48,7 @@ export function raiseInPlace(
   const isProject = db.prepare('SELECT 1 FROM projects WHERE name = ? AND removed_at IS NULL').get('team');
   if (ofTeam && (name.includes('@') || !isProject)) throw badRequest(teamBudgetText(ofTeam), 'budget_id');
   return changeConfiguration(db, () => {
-    const projectId = findProject(db, name.split('/')[0] ?? '');
+    const projectId = projectOf(db, name.split('/')[0] ?? '');
     const read = (balances: ReturnType<typeof openBalances>) => {
       const found = balances.standings(projectId).find(({ budget }) => budgetName(budget) === name);
       if (!found) throw unknown();

@@ -4,7 +4,6 @@ import type { Db } from '../database/open.ts';
 const TABLES: Readonly<Record<string, string>> = {
   projects: 'id',
   keys: 'project_id',
-  budgets: 'project_id',
   asks: 'project_id',
   requests: 'project_id',
   journal: 'project_id',
@@ -23,7 +22,11 @@ const TABLES: Readonly<Record<string, string>> = {
  * of the dashboard can leave the condition out.
  */
 export function scopeToProject(db: Db, projectId: number): void {
+  const id = Math.trunc(projectId);
   for (const [table, column] of Object.entries(TABLES))
     db.exec(`CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table}
-      WHERE ${column} = ${Math.trunc(projectId)}`);
+      WHERE ${column} = ${id}`);
+  // Those that it shares with others have its figures and theirs.
+  db.exec(`CREATE TEMP VIEW budgets AS SELECT * FROM main.budgets WHERE iif(projects = '', project_id = ${id},
+    projects = '*' OR ${id} IN (SELECT value FROM json_each(iif(projects = '*', '[]', projects))))`);
 }

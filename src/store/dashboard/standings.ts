@@ -102,9 +102,11 @@ export function readStandingsFor(
     AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`);
   const counting = own.filter((terms) => countsRequest(terms, request));
   for (const each of own.filter(({ scopeKind }) => scopeKind === 'each')) {
-    const { scopeValue: kind, period } = each;
+    const { scopeValue: kind, period, projects } = each;
     const value = memberValue(kind, request);
-    const hasOwn = counting.some((terms) => terms.scopeKind === kind && terms.period === period);
+    const hasOwn = counting.some(
+      (terms) => terms.scopeKind === kind && terms.period === period && terms.projects === projects,
+    );
     // One without a request yet has all of the cap.
     if (value !== '' && !hasOwn) counting.push(selectMember.get(each.id, value) ?? each);
   }

@@ -4,3 +4,6 @@ export const MODEL_NAME =
 
 /** SQL for the value of a label in `labels`; null if there is none. Names of labels have no quotes. */
 export const labelValueSql = (name: string) => `labels ->> '$."${name}"'`;
+
+/** SQL for whether projects `p` share budgets `b`. */
+export const SHARES = `(b.projects = '*' OR (b.projects <> '' AND p.id IN (SELECT value FROM json_each(b.projects))))`;

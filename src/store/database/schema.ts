@@ -131,11 +131,14 @@ export const budgets = sqliteTable(
     runaway: text({ enum: ['alert', 'block', 'ask'] })
       .notNull()
       .default('alert'),
+    /** The projects that share it: '*' for all, or JSON, their ids in order; '': `project_id` alone. */
+    projects: text().notNull().default(''),
   },
   (t) => [
     index('budgets_early').on(t.earlyStart),
     uniqueIndex('budgets_of_team').on(t.teamBudgetId),
-    uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
+    uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue, t.projects),
+    index('budgets_shared').on(t.projects),
     index('budgets_of_project').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
     index('budgets_members').on(t.parentId, t.scopeValue),
   ],

@@ -22,13 +22,17 @@ export type Charge = [budgetId: number, start: number, before?: NanoUsd];
 
 /** State that the accounts of one connection share. */
 export interface AccountContext {
-  rows: Pick<BalanceRows, 'read' | 'write' | 'advance' | 'advanceTeam' | 'endRaises' | 'fall'>;
+  rows: Pick<
+    BalanceRows,
+    'read' | 'write' | 'advance' | 'advanceTeam' | 'endRaises' | 'fall' | 'listenersOf'
+  >;
   windowRows: Pick<WindowRows, 'sum' | 'write' | 'highestAlert' | 'isMarked'>;
   calendar: () => Calendar;
   team: Pick<TeamTerms, 'period' | 'figures'>;
   emit: EmitEvent;
-  /** The time of the running batch. */
+  /** The time of the running batch, and its number. */
   now: number;
+  batch: number;
   /** The accounts that the running batch has changed. */
   changed: Set<Account>;
 }
@@ -54,6 +58,8 @@ export class Account {
   readonly #changed = new Set<BalanceRow>();
   /** Kept in step with the balances; undefined for budgets with periods and for removed ones. */
   #window: WindowSums | undefined;
+  /** The last batch that it entered. */
+  #batch = 0;
 
   constructor(context: AccountContext, budget: BudgetTerms) {
     this.#context = context;
@@ -61,8 +67,10 @@ export class Account {
     this.#alerts = alertsOf(budget);
   }
 
-  /** Brings the account up to the batch's time. Call it before the batch changes a balance: sums are of stored rows. */
+  /** Brings the account up to the batch's time, once: before the batch changes a balance, as sums are of stored rows. */
   enterBatch(): void {
+    if (this.#batch === this.#context.batch) return;
+    this.#batch = this.#context.batch;
     const earlier = this.#endRaises();
     if (this.budget.period !== 'rolling') this.#roll();
     else this.#window = this.#context.windowRows.sum(this.budget, this.windowFrom());
@@ -140,12 +148,12 @@ export class Account {
   /** Emits that requests go to the budget's cheaper models from now on, once a period and version of the cap. */
   emitFallback(): void {
     const { budget } = this;
-    const { now, rows, emit } = this.#context;
+    const { now, rows } = this.#context;
     if (isFallen(budget, { version: budget.fallbackVersion, start: budget.fallbackStart }, now)) return;
     const { version, start } = fallNow(budget, now);
     Object.assign(budget, { fallbackVersion: version, fallbackStart: start });
     rows.fall(budget.id, { version, start });
-    emit('budget.threshold_reached', budget.projectId, {
+    this.#announce('budget.threshold_reached', {
       ...standingData(this.standing()),
       kind: 'fallback',
       alert_percent: budget.fallbackPercent,
@@ -205,9 +213,8 @@ export class Account {
 
   #emitReset(period: Span): void {
     const { budget } = this;
-    const { emit } = this.#context;
     const calendar = this.#context.calendar();
-    emit('budget.reset', budget.projectId, {
+    this.#announce('budget.reset', {
       budget_id: budgetName(budget),
       ...(budget.repo === '' ? {} : { repo: budget.repo }),
       period: budget.period,
@@ -217,6 +224,13 @@ export class Account {
       spent_usd: usdNumber(this.#balanceAt(budget.currentStart).posted),
       cap_usd: usdNumber(budget.capNanoUsd),
     });
+  }
+
+  #announce(type: EventType, data: Record<string, unknown>): void {
+    const { emit, rows } = this.#context;
+    const { budget } = this;
+    const listeners = budget.projects === '' ? [budget.projectId] : rows.listenersOf(budget);
+    for (const projectId of listeners) emit(type, projectId, data);
   }
 
   #balanceAt(start: number): BalanceRow {
@@ -283,7 +297,7 @@ export class Account {
   }
 
   #emit(type: EventType, alertPercent = this.budget.alertPercent): void {
-    this.#context.emit(type, this.budget.projectId, {
+    this.#announce(type, {
       ...standingData(this.standing()),
       alert_percent: alertPercent,
     });

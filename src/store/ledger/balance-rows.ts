@@ -1,6 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
-import type { BudgetTerms, Fall } from './terms.ts';
+import { SHARES } from '../database/recorded-names.ts';
+import { ALL_PROJECTS, type BudgetTerms, type Fall } from './terms.ts';
 
 /** Spend and holds of one budget in one period (in one minute, for a rolling budget). */
 export interface BalanceRow {
@@ -33,13 +34,17 @@ export type BalanceRows = ReturnType<typeof createBalanceRows>;
 const RAISE_COLUMNS = `(SELECT min(until) FROM budget_raises WHERE budget_id = b.id) AS raisedUntil,
   coalesce((SELECT sum(amount_nano_usd) FROM budget_raises WHERE budget_id = b.id), 0) AS raisedNanoUsd`;
 
+/** SQL for the name under which budgets `b` stand, of projects `p`. In `main`, as a project may see no other's row. */
+export const PROJECT_NAME = `CASE b.projects WHEN '' THEN p.name WHEN '*' THEN '${ALL_PROJECTS}' ELSE (SELECT group_concat(name, ',' ORDER BY name)
+  FROM main.projects WHERE id IN (SELECT value FROM json_each(b.projects))) END`;
+
 /** SQL that selects the terms of budgets `b` in projects `p`. */
-export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period,
+export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, b.projects, ${PROJECT_NAME} AS projectName, b.period,
   b.window_ms AS windowMs, b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent,
   b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
   b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
   b.team_budget_id AS teamBudgetId, b.on_limit AS onLimit, b.fallback, b.fallback_percent AS fallbackPercent,
-  b.fallback_version AS fallbackVersion, b.fallback_start AS fallbackStart, b.runaway, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+  b.fallback_version AS fallbackVersion, b.fallback_start AS fallbackStart, b.runaway, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN main.projects p ON p.id = b.project_id`;
 
 const LIVE = 'removed_at IS NULL AND parent_id = 0';
 
@@ -48,7 +53,9 @@ const LIVE = 'removed_at IS NULL AND parent_id = 0';
  * an index: with OR, SQLite reads the budgets of all projects.
  */
 export const IN_PROJECT = `b.id IN (
-  SELECT id FROM budgets WHERE project_id = @projectId AND team_budget_id IS NULL AND ${LIVE}
+  SELECT id FROM budgets WHERE project_id = @projectId AND team_budget_id IS NULL AND projects = '' AND ${LIVE}
+  UNION ALL SELECT id FROM budgets WHERE projects <> '' AND ${LIVE}
+  AND (projects = '*' OR @projectId IN (SELECT value FROM json_each(projects)))
   UNION ALL SELECT id FROM budgets WHERE team_budget_id IS NOT NULL AND ${LIVE}
   AND scope_value IN ('', (SELECT name FROM projects WHERE id = @projectId)))`;
 
@@ -80,9 +87,11 @@ export function prepareCopyRaises(db: Db) {
 export function prepareInsertMember(db: Db) {
   const insert = db.prepare<[Record<string, number | string>]>(`
     INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit, fallback, fallback_percent, runaway)
+    current_start, created_at, scope_kind, scope_value, key_id, parent_id, on_limit, fallback, fallback_percent, runaway,
+    projects)
     SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
-    @value, @keyId, id, on_limit, fallback, fallback_percent, runaway FROM budgets WHERE id = @parentId`);
+    @value, @keyId, id, on_limit, fallback, fallback_percent, runaway, projects
+    FROM budgets WHERE id = @parentId`);
   const copyRaises = prepareCopyRaises(db);
   return (
     { id, period, scopeValue, currentStart, raisedUntil }: BudgetTerms,
@@ -99,7 +108,7 @@ export function prepareInsertMember(db: Db) {
 
 export function createBalanceRows(db: Db) {
   const selectProject = db.prepare<{ projectId: number }, BudgetTerms>(`${SELECT_TERMS} WHERE ${IN_PROJECT}
-    ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`);
+    ORDER BY b.period, b.repo, b.scope_kind, b.scope_value, b.projects`);
   const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
   const selectMember = db.prepare<[number, string], BudgetTerms>(`${SELECT_TERMS} WHERE b.parent_id = ?
     AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`);
@@ -127,7 +136,13 @@ export function createBalanceRows(db: Db) {
   const fall = db.prepare<[number, number, number]>(
     'UPDATE budgets SET fallback_version = ?, fallback_start = ? WHERE id = ?',
   );
+  const selectListeners = db
+    .prepare<[{ id: number }], number>(`SELECT b.project_id FROM budgets b WHERE b.id = @id UNION SELECT p.id
+      FROM budgets b JOIN projects p ON ${SHARES} JOIN webhook_endpoints w ON w.project_id = p.id WHERE b.id = @id`)
+    .pluck();
   return {
+    /** The projects whose webhooks hear of a budget that several share. */
+    listenersOf: ({ id }: Pick<BudgetTerms, 'id'>): number[] => selectListeners.all({ id }),
     /** A project's budgets that are not removed, without the members of caps for each. */
     termsOf: (projectId: number): BudgetTerms[] => selectProject.all({ projectId }),
     /** One budget, removed or not. */

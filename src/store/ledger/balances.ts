@@ -131,11 +131,12 @@ function counting<Found extends Account | undefined>(
   const found: (Account | Found)[] = accounts.filter(({ budget }) => countsRequest(budget, counted));
   const own = found.length;
   for (const each of accounts) {
-    const { scopeKind, scopeValue: kind, period } = each.budget;
+    const { scopeKind, scopeValue: kind, period, projects } = each.budget;
     const value = scopeKind === 'each' ? memberValue(kind, counted) : '';
     // A cap of its own takes the place of the cap for each.
     const hasOwn = found.slice(0, own).some((account) => {
-      return account?.budget.scopeKind === kind && account.budget.period === period;
+      const own = account?.budget;
+      return own?.scopeKind === kind && own.period === period && own.projects === projects;
     });
     if (value !== '' && !hasOwn) found.push(memberOf(each, value));
   }
@@ -150,12 +151,6 @@ interface AccountCacheOptions {
   teamNow?: (() => number) | undefined;
 }
 
-interface ProjectAccounts {
-  accounts: Account[];
-  /** The last batch that they entered. */
-  batch: number;
-}
-
 const memberKey = (parentId: number, value: string) => `${parentId} ${value}`;
 
 const MAX_CACHED = 1_000;
@@ -165,29 +160,27 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
   const rows = createBalanceRows(db);
   const changed = new Set<Account>();
   const terms = { calendar, team: createTeamTerms(db, teamNow) };
-  const context: AccountContext = { rows, windowRows: createWindowRows(db), ...terms, emit, now: 0, changed };
-  const byProject = new Map<number, ProjectAccounts>();
+  const windowRows = createWindowRows(db);
+  const context: AccountContext = { rows, windowRows, ...terms, emit, now: 0, batch: 0, changed };
+  const byProject = new Map<number, Account[]>();
   const byId = new Map<number, Account>();
-  const members = new Map<string, { account: Account; batch: number }>();
-  let batch = 0;
+  const members = new Map<string, Account>();
 
   /** The budgets of a project that are not removed, in the running period, without the members of caps for each. */
   function ofProject(projectId: number): Account[] {
-    let project = byProject.get(projectId);
-    if (!project) {
-      project = { accounts: rows.termsOf(projectId).map(open), batch: 0 };
-      byProject.set(projectId, project);
+    let accounts = byProject.get(projectId);
+    if (!accounts) {
+      accounts = rows.termsOf(projectId).map(open);
+      byProject.set(projectId, accounts);
     }
-    if (project.batch !== batch) {
-      project.batch = batch;
-      for (const account of project.accounts) account.enterBatch();
-    }
-    return project.accounts;
+    for (const account of accounts) account.enterBatch();
+    return accounts;
   }
 
-  /** A team budget is one account, whichever project asks. */
+  /** A budget of several projects is one account, whichever asks. */
   function open(budget: BudgetTerms): Account {
-    const known = budget.teamBudgetId === null ? undefined : byId.get(budget.id);
+    const isShared = budget.teamBudgetId !== null || budget.projects !== '';
+    const known = isShared ? byId.get(budget.id) : undefined;
     const account = known ?? new Account(context, budget);
     byId.set(budget.id, account);
     return account;
@@ -195,16 +188,11 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
 
   /** The member of a cap for each, in the running period. It is added if there is none. */
   function member({ budget }: Account, value: string): Account {
-    let cached = members.get(memberKey(budget.id, value));
-    if (!cached) {
-      cached = { account: open(rows.member(budget, value, context.now)), batch: 0 };
-      members.set(memberKey(budget.id, value), cached);
-    }
-    if (cached.batch !== batch) {
-      cached.batch = batch;
-      cached.account.enterBatch();
-    }
-    return cached.account;
+    const name = memberKey(budget.id, value);
+    const account = members.get(name) ?? open(rows.member(budget, value, context.now));
+    members.set(name, account);
+    account.enterBatch();
+    return account;
   }
 
   /** Standing of a per-member cap: that of its fullest member. Members that the batch has changed are not written yet. */
@@ -236,14 +224,14 @@ function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions
   return {
     begin(now: number): void {
       context.now = now;
-      batch++;
+      context.batch++;
     },
     ofProject,
     /** As `ofProject`, after the last batch that touched them; undefined if they aren't cached. */
-    cachedOf: (projectId: number): Account[] | undefined => byProject.get(projectId)?.accounts,
+    cachedOf: (projectId: number): Account[] | undefined => byProject.get(projectId),
     member,
     /** As `member`, after the last batch that touched it; undefined if it isn't cached. */
-    cachedMember: ({ budget }: Account, value: string) => members.get(memberKey(budget.id, value))?.account,
+    cachedMember: ({ budget }: Account, value: string) => members.get(memberKey(budget.id, value)),
     standingOfEach,
     find,
     rollAll(): void {

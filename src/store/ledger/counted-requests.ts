@@ -5,7 +5,8 @@ import { isEachKind, matchesModel } from './terms.ts';
 
 /** The requests that a budget counts; undefined fields match all. */
 export interface CountedRequests {
-  projectId: number;
+  /** Ids; undefined: of all projects. */
+  projectIds: readonly number[] | undefined;
   repo?: string | undefined;
   keyId?: number | undefined;
   agent?: string | undefined;
@@ -44,16 +45,26 @@ type Parameters = Record<string, string | number>;
 /** SQL for the requests that a budget counts, and its named parameters. */
 export function countedConditions(
   db: Db,
-  { projectId, repo = '', keyId = 0, agent = '', session = '', provider = '', model, label }: CountedRequests,
+  {
+    projectIds,
+    repo = '',
+    keyId = 0,
+    agent = '',
+    session = '',
+    provider = '',
+    model,
+    label,
+  }: CountedRequests,
 ) {
+  const ofProjects = projectIds ? `project_id IN (${projectIds.map(Number).join(', ')})` : 'TRUE';
   const where = [
-    'project_id = @projectId',
+    ofProjects,
     ...(repo === '' ? [] : ['repo_id = (SELECT id FROM names WHERE name = @repo)']),
     ...(keyId === 0 ? [] : ['key_id = @keyId']),
     ...(agent === '' ? [] : ['agent_id = (SELECT id FROM names WHERE name = @agent)']),
     ...(session === ''
       ? []
-      : ['session_id IN (SELECT id FROM sessions WHERE external_id = @session AND project_id = @projectId)']),
+      : [`session_id IN (SELECT id FROM sessions WHERE external_id = @session AND ${ofProjects})`]),
     ...(provider === '' ? [] : ['provider_id = (SELECT id FROM names WHERE name = @provider)']),
     ...(model === undefined ? [] : [servedBy(db, model)]),
     ...(label === undefined
@@ -61,7 +72,6 @@ export function countedConditions(
       : [`labels_id IN (SELECT id FROM label_sets WHERE ${labelValueSql(label.name)} = @label)`]),
   ].join(' AND ');
   const parameters: Parameters = {
-    projectId,
     repo,
     keyId,
     agent,

@@ -241,11 +241,14 @@ export function isFallen(budget: BudgetTerms, { version, start }: Fall, now: num
     : start === budget.currentStart;
 }
 
+/** The name of all projects, where a budget is for them. */
+export const ALL_PROJECTS = '@all';
+
 /** A budget's identity: its project, its period and, if it has one, its repository or scope. */
 export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> &
   Partial<Pick<BudgetTerms, 'repo' | 'scopeKind' | 'scopeValue'>>;
 
-/** A budget's public id, such as `web/daily`, `@team/daily`, `web/daily@/home/me/shop`, `web/daily@key:ci` or `web/run@run_4f...`. */
+/** A budget's public id, such as `web/daily`, `api,web/daily`, `@all/daily`, `@team/daily`, `web/daily@/home/me/shop`, `web/daily@key:ci` or `web/run@run_4f...`. */
 export function budgetName({
   projectName,
   period,

@@ -14,3 +14,11 @@ ALTER TABLE `budgets` ADD COLUMN `runaway` text DEFAULT 'alert' NOT NULL;
 ALTER TABLE `asks` ADD COLUMN `session` text DEFAULT '' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE `asks` ADD COLUMN `runaway` text DEFAULT '' NOT NULL;
+--> statement-breakpoint
+ALTER TABLE `budgets` ADD COLUMN `projects` text DEFAULT '' NOT NULL;
+--> statement-breakpoint
+DROP INDEX `budgets_live`;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `budgets_live` ON `budgets` (`project_id`, `period`, `repo`, `scope_kind`, `scope_value`, `projects`) WHERE `removed_at` IS NULL;
+--> statement-breakpoint
+CREATE INDEX `budgets_shared` ON `budgets` (`projects`) WHERE `projects` <> '' AND `removed_at` IS NULL AND `parent_id` = 0;

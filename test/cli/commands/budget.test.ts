@@ -55,6 +55,22 @@ describe('gw budget', () => {
     expect(await listed()).toEqual([]);
   });
 
+  test('set checks cheaper models: what nothing serves is refused, what has no price yet is named', async () => {
+    const cli = cliHome();
+    const set = (names: string) => cli.run(['budget', 'set', '5', '--on-limit', `fallback:${names}`]);
+    const wrong = await set('sandbox/nope');
+    expect(wrong).toMatchObject({ code: 2, stdout: '' });
+    expect(wrong.stderr).toContain("The sandbox has no model 'nope'. It has sandbox/echo, sandbox/large");
+    expect((await set('openai/gpt-5-minii')).stderr).toContain('Did you mean gpt-5-mini');
+    expect(await set('nowhere/some-model')).toMatchObject({ code: 2 });
+    expect((await set('openai/gpt-5-mini')).stderr).toContain('gw providers add openai');
+    expect(await set('sandbox/free')).toMatchObject({ code: 0 });
+    await cli.run(['providers', 'add', 'mine', '--base-url', 'http://127.0.0.1:9/v1', '--wire', 'openai']);
+    const taken = await set('mine/new-model');
+    expect(taken.code).toBe(0);
+    expect(taken.stderr).toContain('gw has no price of mine/new-model');
+  });
+
   test('list shows bars, amounts and forecasts', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5']);
@@ -93,6 +109,7 @@ describe('gw budget', () => {
         alert_usd: 4,
         fallback: null,
         fallback_percent: 100,
+        runaway: 'alert',
         cap_usd: 5,
         spent_usd: 4.3,
         held_usd: 0,

@@ -77,3 +77,54 @@ describe('of played sessions', () => {
     expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(13);
   });
 });
+
+describe('of public reports', () => {
+  const SECOND = 1_000;
+  /** Turns of one session, `every` seconds apart, each with 200,000 cached tokens at $0.10. */
+  const turns = (count: number, turn: (i: number) => Partial<Turn>, every = 8): Turn[] =>
+    Array.from({ length: count }, (_, i) => ({
+      startedAt: i * every * SECOND,
+      at: (i * every + 6) * SECOND,
+      inputTokens: 200_000 + i,
+      costNanoUsd: 100_000_000,
+      hash: `turn ${i}`,
+      tool: 'ok' as const,
+      ...turn(i),
+    }));
+  const foundIn = (played: Turn[], usual = NOTHING) => found(played, usual)?.turn;
+
+  test('220 calls that do nothing, 8 s apart, are found within four minutes (earendil-works/pi#9637)', () => {
+    expect(foundIn(turns(220, () => ({ hash: 'noop' })))).toBe(28);
+  });
+
+  test('an edit that fails as before is found (anthropics/claude-code#30150)', () => {
+    expect(foundIn(turns(60, () => ({ hash: 'not found', tool: 'failed' })))).toBeLessThan(30);
+  });
+
+  test('a few looks at the same folder are not a loop (earendil-works/pi#6158)', () => {
+    expect(foundIn(turns(40, (i) => (i % 20 < 11 ? { hash: 'the folder' } : {})))).toBeUndefined();
+  });
+
+  test('the same calls for file after file are work (google-gemini/gemini-cli#5873, #8234)', () => {
+    const moved = (i: number) => (i % 3 === 1 ? { hash: 'moved' } : {});
+    expect(foundIn(turns(300, moved))).toBeUndefined();
+  });
+
+  test('steps of a debugger, and polls whose results go on, are work (google-gemini/gemini-cli#9276, fastclaw-ai/fastclaw#80)', () => {
+    expect(foundIn(turns(400, (i) => ({ hash: `line ${i}` })))).toBeUndefined();
+  });
+
+  test('a program that waits for the same result is no loop', () => {
+    expect(foundIn(turns(100, () => ({ hash: 'still running' }), 60))).toBeUndefined();
+  });
+
+  test('a session of $124 an hour is found where others cost $9 (littlebearapps/untether#702)', () => {
+    const usual = { ...NOTHING, hours: { count: 200, median: 9e9, most: 20e9 } };
+    expect(
+      foundIn(
+        turns(400, () => ({ costNanoUsd: 300_000_000 })),
+        usual,
+      ),
+    ).toBeLessThan(300);
+  });
+});

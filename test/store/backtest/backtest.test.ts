@@ -106,7 +106,7 @@ async function replay({ db, calendar, until }: History, cap: number) {
   const refused: number[] = [];
   const since = calendar.day(NOON).start;
   const report = await backtest(
-    pastRequests(db, { projectId: 1, since, until }),
+    pastRequests(db, { projectIds: [1], since, until }),
     { projectId: 1, capNanoUsd: cap, period: 'daily', since },
     { calendar, onBlocked: ({ id }) => refused.push(id) },
   );

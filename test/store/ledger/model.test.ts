@@ -36,12 +36,14 @@ import {
 } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import {
+  ALL,
   type Ask,
   type Client,
   type Expected,
   nameOf,
   Oracle,
   type OracleScope,
+  SHARED,
 } from '../../support/simulator-oracle.ts';
 
 /** The real thing: daemons, each with its ledger, and the command line on a connection of its own. */
@@ -109,7 +111,8 @@ function scopeOf(
   ofRepo: string,
   [kind, value]: [OracleScope['kind'], string],
 ): OracleScope {
-  if (ofRepo !== '') return { kind: '', value: '' };
+  // A key is of one project.
+  if (ofRepo !== '' || (projectId > PROJECTS && kind === 'key')) return { kind: '', value: '' };
   return { kind, value: kind === 'key' ? String(keyOf(projectId, Number(value))) : value };
 }
 
@@ -631,8 +634,14 @@ const list = step('list budgets', project, async (model, real, id) => {
   ).toEqual(budgets.map((budget) => figures(budget.scope.kind === 'each', model.standing(budget))));
 });
 
+/** Whose budget it is: a project's, or one that several share. */
+const owner = fc.oneof(
+  { weight: 4, arbitrary: project },
+  { weight: 1, arbitrary: fc.constantFrom(SHARED, ALL) },
+);
+
 const setValues = {
-  project,
+  project: owner,
   repo,
   scope,
   period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
@@ -689,7 +698,7 @@ const set = setOf(setValues);
 const remove = step(
   'remove budget',
   fc.record({
-    project,
+    project: owner,
     repo,
     scope,
     period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
@@ -794,8 +803,11 @@ function at<T>(list: readonly T[], index: number): T {
 }
 
 const projectRow = (id: number) => ({
-  id,
-  name: `p${id}`,
+  ...(id === SHARED
+    ? { id: 1, name: 'p1,p2', projects: '[1,2]' }
+    : id === ALL
+      ? { id: 1, name: '@all', projects: '*' }
+      : { id, name: `p${id}` }),
   plan: 'pro' as const,
   createdAt: 0,
   pausedAt: null,
@@ -837,7 +849,7 @@ function compare(model: Oracle, real: Real): void {
 function storedBalances(db: Db): Record<string, [number, number]> {
   const rows = db
     .prepare<[], [string, number, number, number]>(
-      `SELECT 'p' || b.project_id || '/' || b.period ||
+      `SELECT CASE b.projects WHEN '' THEN 'p' || b.project_id WHEN '*' THEN '@all' ELSE 'p1,p2' END || '/' || b.period ||
          iif(b.repo <> '', '@' || b.repo, iif(b.scope_kind <> '', '@' || b.scope_kind || ':' || b.scope_value, '')) AS name,
        start, sum(posted_nano_usd), sum(pending_nano_usd) FROM budget_periods JOIN budgets b ON b.id = budget_id
        WHERE posted_nano_usd > 0 OR pending_nano_usd > 0 GROUP BY name, start`,

@@ -69,7 +69,7 @@ async function race(s: fc.Scheduler, connections: Db[], all: Client[], crash: bo
   const set = (id: number, period: 'daily' | 'rolling', capNanoUsd: number) =>
     setBudget(
       admin,
-      { id, name: `p${id}`, plan: 'pro', createdAt: 0, pausedAt: null },
+      { id, name: `p${id}`, createdAt: 0 },
       { period, capNanoUsd, ...(period === 'rolling' ? { windowMs: MINUTE_MS } : {}) },
       { calendar: world.calendar, now: NOON },
     );
@@ -93,12 +93,7 @@ async function race(s: fc.Scheduler, connections: Db[], all: Client[], crash: bo
       await s.schedule(Promise.resolve(), 'set a budget');
       const seeded = await set(2, 'daily', 30);
       await s.schedule(Promise.resolve(), 'remove it');
-      await removeBudget(
-        admin,
-        { id: 2, name: 'p2', plan: 'pro', createdAt: 0, pausedAt: null },
-        { period: 'daily' },
-        NOON,
-      );
+      await removeBudget(admin, { id: 2, name: 'p2', createdAt: 0 }, { period: 'daily' }, NOON);
       await s.schedule(Promise.resolve(), 'set it again');
       const again = await set(2, 'daily', 30);
       expect(again.posted + again.pending).toBeGreaterThanOrEqual(seeded.posted);

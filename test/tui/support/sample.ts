@@ -62,6 +62,7 @@ export function standingOf(
   const standing: Standing = {
     budget: {
       id: 1,
+      projects: '',
       runaway: 'alert',
       projectId: 1,
       projectName,

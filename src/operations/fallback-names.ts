@@ -1,0 +1,55 @@
+import { badRequest } from '../errors.ts';
+import { libraryModelNames } from '../pricing/library.ts';
+import { didYouMean } from '../providers/nearest-names.ts';
+import { findModel } from '../providers/sandbox/model.ts';
+import type { Sources } from './sources.ts';
+
+type Known = Pick<Sources, 'catalog' | 'now' | 'registry' | 'settings'>;
+
+/**
+ * Checks the cheaper models of a budget. Throws GwError 400 for one that nothing serves; returns what is to be said of those
+ * that may exist at a provider without a list, but have no price, so that no request goes there.
+ */
+export async function checkCheaperModels(
+  { catalog, now, registry, settings }: Known,
+  names: readonly string[],
+) {
+  const { providers } = await registry();
+  const { find } = await catalog();
+  const { aliases } = settings();
+  const warnings: string[] = [];
+  for (const name of names) {
+    if (Object.hasOwn(aliases, name)) continue;
+    const slash = name.indexOf('/');
+    const [of, model] = slash > 0 ? [name.slice(0, slash), name.slice(slash + 1)] : ['', name];
+    const provider = providers.get(of);
+    const serving = provider ? [provider] : of === '' ? [...providers.values()] : [];
+    const listed =
+      of === '' ? serving.flatMap((each) => libraryModelNames(each.name)) : libraryModelNames(of);
+    if (of === 'sandbox') mustBeInSandbox(model);
+    else if (serving.some((each) => find(each.name, model, now()) !== undefined)) continue;
+    else if (provider && listed.length === 0) warnings.push(unpriced(name));
+    else if (!provider && listed.includes(model))
+      warnings.push(`no request goes to ${name} until gw has its provider: gw providers add ${of}`);
+    else throw unknownModel(name, model, [...listed, ...Object.keys(aliases)]);
+  }
+  return warnings;
+}
+
+const unpriced = (name: string): string =>
+  `gw has no price of ${name}, so no request goes there until it has: gw prices set ${name} --input 1 --output 4`;
+
+function mustBeInSandbox(model: string): void {
+  try {
+    findModel(model);
+  } catch (error) {
+    throw badRequest(error instanceof Error ? error.message : String(error), 'fallback');
+  }
+}
+
+function unknownModel(name: string, model: string, known: readonly string[]) {
+  return badRequest(
+    `nothing is known of the model "${name}", neither where it is served nor its price.${didYouMean(model, known)} To list models: gw models. To set a price: gw prices set ${name} --input 1 --output 4`,
+    'fallback',
+  );
+}
