@@ -2,12 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openDatabase } from '../../src/store/database/open.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { goldenFile } from '../frozen/golden.ts';
-import { answer } from '../support/chat-scripts.ts';
-import { startGateway, until } from '../support/gateway.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+import { startGateway } from '../support/gateway.ts';
 import {
   enter,
   hasBrowser,
@@ -17,6 +14,7 @@ import {
   startBrowser,
   type Window,
 } from './support/browser.ts';
+import { layoutOf } from './support/layout.ts';
 import { type Stage, startMonth } from './support/stage.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -25,14 +23,17 @@ const undo: (() => Promise<void>)[] = [];
 let browser: Browser;
 let stage: Stage;
 
+beforeAll(async () => {
+  if (hasBrowser) browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
 /** Windows of a real Chromium on a daemon with a month of data. */
 describe.skipIf(!hasBrowser)('the page', () => {
   beforeAll(async () => {
     stage = await startMonth((each) => undo.unshift(each));
-    browser = await startBrowser();
   });
   afterAll(async () => {
-    await browser?.close();
     for (const each of undo) await each();
   });
 
@@ -46,10 +47,12 @@ describe.skipIf(!hasBrowser)('the page', () => {
   const views = () => [
     ...['#/', '#/?by=agent', '#/spend', '#/spend?by=agent&and=model&from=6d', '#/spend?model=gpt-4.1'],
     ...['#/sessions', '#/sessions/thread-1', '#/requests', '#/requests?status=failed'],
-    ...['failed', 'blocked', 'missed'].map((id) => `#/requests/${stage.month.ids[id]}`),
+    ...['failed', 'blocked', 'missed'].map((name) => `#/requests/<${name}>`),
     ...['#/budgets', '#/budgets/default%2Fmonthly', '#/budgets/default%2Fdaily', '#/keys', '#/webhooks'],
     ...['#/cache', '#/team'],
   ];
+
+  const withId = (view: string) => view.replace(/<(\w+)>/, (_, name: string) => stage.month.ids[name] ?? '');
 
   /** What axe finds, as `rule: element`. */
   async function faultsIn({ page }: Window): Promise<string[]> {
@@ -59,36 +62,44 @@ describe.skipIf(!hasBrowser)('the page', () => {
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
   }
 
-  const LOOKS: [string, Look][] = [
-    ['wide and light', { width: 2000 }],
-    ['in dark', { width: 1100, scheme: 'dark' }],
-    ['narrow', { width: 400, height: 700 }],
-  ];
+  /** The looks in which all views are tried, in one window. */
+  const LOOKS = [
+    { width: 400, height: 700, colorScheme: 'light' },
+    { width: 1000, height: 800, colorScheme: 'dark' },
+    { width: 2000, height: 900, colorScheme: 'light' },
+  ] as const;
 
-  test.each(LOOKS)('has no fault in any view %s: axe, console, and what sticks out', async (_, look) => {
-    const window = await opened(look);
-    await window.page.evaluate(AXE);
+  test('has no fault in any view and look: axe, console, what sticks out; its boxes and colours are approved', async () => {
+    const window = await opened();
+    const { page } = window;
+    await page.evaluate(AXE);
+    const golden = goldenFile('page-layout');
     for (const view of views()) {
-      await show(window, view);
-      expect.soft(await faultsIn(window), view).toEqual([]);
-      const width = await window.page.evaluate(() => document.documentElement.scrollWidth);
-      expect(width, view).toBeLessThanOrEqual(look.width ?? 0);
+      const boxes: string[] = [];
+      for (const { width, height, colorScheme } of LOOKS) {
+        await page.setViewportSize({ width, height });
+        await page.emulateMedia({ colorScheme });
+        await show(window, withId(view));
+        const look = `${view} ${width} ${colorScheme}`;
+        expect.soft(await faultsIn(window), look).toEqual([]);
+        const all = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect(all, look).toBeLessThanOrEqual(width);
+        boxes.push(`${width} ${colorScheme}`, ...(await layoutOf(page)).map((line) => `  ${line}`));
+      }
+      golden.add(view, boxes.join('\n'));
     }
+    golden.check();
     expect(window.problems).toEqual([]);
   });
 
   test('shows what is approved', async () => {
     const window = await opened();
     const golden = goldenFile('page');
-    const ids = stage.month.ids;
     for (const view of [
       ...['#/', '#/spend', '#/sessions/thread-1', '#/requests?status=blocked', '#/requests/<blocked>'],
       ...['#/budgets', '#/budgets/default%2Fmonthly', '#/keys', '#/cache', '#/team'],
     ]) {
-      await show(
-        window,
-        view.replace(/<(\w+)>/, (_, id: string) => ids[id] ?? ''),
-      );
+      await show(window, withId(view));
       golden.add(view, (await window.page.locator('main').innerText()).replace(/\n{2,}/g, '\n'));
     }
     golden.check();
@@ -129,6 +140,10 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.getByRole('row').count()).toBe(101);
     await page.getByRole('button', { name: 'Show 1,000' }).click();
     await page.getByRole('link', { name: 'run-9000', exact: true }).waitFor();
+    // As a report of spend, the dearest first: here all cost the same, by name.
+    await show(window, '#/spend?by=session&from=2026-01-01&to=2026-01-01');
+    await page.getByRole('button', { name: 'Show 10,000' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(502);
     expect(window.problems).toEqual([]);
   });
 
@@ -188,199 +203,5 @@ describe.skipIf(!hasBrowser)('the page', () => {
       document.dispatchEvent(new Event('visibilitychange'));
     });
     expect(await pass(3)).toBeGreaterThan(0);
-  });
-});
-
-describe.skipIf(!hasBrowser)('a session of the page', () => {
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
-  afterAll(() => browser.close());
-
-  async function started() {
-    const clock = createVirtualClock();
-    const gateway = await startGateway({ clock, budget: { period: 'daily', capUsd: 5 } });
-    const window = await openWindow(browser);
-    onTestFinished(() => window.context.close());
-    const cli = cliHome();
-    Object.assign(cli.env, { GW_HOME: gateway.paths.home, GW_TIMEZONE: 'UTC' });
-    Object.assign(cli, { paths: gateway.paths, clock });
-    return { clock, gateway, window, page: window.page, cli };
-  }
-
-  test('begins with a key, and ends by itself after 12 hours', async () => {
-    const { clock, gateway, page } = await started();
-    await page.goto(`${gateway.origin}/login`);
-    await page.getByLabel('Or sign in with a key of gw').fill('sk-gw-wrong');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('alert').getByText('gw does not know this API key').waitFor();
-    await page.getByLabel('Or sign in with a key of gw').fill(gateway.adminKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Today' }).waitFor();
-    expect(page.url()).toBe(`${gateway.origin}/`);
-    // A page that is seen asks once a second: a request of it that came halfway through the 12 hours would prolong it.
-    await page.goto('about:blank');
-    clock.setWallTime(clock.now() + 12 * 3_600_000);
-    await page.goto(gateway.origin);
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  });
-
-  test('shows what runs and what waits, until it ends', async () => {
-    const { clock, gateway, window, page } = await started();
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    gateway.upstream.script(async (exchange) => {
-      await released;
-      await answer('Hello')(exchange);
-    });
-    await gateway.setPrice({ provider: 'mock', model: 'test-model', inputPicoUsd: 1e9, outputPicoUsd: 1e9 });
-    const ask = () =>
-      gateway.post({
-        model: 'test-model',
-        messages: [{ role: 'user', content: 'Hi' }],
-        max_tokens: 4_900,
-      });
-    const first = ask();
-    await enter(window, gateway.origin, gateway.adminKey);
-    const rowOf = (name: string) => page.getByRole('table', { name }).getByRole('row').nth(1);
-    const [running, waiting] = [rowOf('Running requests'), rowOf('Waiting requests')];
-    await running.waitFor();
-    expect(await running.innerText()).toMatch(/mock\/test-model.*\$\d/s);
-    const second = ask();
-    // It waits ten seconds of the virtual clock, which stands still while the page comes to show it.
-    await until(async () => {
-      await clock.advance(10);
-      const shown = (await gateway.get('/v1/gw/dashboard')).json() as { data: { waiting: unknown[] } };
-      return shown.data.waiting.length > 0;
-    });
-    await waiting.waitFor();
-    expect(await waiting.innerText()).toMatch(/mock\/test-model.*\$0\.\d/s);
-    release();
-    expect(await Promise.all([first, second])).toMatchObject([{ status: 200 }, { status: 200 }]);
-    await clock.advance(500);
-    await running.waitFor({ state: 'detached' });
-    await waiting.waitFor({ state: 'detached' });
-  });
-
-  test('shows the windows of subscriptions to their owner, and not to a project', async () => {
-    const { clock, gateway, window, page } = await started();
-    const resetsAt = clock.now() + 3_600_000;
-    const db = await openDatabase(gateway.paths.database);
-    db.prepare(`INSERT INTO limits (login, service, window, model, used_ppm, resets_at, status, updated_at)
-        VALUES ('a1b2c3', 'anthropic', '5h', '', 620000, ?, 'allowed', ?)`).run(resetsAt, clock.now());
-    db.close();
-    await enter(window, gateway.origin, gateway.adminKey);
-    await page.getByRole('heading', { name: 'Plan windows' }).waitFor();
-    await page.getByText('anthropic 5h').waitFor();
-    await page.getByText('62% used by login a1b2c3, resets 13:00').waitFor();
-    await page.getByRole('img', { name: '62% used' }).waitFor();
-
-    const other = await openWindow(browser);
-    onTestFinished(() => other.context.close());
-    await enter(other, gateway.origin, gateway.key);
-    await other.page.getByRole('heading', { name: 'Providers' }).waitFor();
-    expect(await other.page.getByText('Plan windows').count()).toBe(0);
-    expect([...window.problems, ...other.problems]).toEqual([]);
-  });
-
-  test('is not had from a link that was used, and says so', async () => {
-    const { gateway, window, page } = await started();
-    await enter(window, gateway.origin, gateway.adminKey);
-    expect(page.url()).not.toContain('session=');
-    const answer = await fetch(`${gateway.origin}/login`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.adminKey}` },
-    });
-    const { path } = (await answer.json()) as { path: string };
-    await fetch(`${gateway.origin}${path}`, { redirect: 'manual' });
-    const thief = await openWindow(browser);
-    onTestFinished(() => thief.context.close());
-    await thief.page.goto(`${gateway.origin}${path}`);
-    await thief.page.getByRole('alert').getByText('This link was used already').waitFor();
-  });
-
-  test("of a project's key shows that project, and nothing to change", async () => {
-    const { gateway, window, page } = await started();
-    await enter(window, gateway.origin, gateway.key);
-    await show(window, '#/budgets');
-    await page.getByRole('link', { name: 'default/daily' }).waitFor();
-    expect(await page.getByText('neighbour').count()).toBe(0);
-    expect(await page.getByRole('button', { name: /Raise|Change|Remove|Pause|Add/ }).count()).toBe(0);
-    await show(window, '#/keys');
-    expect(await page.getByRole('button', { name: /Create|Revoke|Rotate/ }).count()).toBe(0);
-  });
-
-  test('ends with the sign-out, whose secret the browser forgets', async () => {
-    const { gateway, window, page } = await started();
-    await enter(window, gateway.origin, gateway.adminKey);
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await page.reload();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    expect(await window.context.cookies()).toEqual([]);
-  });
-
-  test('changes what the command line then shows', async () => {
-    const { gateway, window, page, cli } = await started();
-    await enter(window, gateway.origin, gateway.adminKey);
-    const doIt = async (
-      button: string,
-      fields: Record<string, string> = {},
-      confirm = button.split(' ')[0] ?? '',
-    ) => {
-      await page.getByRole('button', { name: button, exact: true }).click();
-      const dialog = page.getByRole('dialog');
-      for (const [label, value] of Object.entries(fields)) await dialog.getByLabel(label).fill(value);
-      await dialog.getByRole('button', { name: confirm, exact: true }).click();
-      return dialog;
-    };
-    const gone = async (button: string, fields?: Record<string, string>) =>
-      (await doIt(button, fields)).waitFor({ state: 'hidden' });
-    const caps = async () => {
-      const budgets = await cli.json<{ id: string; cap_usd: number; raised_usd: number }[]>([
-        'budget',
-        'list',
-      ]);
-      return budgets.flatMap(({ id, cap_usd: cap, raised_usd: raised }) =>
-        id.startsWith('default') ? [[id, cap, raised]] : [],
-      );
-    };
-
-    await show(window, '#/budgets');
-    await gone('Raise default/daily', { 'Raise by ($)': '2.50', For: '1h' });
-    expect(await caps()).toEqual([['default/daily', 7.5, 2.5]]);
-    await gone('Change default/daily', { 'Cap ($)': '9', 'Alerts at (%)': '50, 90' });
-    expect((await caps())[0]?.[1]).not.toBe(7.5);
-    await gone('Add a budget', { 'Cap ($)': '100' });
-    await doIt('Pause default');
-    await page.getByRole('button', { name: 'Resume default' }).waitFor();
-    const projects = await cli.json<{ project_id: string; paused_at: string | null }[]>(['projects', 'list']);
-    expect(projects.find(({ project_id: id }) => id === 'default')?.paused_at).not.toBeNull();
-    await gone('Remove default/daily');
-    expect((await caps()).map(([id]) => id)).not.toContain('default/daily');
-
-    await show(window, '#/keys');
-    const dialog = await doIt('Create a key', { Label: 'second' });
-    const key = await dialog.getByText(/^sk-gw-/).textContent();
-    expect((await gateway.get('/v1/gw/whoami', { authorization: `Bearer ${key}` })).json()).toMatchObject({
-      key: { label: 'second' },
-    });
-    await dialog.getByRole('button', { name: 'Done' }).click();
-    await gone('Revoke second');
-    expect((await gateway.get('/v1/gw/whoami', { authorization: `Bearer ${key}` })).status).toBe(401);
-    expect(window.problems).toEqual([]);
-  });
-
-  test('says what gw says to a change that it refuses, and keeps the question open', async () => {
-    const { gateway, window, page } = await started();
-    await enter(window, gateway.origin, gateway.adminKey);
-    await show(window, '#/budgets');
-    await page.getByRole('button', { name: 'Raise default/daily', exact: true }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Raise by ($)').fill('-1');
-    await dialog.getByRole('button', { name: 'Raise' }).click();
-    await dialog.getByRole('alert').getByText('amount').waitFor();
   });
 });

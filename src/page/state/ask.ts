@@ -18,6 +18,8 @@ export async function ask<Each extends Route>(route: Each, input?: InputOf<Each>
   const query = asQuery ? queryOf(rest) : '';
   const answer = await fetch(`${path}${query}`, {
     method,
+    // What was spent stays out of the browser's files, and no answer is an old one.
+    cache: 'no-store',
     headers: { ...sessionHeaders(), ...(asQuery ? {} : { 'content-type': 'application/json' }) },
     ...(asQuery ? {} : { body: JSON.stringify(rest) }),
   }).catch(() => {

@@ -25,7 +25,8 @@ export function groupsOf({ parameters }: Address) {
   const and = groupingIn(parameters.and);
   // A report is by one label at most.
   const isPair = and !== undefined && and !== by && !(isLabel(by) && isLabel(and));
-  const series: Grouping = by === 'day' || by === 'hour' ? 'model' : by;
+  // Sessions are too many for a curve.
+  const series: Grouping = ['day', 'hour', 'session'].includes(by) ? 'model' : by;
   return { by, and: isPair ? and : undefined, series };
 }
 

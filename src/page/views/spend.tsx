@@ -32,7 +32,13 @@ export function Spend({ address }: { address: Address }) {
       <Loaded known={report}>{({ total }) => <Totals total={total} />}</Loaded>
       <Loaded known={curve}>{(usage) => <Curve usage={usage} series={series} />}</Loaded>
       <Loaded known={report}>
-        {(usage) => <Rows usage={usage} groupings={usage.group_by.split(',') as Grouping[]} />}
+        {(usage) => (
+          <Rows
+            usage={usage}
+            groupings={usage.group_by.split(',') as Grouping[]}
+            isWhole={address.parameters.show === 'all'}
+          />
+        )}
       </Loaded>
     </>
   );
@@ -92,7 +98,16 @@ function Curve({ usage, series }: { usage: UsageView; series: Grouping }) {
 const nameOf = (grouping: Grouping, value: string | undefined) =>
   (grouping === 'repo' ? shortRepo(value ?? '') : value) || 'unknown';
 
-function Rows({ usage, groupings }: { usage: UsageView; groupings: readonly Grouping[] }) {
+interface RowsProps {
+  usage: UsageView;
+  groupings: readonly Grouping[];
+  /** Otherwise only the first, as thousands take a browser seconds. */
+  isWhole: boolean;
+}
+
+const FIRST_ROWS = 500;
+
+function Rows({ usage, groupings, isWhole }: RowsProps) {
   const { today } = useGateway();
   if (usage.data.length === 0)
     return (
@@ -118,6 +133,7 @@ function Rows({ usage, groupings }: { usage: UsageView; groupings: readonly Grou
     { head: 'cost', cell: (row) => formatUsd(row.cost_nano_usd), isNumber: true },
   ];
   const total: UsageViewRow = usage.total;
+  const rows = isWhole ? usage.data : usage.data.slice(0, FIRST_ROWS);
   const save = () => saveFile(`gw-usage-${usage.from}-${usage.to}-${today}.csv`, csvOf(usage.data));
   return (
     <Section
@@ -128,7 +144,12 @@ function Rows({ usage, groupings }: { usage: UsageView; groupings: readonly Grou
         </button>
       }
     >
-      <Table caption="Spend" columns={columns} rows={usage.data} keyOf={keyOf} total={total} />
+      <Table caption="Spend" columns={columns} rows={rows} keyOf={keyOf} total={total} />
+      {rows.length < usage.data.length ? (
+        <button type="button" onClick={() => change({ show: 'all' })}>
+          Show {count(usage.data.length)}
+        </button>
+      ) : null}
     </Section>
   );
 }
