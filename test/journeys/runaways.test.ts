@@ -26,7 +26,7 @@ async function start() {
     for (let i = 0; i < turns; i++) expect((await say(session, 'Again')).status).toBe(200);
     await gateway.committed();
   };
-  return { gateway, cli: commandLineOf(gateway, 'locally', clock), say, loop, hits: several.hits };
+  return { clock, gateway, cli: commandLineOf(gateway, 'locally', clock), say, loop, hits: several.hits };
 }
 
 const errorOf = (answer: RawResponse) => (answer.json() as { error: Record<string, unknown> }).error;
@@ -51,7 +51,9 @@ test('a loop is announced once, and status, dashboard and sessions show it; its 
   ]);
   const found = { session: 'one', agent: null, project_id: 'default', reason: 'repeats', message };
   expect(await cli.json(['status'])).toMatchObject({ runaways: [found] });
-  expect((await cli.run(['status'])).stderr).toContain(`! session one of default: ${message}`);
+  expect((await cli.run(['status'], { columns: 200 })).stdout).toContain(
+    `! session one of default: ${message}`,
+  );
   const dashboard = await gateway.get('/v1/gw/dashboard', admin(gateway));
   expect(dashboard.json()).toMatchObject({ data: { runaways: [found] } });
   expect(await cli.json(['sessions'])).toMatchObject([
@@ -87,7 +89,7 @@ test('a budget that blocks refuses the next request of that session alone, until
 });
 
 test('a budget that asks has the request wait for its owner, whose approval lets the session go on', async () => {
-  const { gateway, cli, say, loop } = await start();
+  const { clock, gateway, cli, say, loop } = await start();
   await setBudget(gateway, { cap_usd: 10, runaway: 'ask' });
   await loop('one');
   const answer = say('one', 'Again');
@@ -100,7 +102,16 @@ test('a budget that asks has the request wait for its owner, whose approval lets
     { budget_id: 'default/daily', session: 'one', runaway: '28 turns in a row repeat earlier ones' },
   ]);
   await cli.run(['approve', asks[0]?.id ?? '']);
-  expect((await answer).status).toBe(200);
+  let isDone = false;
+  const done = answer.finally(() => {
+    isDone = true;
+  });
+  // The request looks for its answer.
+  await until(async () => {
+    await clock.advance(200);
+    return isDone;
+  });
+  expect((await done).status).toBe(200);
   expect((await say('one', 'Again')).status).toBe(200);
   await gateway.committed();
   expect(await cli.json(['status'])).not.toHaveProperty('runaways');
