@@ -1,6 +1,6 @@
 /**
  * Last step of the build, run in `dist` after compilation: bundles the modules into `dist/bundle`, which gw runs from,
- * copies the SQL and the rank tables, and writes `build.json`. Unbundled, loading hundreds of modules takes as long as
+ * copies the SQL and the rank tables, and writes `build.json` and a bill of materials. Unbundled, loading hundreds of modules takes as long as
  * the rest of gw's start. Dev dependencies are bundled too, with their licenses: gw uses a tenth of their code.
  */
 import { execFileSync, type StdioOptions } from 'node:child_process';
@@ -32,9 +32,9 @@ const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
 /** Keep in sync with `Encoding` in tokens/encoding.ts. */
 const ENCODINGS = ['o200k_base', 'cl100k_base'];
 
-const { dependencies, peerDependencies } = JSON.parse(
+const { name, version, dependencies, peerDependencies } = JSON.parse(
   readFileSync(new URL('../package.json', DIST), 'utf8'),
-) as Record<'dependencies' | 'peerDependencies', Record<string, string>>;
+) as Record<'dependencies' | 'peerDependencies', Record<string, string>> & { name: string; version: string };
 /** Packages that npm installs beside gw. Ink loads react-devtools-core only if a developer has installed it. */
 const INSTALLED = [...Object.keys({ ...dependencies, ...peerDependencies }), 'react-devtools-core'];
 
@@ -57,7 +57,11 @@ const { output } = await bundle.write({
 await bundle.close();
 const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
 const pageModules = await buildPage();
-writeFileSync(new URL('LICENSES.txt', BUNDLE), licensesOf([...modules, ...pageModules]));
+const bundled = packagesOf([...modules, ...pageModules]);
+const root = fileURLToPath(new URL('..', DIST));
+writeFileSync(new URL('LICENSES.txt', BUNDLE), licensesOf(bundled, root));
+const materials = materialsOf(bundled, root);
+writeFileSync(new URL('sbom.json', BUNDLE), billOfMaterials({ name, version }, materials));
 
 for (const encoding of ENCODINGS) {
   const table = createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
@@ -128,19 +132,93 @@ function chunkOf(path: string): string | null {
   return packageFolder(path)?.split(SEPARATOR).at(-1) ?? null;
 }
 
-/** The licenses of all bundled packages, and of js-tiktoken, whose tables are copied. */
-function licensesOf(paths: readonly string[]): string {
-  const root = fileURLToPath(new URL('../node_modules', DIST));
+/** The folders of the bundled packages, and of js-tiktoken, whose tables are copied. */
+function packagesOf(paths: readonly string[]): string[] {
   const folders = paths.flatMap((path) => packageFolder(path) ?? []);
-  return [...new Set([...folders, join(root, 'js-tiktoken')])]
-    .sort()
+  const copied = fileURLToPath(new URL('../node_modules/js-tiktoken', DIST));
+  return [...new Set([...folders, copied])].sort();
+}
+
+/** A package whose code is in gw's package, or is installed with it. */
+interface Material {
+  name: string;
+  version: string;
+  license: string;
+  /** `bundled`: its code is in gw's bundle; `installed`: npm installs it beside gw. */
+  how: 'bundled' | 'installed';
+}
+
+/**
+ * The licenses of the packages in these folders, with their notices. A package without the text of its license gets it
+ * from one that has it, gw's own or prom-client's, with the authors that it names.
+ */
+function licensesOf(folders: readonly string[], root: string): string {
+  const standard: Record<string, string> = {
+    MIT: readFileSync(join(root, 'LICENSE'), 'utf8').replace(/^Copyright .*\n+/m, ''),
+    'Apache-2.0': readFileSync(join(root, 'node_modules/prom-client/LICENSE'), 'utf8'),
+  };
+  return folders
     .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+      const { name, version, license, author, repository } = readPackage(folder);
       const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
       const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').trim());
-      return [`${name} ${version}, ${license}`, ...texts].join('\n\n');
+      const own = `Copyright (c) ${typeof author === 'string' ? author : `the authors of ${name}`}, ${repository?.url}`;
+      const all = texts.length > 0 ? texts : [own, (standard[license] ?? '').trim()];
+      return [`${name} ${version}, ${license}`, ...all].join('\n\n');
     })
     .join(`\n\n${'-'.repeat(80)}\n\n`);
+}
+
+/** The packages in the bundle, from their folders, and those that the lock file has npm install beside gw. */
+function materialsOf(folders: readonly string[], root: string): Material[] {
+  const bundled = folders.map((folder) => ({ ...readPackage(folder), how: 'bundled' as const }));
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string; license?: string; dev?: true; devOptional?: true }>;
+  };
+  const installed = Object.entries(packages).flatMap(([path, { version, license = '', dev, devOptional }]) =>
+    path === '' || dev || devOptional
+      ? []
+      : { name: path.replace(/^.*node_modules\//, ''), version, license, how: 'installed' as const },
+  );
+  return [...bundled, ...installed];
+}
+
+interface PackageFile extends Omit<Material, 'how'> {
+  author?: unknown;
+  repository?: { url: string };
+}
+
+function readPackage(folder: string): PackageFile {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackageFile;
+}
+
+/**
+ * A bill of materials: CycloneDX 1.6, https://cyclonedx.org/docs/1.6/json/. Without a time or a serial number, so that the
+ * same sources give the same bytes.
+ */
+function billOfMaterials(own: { name: string; version: string }, materials: readonly Material[]): string {
+  const component = ({ name, version, license, how }: Material) => ({
+    type: 'library',
+    'bom-ref': `${purlOf(name, version)}?how=${how}`,
+    name,
+    version,
+    licenses: [/^[\w.+-]+$/.test(license) ? { license: { id: license } } : { expression: license }],
+    purl: purlOf(name, version),
+    properties: [{ name: 'gw:how', value: how }],
+  });
+  const bill = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: { type: 'application', ...own, purl: purlOf(own.name, own.version) } },
+    components: materials.map(component).sort((a, b) => (a['bom-ref'] < b['bom-ref'] ? -1 : 1)),
+  };
+  return `${JSON.stringify(bill, undefined, 1)}\n`;
+}
+
+/** https://github.com/package-url/purl-spec */
+function purlOf(name: string, version: string): string {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
 }
 
 /** The commit of the checkout; undefined without git or a repository. */

@@ -20,7 +20,7 @@ test('the package has the program, its documents and nothing else, and stays sma
   const [pack] = JSON.parse(output) as [Pack];
   const paths = pack.files.map(({ path }) => path);
   const known =
-    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/gw|docs\/.+|dist\/bundle\/([\w.-]+\.js|build\.json|LICENSES\.txt|ranks\/(o200k|cl100k)_base\.cjs|(store\/migrations|team\/postgres)\/.+\.(sql|json)|page\/(index\.html|assets\/[\w-]+\.(js|css|svg))))$/;
+    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/gw|docs\/.+|dist\/bundle\/([\w.-]+\.js|(build|sbom)\.json|LICENSES\.txt|ranks\/(o200k|cl100k)_base\.cjs|(store\/migrations|team\/postgres)\/.+\.(sql|json)|page\/(index\.html|assets\/[\w-]+\.(js|css|svg))))$/;
   expect(paths.filter((path) => !known.test(path))).toEqual([]);
   expect(paths).toEqual(
     expect.arrayContaining([
@@ -28,6 +28,7 @@ test('the package has the program, its documents and nothing else, and stays sma
       'dist/bundle/main.js',
       'dist/bundle/build.json',
       'dist/bundle/LICENSES.txt',
+      'dist/bundle/sbom.json',
       'dist/bundle/ranks/o200k_base.cjs',
       'dist/bundle/team/postgres/rights.sql',
       'LICENSE',
@@ -85,6 +86,40 @@ test('what npm installs in a checkout, and for its tests, stays small', () => {
   expect(paths.filter(([, { optional }]) => !optional).length).toBeLessThan(310);
   expect(weightOfAll(paths.map(([path]) => path)) + COMPILED).toBeLessThan(415 * MB);
   expect(weightOfAll(lockedPackages('test').map(([path]) => path))).toBeLessThan(160 * MB);
+});
+
+interface Component {
+  name: string;
+  version: string;
+  purl: string;
+  licenses: [{ license?: { id: string }; expression?: string }];
+  properties: [{ value: 'bundled' | 'installed' }];
+}
+
+/** Licenses that let gw's package contain, or come with, the code. */
+const ALLOWED = /^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0|Unlicense)\b/;
+
+test('the bill of materials has all that is bundled or installed, under licenses that allow it, with their texts', () => {
+  const read = (file: string) => readFileSync(join(ROOT, 'dist/bundle', file), 'utf8');
+  const { components, specVersion } = JSON.parse(read('sbom.json')) as {
+    components: Component[];
+    specVersion: string;
+  };
+  expect(specVersion).toBe('1.6');
+  const licenseOf = ({ licenses: [{ license, expression }] }: Component) => license?.id ?? expression ?? '';
+  expect(components.filter((each) => !ALLOWED.test(licenseOf(each)))).toEqual([]);
+  const named = (how: string) =>
+    components.filter(({ properties: [{ value }] }) => value === how).map(({ name }) => name);
+  expect(named('bundled')).toEqual(
+    expect.arrayContaining(['commander', 'react', 'uplot', 'zod', 'js-tiktoken']),
+  );
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  expect(named('installed')).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  const texts = read('LICENSES.txt').split(`\n\n${'-'.repeat(80)}\n\n`);
+  const bare = texts.filter((text) => text.length < 300).map((text) => text.split('\n')[0]);
+  expect({ bare, count: texts.length }).toEqual({ bare: [], count: named('bundled').length });
 });
 
 test('the dashboard is loaded with the packages that are installed with gw', () => {

@@ -6,6 +6,7 @@ import { isStorageFault } from '../store/database/write.ts';
 import type { CommandEntry } from './command.ts';
 import { type Context, note } from './context.ts';
 import { CliError, EXIT, Exit, exitCodeOf } from './exit.ts';
+import { missingSqlite } from './missing-sqlite.ts';
 import { createProgram, entryFor } from './program.ts';
 
 /** Arguments that print the short list of commands if they stand alone. */
@@ -68,7 +69,9 @@ function report(error: unknown, context: Context): number {
     return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
   if (!(error instanceof Exit)) {
-    note(context, `gw: ${messageOf(error)}${isStorageFault(error) ? '. Run: gw doctor' : ''}`);
+    const missing = missingSqlite(error, context);
+    if (missing) note(context, `gw: ${missing.why}. Run: ${missing.mend}`);
+    else note(context, `gw: ${messageOf(error)}${isStorageFault(error) ? '. Run: gw doctor' : ''}`);
     if (context.env.GW_DEBUG && error instanceof Error) note(context, error.stack ?? '');
   }
   return exitCodeOf(error);

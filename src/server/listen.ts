@@ -30,7 +30,9 @@ export interface Handlers {
 }
 
 const HEADERS_TIMEOUT_MS = 30_000;
-const KEEP_ALIVE_MS = 65_000;
+/** Longer than clients keep idle connections, so that none is closed as its next request comes: reqwest, as in Codex, 90 s
+ * (https://docs.rs/reqwest/latest/reqwest/struct.ClientBuilder.html#method.pool_idle_timeout). */
+const KEEP_ALIVE_MS = 100_000;
 const CLOSE_IDLE_EVERY_MS = 50;
 
 /**

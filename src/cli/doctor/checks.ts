@@ -14,6 +14,7 @@ import { type Reason, reasonOf } from '../../write-fault.ts';
 import type { Context } from '../context.ts';
 import { refuseLostDatabase } from '../daemon/find.ts';
 import { isOnPath } from '../invocation.ts';
+import { missingSqlite } from '../missing-sqlite.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -98,18 +99,15 @@ export function checkNode(version = process.versions.node): Finding {
 }
 
 /** Checks that the native module loads, the part of an installation that can go wrong. */
-export async function checkInstall({ version, program }: Context): Promise<Finding> {
+export async function checkInstall(context: Context): Promise<Finding> {
+  const { version, program } = context;
   try {
     const { default: Database } = await import('better-sqlite3');
     new Database(':memory:').close();
     return ok('install', `gw ${version} in ${dirname(dirname(program))}`);
   } catch (error) {
-    const where = dirname(dirname(program));
-    return broken(
-      'install',
-      `better-sqlite3 does not load: ${messageOf(error)}`,
-      `cd ${where} && npm rebuild better-sqlite3`,
-    );
+    const { why, mend } = missingSqlite(error, context) ?? { why: messageOf(error), mend: 'npm install' };
+    return broken('install', why, mend);
   }
 }
 

@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { missingSqlite } from '../../src/cli/missing-sqlite.ts';
+import { unavailable } from '../../src/errors.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import { execute } from './cli-home.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** gw as `npm install --ignore-scripts` leaves it: without SQLite's binary. */
+function installWithoutScripts(): string {
+  const folder = join(tmpHome(), 'gw');
+  for (const part of ['bin', 'dist/bundle', 'package.json'])
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    if (name !== 'better-sqlite3') symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+  cpSync(join(ROOT, 'node_modules/better-sqlite3'), join(modules, 'better-sqlite3'), {
+    recursive: true,
+    filter: (path) => !/better-sqlite3\/(build|deps|src)$/.test(path),
+  });
+  return folder;
+}
+
+test('gw that was installed without install scripts says what is missing, and the command that mends it', async () => {
+  const folder = installWithoutScripts();
+  const env = { GW_HOME: tmpHome(), HOME: tmpHome(), PATH: process.env.PATH ?? '' };
+  const run = (...args: string[]) =>
+    execute(spawn(process.execPath, [join(folder, 'bin/gw'), ...args], { env }));
+  const said = `gw: SQLite is missing: better-sqlite3 was installed without its install script. Run: cd ${folder} && npm rebuild better-sqlite3 --ignore-scripts=false\n`;
+  for (const args of [['status'], ['start'], ['budget', 'list', '--json']])
+    expect(await run(...args)).toMatchObject({ code: 1, stdout: '', stderr: said });
+  expect(await run('--version')).toMatchObject({ code: 0 });
+  const doctor = await run('doctor');
+  expect(doctor.code).toBe(1);
+  expect(doctor.stdout.replace(/\s+/g, ' ')).toContain('install SQLite is missing');
+});
+
+const context = { program: '/opt/my gw/bin/gw' };
+
+test('a binary of another version of Node, or of another machine, is told from other errors', () => {
+  const dlopen = (message: string) => Object.assign(new Error(message), { code: 'ERR_DLOPEN_FAILED' });
+  const other = dlopen("The module 'x.node'\nwas compiled using NODE_MODULE_VERSION 115. This requires 127.");
+  const wrapped = unavailable('cannot open the database', 'storage_unavailable', other);
+  expect(missingSqlite(wrapped, context)).toEqual({
+    why: `SQLite was installed for another version of Node than ${process.versions.node}`,
+    mend: "cd '/opt/my gw' && npm rebuild better-sqlite3 --ignore-scripts=false",
+  });
+  expect(missingSqlite(dlopen('x.node: invalid ELF header\nmore'), context)?.why).toBe(
+    'SQLite does not load: x.node: invalid ELF header',
+  );
+  expect(missingSqlite(new Error('disk I/O error'), context)).toBeUndefined();
+});
