@@ -1,6 +1,7 @@
 import { badRequest } from '../errors.ts';
 import { libraryModelNames } from '../pricing/library.ts';
 import { didYouMean } from '../providers/nearest-names.ts';
+import { PRESETS } from '../providers/presets.ts';
 import { findModel } from '../providers/sandbox/model.ts';
 import type { Sources } from './sources.ts';
 
@@ -29,7 +30,7 @@ export async function checkCheaperModels(
     if (of === 'sandbox') mustBeInSandbox(model);
     else if (serving.some((each) => find(each.name, model, now()) !== undefined)) continue;
     else if (provider && listed.length === 0) warnings.push(unpriced(name));
-    else if (!provider && listed.includes(model))
+    else if (!provider && (listed.length === 0 ? Object.hasOwn(PRESETS, of) : listed.includes(model)))
       warnings.push(`no request goes to ${name} until gw has its provider: gw providers add ${of}`);
     else throw unknownModel(name, model, [...listed, ...Object.keys(aliases)]);
   }
