@@ -127,6 +127,7 @@ const set: SetUp = (command, context) =>
       }));
       if (json) sayJson(context, budget);
       else note(context, confirmation(budget, timezone, context.clock.now()));
+      for (const warning of budget.warnings ?? []) note(context, `warning: ${warning}`);
     });
 
 /** `gw budget set --runaway block` leaves the cap as it is. */

@@ -151,7 +151,9 @@ export const setBudget = describe({
   admin,
   body: BudgetBody,
   parseBody: parseBudget,
-  response: BudgetReport,
+  response: BudgetReport.extend({
+    warnings: z.array(z.string()).optional().describe('what is to be said of its cheaper models'),
+  }),
 });
 
 export const raiseBudget = describe({
