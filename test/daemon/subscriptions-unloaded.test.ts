@@ -47,5 +47,5 @@ test('a daemon without logins loads nothing of plan windows and of watched logs'
   expect(loaded).toContain('buildGateway');
   expect(OF_PLANS.filter((name) => loaded.includes(name))).toEqual([]);
   const login = { authorization: 'Bearer sk-ant-oat01-made-up', 'user-agent': 'claude-cli/2.1.329' };
-  expect(await loadedAfter(login, '/v1/messages', 'claude-sonnet-4-5')).toContain('plan-limits');
+  expect(await loadedAfter(login, '/v1/messages', 'claude-sonnet-4-5')).toContain('createPlanLimits');
 });

@@ -32,7 +32,7 @@ interface Body extends Record<string, unknown> {
 
 /** Endpoints with the interface of a provider, the checks that gw is alive, and its metrics. */
 const NOT_OWN =
-  /^\w+ (\/v1beta\/|\/v1\/(complete|chat|completions|embeddings|responses|messages|models|projects)(\/|$)|\/model\/|\/health$|\/metrics$|\/$|\/assets\/|\/log(in|out)$|\/api\/hello$)/;
+  /^\w+ (\/v1beta\/|\/anthropic\/v1\/|\/v1\/(complete|chat|completions|embeddings|responses|messages|models|projects)(\/|$)|\/model\/|\/health$|\/metrics$|\/$|\/assets\/|\/log(in|out)$|\/api\/hello$)/;
 
 const EARLY = '2020-01-01T00:00:00Z';
 const LATE = '2100-01-01T00:00:00Z';
@@ -142,6 +142,11 @@ test('every route answers as the document says, field for field', async () => {
     { id: 'thread-1', agent: 'codex', agent_version: '0.1.0', requests: 1 },
   ]);
   expect(await call('GET /v1/gw/sessions/{id}', { id: 'thread-1' })).toEqual(sessions);
+  const marked = gateway.db.prepare(
+    "UPDATE sessions SET runaway = 'x', runaway_at = 1 WHERE external_id = 'thread-1'",
+  );
+  expect(marked.run().changes).toBe(1);
+  await call('POST /v1/gw/sessions/{id}/resume', { id: 'thread-1' }, { body: {} });
   await call('GET /v1/gw/cache', {}, { query: `?session=thread-1&since=${EARLY}&limit=5` });
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model' });
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model&from=2020-01-01' });

@@ -131,10 +131,28 @@ function checkModel(
     : other === undefined
       ? `the field "${named.hidden}"`
       : `"${other}"`;
-  throw new GwError(
+  throw modelForbidden(models, keyId, what, named.hidden ?? 'model');
+}
+
+const modelForbidden = (models: readonly string[], keyId: number, what: string, param: string): GwError =>
+  new GwError(
     `key ${keyId} may use only ${models.join(', ')}, which rules out ${what}. To see keys: gw keys list`,
-    { status: 403, type: 'permission_error', code: 'model_forbidden', param: named.hidden ?? 'model' },
+    { status: 403, type: 'permission_error', code: 'model_forbidden', param },
   );
+
+/**
+ * Refuses a batch of which a request may be for a model that the key may not use: one that names none, or can't be read.
+ * Throws GwError 403 `model_forbidden`.
+ */
+export function checkBatchModels(
+  { models, keyId }: Caller,
+  { groups, unbounded }: { groups: readonly { model: string }[]; unbounded?: string },
+): void {
+  if (models === null) return;
+  if (unbounded !== undefined)
+    throw modelForbidden(models, keyId, `a batch that gw can't read: ${unbounded}`, 'requests');
+  const other = groups.find(({ model }) => !isAllowed(models, model));
+  if (other) throw modelForbidden(models, keyId, quotedModel(other.model), 'requests');
 }
 
 const quotedModel = (model: string): string =>

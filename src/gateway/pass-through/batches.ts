@@ -5,6 +5,7 @@ import type { QuoteParts } from '../admission/quote-request.ts';
 import type { AttemptResult, DirectAttempt } from '../attempt/attempt.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
+import { checkBatchModels } from '../intake/receive.ts';
 import type { Target } from '../state/resolver.ts';
 import { type BatchBound, boundOfFile, boundOfRequests } from './batch-bound.ts';
 import { costOfBound } from './batch-cost.ts';
@@ -37,6 +38,7 @@ export async function batchOf(
     path === '/batches'
       ? fileBound(gateway, context, provider.name)
       : await boundOfRequests({ gateway, context, provider }, context.request.bytes);
+  checkBatchModels(context.caller, bound);
   const { groups } = bound;
   const models = new Set(groups.map(({ model }) => model));
   const [model = ''] = models.size === 1 ? models : [];

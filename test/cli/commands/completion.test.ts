@@ -13,7 +13,7 @@ describe('completion', () => {
   test('offers commands, subcommands, options, choices and projects', async () => {
     expect(await wordsFor(['pr'])).toEqual(['prices', 'providers', 'projects']);
     expect(await wordsFor(['keys', ''])).toEqual(['create', 'list', 'rotate', 'revoke', 'help']);
-    expect(await wordsFor(['usage', '--f'])).toEqual(['--from']);
+    expect(await wordsFor(['usage', '--f'])).toEqual(['--fold', '--from']);
     expect(await wordsFor(['usage', '--group-by', 'm'])).toEqual(['model']);
     expect(await wordsFor(['plan', 'set', 't'])).toEqual(['team']);
     const cli = cliHome();

@@ -43,7 +43,7 @@ function counted(request: CloudRequest, publisher: string): CloudRequest {
   const addressed = addressedBody(request.body ?? Buffer.alloc(0), NOTHING, {});
   if (!addressed) return { ...request, path };
   const { model, body } = addressed;
-  const name = JSON.stringify(model.replace(/@.*$/, ''));
+  const name = JSON.stringify(model.split('@')[0]);
   return { ...request, path, body: applyEdits(body, [insertMember(scanObject(body), 'model', name)]) };
 }
 
