@@ -89,6 +89,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
       /^(models\/)?(gemini-|gemma-)/,
     ),
+    countsInput: true,
   },
   gemini: {
     ...hosted(
@@ -97,6 +98,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       /^(models\/)?(gemini-|gemma-)/,
     ),
     wire: 'gemini',
+    countsInput: true,
   },
   groq: hosted('https://api.groq.com/openai/v1', ['GROQ_API_KEY']),
   mistral: hosted(

@@ -1,3 +1,4 @@
+import { OPEN_BRACE } from '../json/bytes.ts';
 import { applyEdits, removeElements } from '../json/edit.ts';
 import { isObject } from '../json/object.ts';
 import { JsonSyntaxError, scanObject } from '../json/scan.ts';
@@ -7,18 +8,20 @@ import type { Provider } from './registry.ts';
 /** An endpoint that counts a request's input tokens without generating. */
 export interface CountEndpoint {
   /** Path after the provider's base URL. */
-  path: string;
+  pathOf(model: string): string;
   /** Fields that affect the count. */
   counted: ReadonlySet<string>;
   /** Request fields that the endpoint rejects. They add no input. */
   refused: ReadonlySet<string>;
   /** A request with a single text as its input. */
   ofText(model: string, text: string): object;
+  /** The endpoint's body, where the counted fields are within a member of it. There is at least one. */
+  wrap?(model: string, body: Buffer): Buffer;
 }
 
 /** https://platform.claude.com/docs/en/api/messages/count_tokens */
 const MESSAGES: CountEndpoint = {
-  path: '/messages/count_tokens',
+  pathOf: () => '/messages/count_tokens',
   // biome-ignore format: related fields share a line
   counted: new Set([
     'model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format',
@@ -34,7 +37,7 @@ const MESSAGES: CountEndpoint = {
 
 /** https://platform.openai.com/docs/api-reference/responses/input-tokens */
 const RESPONSES: CountEndpoint = {
-  path: '/responses/input_tokens',
+  pathOf: () => '/responses/input_tokens',
   // biome-ignore format: related fields share a line
   counted: new Set([
     'model', 'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'parallel_tool_calls',
@@ -49,8 +52,24 @@ const RESPONSES: CountEndpoint = {
   ofText: (model, text) => ({ model, input: text }),
 };
 
+/** https://ai.google.dev/api/tokens */
+const GEMINI: CountEndpoint = {
+  pathOf: (model) => `/models/${encodeURIComponent(model)}:countTokens`,
+  counted: new Set(['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig']),
+  refused: new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'labels']),
+  ofText: (_model, text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
+  wrap(model, body) {
+    const head = `{"generateContentRequest":{"model":${JSON.stringify(`models/${model}`)},`;
+    return Buffer.concat([Buffer.from(head), body.subarray(body.indexOf(OPEN_BRACE) + 1), Buffer.from('}')]);
+  },
+};
+
 /** By the path of the counted requests. */
-const ENDPOINTS: Readonly<Record<string, CountEndpoint>> = { '/messages': MESSAGES, '/responses': RESPONSES };
+const ENDPOINTS: Readonly<Record<string, CountEndpoint>> = {
+  '/messages': MESSAGES,
+  '/responses': RESPONSES,
+  '/generateContent': GEMINI,
+};
 
 /** The count endpoint for requests of a path; undefined if the provider is known to have none. */
 export function countEndpoint(
@@ -67,13 +86,18 @@ export function countsFields({ counted, refused }: CountEndpoint, fields: readon
 }
 
 /** A request's body with only the counted fields; undefined for invalid JSON. */
-export function countBody(body: Buffer, { counted } = MESSAGES): Buffer | undefined {
+export function countBody(
+  body: Buffer,
+  { counted, wrap }: CountEndpoint = MESSAGES,
+  model = '',
+): Buffer | undefined {
   try {
     const members = scanObject(body).map(({ key, keyStart, end }) => ({ key, start: keyStart, end }));
-    return applyEdits(
+    const left = applyEdits(
       body,
       removeElements(members, ({ key }) => !counted.has(key)),
     );
+    return wrap?.(model, left) ?? left;
   } catch (error) {
     if (error instanceof JsonSyntaxError) return undefined;
     throw error;
@@ -86,7 +110,8 @@ export function countBody(body: Buffer, { counted } = MESSAGES): Buffer | undefi
  */
 export function countIn(answer: Record<string, unknown> | undefined): number | undefined {
   const edited = answer?.context_management;
-  const counts = [answer?.input_tokens, isObject(edited) ? edited.original_input_tokens : undefined];
+  const before = isObject(edited) ? edited.original_input_tokens : undefined;
+  const counts = [answer?.input_tokens, answer?.totalTokens, before];
   const valid = counts.filter((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
   return valid.length > 0 ? Math.max(...valid) : undefined;
 }

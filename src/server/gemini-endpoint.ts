@@ -1,7 +1,11 @@
-import { badRequest, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
+import { listEnvelope } from '../gateway/answer/json-list.ts';
 import { complete } from '../gateway/complete.ts';
 import type { Exchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { costsOf } from '../gateway/pass-through/endpoints.ts';
+import { type GoogleCall, knownPath } from '../gateway/pass-through/google-call.ts';
+import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import { geminiWire } from '../wire/apis/gemini.ts';
 import { withCall } from '../wire/request/gemini-body.ts';
 import { type Handler, queryOf, type RouteTable } from './routes.ts';
@@ -11,26 +15,39 @@ import { type Handler, queryOf, type RouteTable } from './routes.ts';
  * before those that do. google-genai for Python has used v1 since its version 3.
  */
 export function geminiRoutes(gateway: Gateway): RouteTable {
-  const answer: Handler = (exchange, { call = '' }) => generate(gateway, exchange, call);
-  return { 'POST /v1beta/{call...}': answer, 'POST /v1/models/{call...}': answer };
+  const answer: Handler = (exchange, { call = '' }) => answerCall(gateway, exchange, call);
+  return {
+    'POST /v1beta/{call...}': answer,
+    'POST /v1/models/{call...}': answer,
+    'GET /v1beta/{call...}': answer,
+    'PATCH /v1beta/{call...}': answer,
+    'DELETE /v1beta/{call...}': answer,
+  };
 }
 
+/** Objects that the API stores, whose names may be followed by what is asked of them: `batches/b1:cancel`. */
+const STORED = /^(?:files|cachedContents|batches)(?:\/|$)/;
+
 /** `call` is a model's name with what is asked of it: `gemini-3-pro:generateContent`. */
-async function generate(gateway: Gateway, exchange: Exchange, call: string): Promise<void> {
-  const at = call.lastIndexOf(':');
-  const model = call.slice(0, at).replace(/^models\//, '');
-  const method = call.slice(at + 1);
+async function answerCall(gateway: Gateway, exchange: Exchange, call: string): Promise<void> {
+  const google = STORED.test(call) ? { model: '', method: '' } : callOf(call);
+  const { model, method } = google;
   const isStream = method === 'streamGenerateContent';
-  if (at <= 0 || (!isStream && method !== 'generateContent'))
+  const { method: asked = 'GET' } = exchange.request;
+  if (asked === 'POST' && (isStream || method === 'generateContent')) {
+    if (isStream && queryOf(exchange.target.query).alt !== 'sse') exchange.envelope = listEnvelope();
+    return complete(gateway, geminiWire, exchange, (body) => withCall(body, { model, isStream }));
+  }
+  if (costsOf({ name: '', wire: 'gemini' }, asked, knownPath(google, `/${call}`)) === undefined)
     throw notFound(
-      `gw has no method "${method.slice(0, 64)}" of Gemini's API: it has generateContent and streamGenerateContent`,
+      `gw has no ${asked} ${call.slice(0, 64)} of Gemini's API: it has generateContent, streamGenerateContent, embedContent, batchEmbedContents, countTokens, batchGenerateContent, and cachedContents, files and batches by their names`,
       'unknown_endpoint',
     );
-  if (isStream && queryOf(exchange.target.query).alt !== 'sse')
-    throw badRequest(
-      'gw streams events alone, and no list: add ?alt=sse to the address',
-      'alt',
-      'unsupported_value',
-    );
-  await complete(gateway, geminiWire, exchange, (body) => withCall(body, { model, isStream }));
+  return passThrough(gateway, exchange, { google });
+}
+
+function callOf(call: string): GoogleCall {
+  const at = call.lastIndexOf(':');
+  if (at <= 0) return { model: '', method: '' };
+  return { model: call.slice(0, at).replace(/^models\//, ''), method: call.slice(at + 1) };
 }

@@ -35,14 +35,17 @@ function withMargin(count: number, { provider }: Target, marginTokens = MARGIN_T
 
 /**
  * Upper bound of the input tokens for what the provider has counted. Anthropic's count leaves out the thinking of earlier
- * turns, which newer models read and bill: https://platform.claude.com/docs/en/build-with-claude/token-counting
+ * turns, which newer models read and bill: https://platform.claude.com/docs/en/build-with-claude/token-counting. What
+ * Google's says of thoughts is not documented, so all of them are added: https://ai.google.dev/api/tokens
  */
 export function countBound(
   count: number,
   { prompt, target, bases }: { prompt: PromptBlocks | undefined; target: Target; bases: MeasuringBases },
 ): number {
-  if (!prompt || target.provider.wire !== 'anthropic') return withMargin(count, target);
-  return withMargin(count, target) + earlierReasoning(measurePrompt(prompt, target, bases));
+  const { wire } = target.provider;
+  if (!prompt || wire === 'openai') return withMargin(count, target);
+  const measured = measurePrompt(prompt, target, bases);
+  return withMargin(count, target) + (wire === 'gemini' ? reasoning(measured) : earlierReasoning(measured));
 }
 
 type MeasuringBases = Pick<PromptBases, 'numbersOf' | 'sealedTokens'>;
@@ -224,8 +227,14 @@ function leastTokens(
 }
 
 /** The reasoning of earlier turns: what comes before the user last said something. A loop of tool calls is one turn. */
-function earlierReasoning({ blocks, tokensOf }: MeasuredPrompt): number {
-  const turn = blocks.findLastIndex(({ kind }) => kind === 'user' || kind === 'image');
+function earlierReasoning(measured: MeasuredPrompt): number {
+  return reasoning(
+    measured,
+    measured.blocks.findLastIndex(({ kind }) => kind === 'user' || kind === 'image'),
+  );
+}
+
+function reasoning({ blocks, tokensOf }: MeasuredPrompt, turn = blocks.length): number {
   return blocks.reduce((sum, { kind }, i) => (kind === 'reasoning' && i < turn ? sum + tokensOf(i) : sum), 0);
 }
 

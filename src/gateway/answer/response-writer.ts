@@ -15,7 +15,7 @@ const LAST_CHUNK = `0${CRLF}${CRLF}`;
 export class ResponseWriter {
   #chunked = false;
   /** Rewrites the events of a stream. */
-  #encode: Envelope['events'] | undefined;
+  #events: Envelope | undefined;
   /** Rewrites an answer that ends with its first bytes. */
   #rewrite: Envelope['events'] | undefined;
   readonly #exchange: Exchange;
@@ -41,7 +41,7 @@ export class ResponseWriter {
   #enveloped(envelope: Envelope, status: number, headers: string[]): string[] {
     const at = headers.indexOf('content-type') + 1;
     if (headers[at]?.startsWith('text/event-stream')) {
-      this.#encode = envelope.events;
+      this.#events = envelope;
       return headers.with(at, envelope.streamType);
     }
     this.#rewrite = (body) => envelope.whole(body, status);
@@ -52,7 +52,7 @@ export class ResponseWriter {
   write(bytes: Buffer, resume: () => void): boolean {
     const { response, sent } = this.#exchange;
     sent?.add(bytes);
-    if (this.#send(this.#encode?.(bytes) ?? bytes)) return true;
+    if (this.#send(this.#events?.events(bytes) ?? bytes)) return true;
     this.#expectReader();
     response.once('drain', () => {
       response.setTimeout(0);
@@ -79,7 +79,7 @@ export class ResponseWriter {
       sent.add(last);
       sent.end();
     }
-    const bytes = (this.#encode ?? this.#rewrite)?.(last) ?? last;
+    const bytes = this.#lastOf(last);
     if (this.#chunked) {
       const isShort = bytes.length > 0 && bytes.length <= MAX_ONE_WRITE_BYTES;
       if (!isShort) this.#send(bytes);
@@ -89,9 +89,16 @@ export class ResponseWriter {
     if (response.writableLength > 0) this.#expectReader();
   }
 
+  #lastOf(bytes: Buffer): Buffer {
+    const envelope = this.#events;
+    if (!envelope) return this.#rewrite?.(bytes) ?? bytes;
+    const events = envelope.events(bytes);
+    return envelope.end ? Buffer.concat([events, envelope.end()]) : events;
+  }
+
   /** Sends the last bytes and closes the connection. Without a last chunk the answer is visibly incomplete. */
   breakOff(bytes: Buffer): void {
-    this.#send(this.#encode?.(bytes) ?? bytes);
+    this.#send(this.#events?.events(bytes) ?? bytes);
     this.#exchange.response.socket?.destroySoon();
   }
 

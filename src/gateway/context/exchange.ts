@@ -5,11 +5,13 @@ import type { NanoUsd } from '../../money.ts';
 import type { ClientTrace, RecordedNeed } from '../../store/ledger/record.ts';
 import { type RequestTarget, requestTarget } from './request-target.ts';
 
-/** Rewrites answers of the messages API for a client of a cloud. */
+/** Rewrites answers for a client that wants them in another form. */
 export interface Envelope {
   /** Content type of a stream. */
   streamType: string;
   events(bytes: Buffer): Buffer;
+  /** What comes after the last event. */
+  end?(): Buffer;
   /** A whole answer or an error. */
   whole(body: Buffer, status: number): Buffer;
 }
@@ -38,7 +40,7 @@ export interface Exchange {
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
   recorded: boolean;
-  /** Rewrites the answer for a client of a cloud; undefined for all others. */
+  /** Rewrites the answer for a client of a cloud, or one that wants a list of events; undefined for all others. */
   envelope: Envelope | undefined;
   /** The running call of a provider, which is told when the client hangs up. */
   listener: GoneListener | undefined;

@@ -16,6 +16,9 @@ const REFERENCES: ReadonlySet<string> = new Set([
   'assistant_id', 'thread_id', 'run_id', 'eval_id', 'upload_id', 'part_ids', 'video_id', 'prompt_id',
   'fine_tuned_model', 'fine_tuned_model_checkpoint', 'fine_tuning_job_id', 'memory_store_id', 'agent_id',
 ]);
+/** Fields of Gemini's API with the path of a stored object, and other addresses. */
+const AT_GOOGLE: ReadonlySet<string> = new Set(['cachedContent', 'cached_content', 'fileUri', 'file_uri']);
+
 /** Whether a field's value is the id of an object. */
 export const namesObject = (field: string): boolean => REFERENCES.has(field) || field === 'item_id';
 
@@ -105,6 +108,11 @@ export function referencesIn(value: unknown): References {
 
   function visitText(text: string, key: string, isFree: boolean): void {
     if (text === '') return;
+    const stored =
+      isFree || !AT_GOOGLE.has(key)
+        ? undefined
+        : /(?:^|\/)(?:files|cachedContents)\/([^/]+)$/.exec(text)?.[1];
+    if (stored !== undefined) named.add(stored);
     const isName = !isFree && REFERENCES.has(key) && !WORDS.has(text) && !text.startsWith('data:');
     if (isName) named.add(text);
     else if (!OWN_IDS.has(key)) for (const id of idsInText(text)) seen.add(id);
@@ -183,7 +191,14 @@ function withoutOwnItems(
 }
 
 /** Fields of a request that refer to stored objects. */
-const FIELDS = new Set(['previous_response_id', 'conversation', 'prompt', 'container', 'file_ids']);
+const FIELDS = new Set([
+  'cachedContent',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+  'container',
+  'file_ids',
+]);
 
 /** A quick check that may find more than there is, but never less. */
 function mayRefer(context: RequestContext): boolean {

@@ -124,6 +124,20 @@ const MISTRAL: Endpoints = {
   ],
 };
 
+/** https://ai.google.dev/api. A cache costs by the hour as long as it lives: https://ai.google.dev/gemini-api/docs/pricing */
+const GEMINI: Endpoints = {
+  nothing: ['POST /models:countTokens'],
+  stored: [
+    'GET /models/{...}',
+    'GET,DELETE /files/{...}',
+    'GET,DELETE /cachedContents/{...}',
+    'GET,DELETE /batches/{...}',
+    'POST /batches/{}',
+  ],
+  unknown: ['POST /models:batchGenerateContent', 'POST /cachedContents', 'PATCH /cachedContents/{}'],
+};
+
+const BY_WIRE: Readonly<Record<string, Endpoints>> = { anthropic: ANTHROPIC, gemini: GEMINI };
 const BY_PROVIDER: Readonly<Record<string, Endpoints>> = { openai: OPENAI, azure: OPENAI, mistral: MISTRAL };
 
 /** Cost class of a call by the provider's document; undefined for an endpoint that gw doesn't know. */
@@ -132,7 +146,7 @@ export function costsOf(
   method: string,
   path: string,
 ): Costs | undefined {
-  const endpoints = wire === 'anthropic' ? ANTHROPIC : (BY_PROVIDER[name] ?? COMMON);
+  const endpoints = BY_WIRE[wire] ?? BY_PROVIDER[name] ?? COMMON;
   const asked = method === 'HEAD' ? 'GET' : method;
   return (['nothing', 'stored', 'unknown'] as const).find((costs) =>
     endpoints[costs].some((endpoint) => isCall(endpoint, asked, path)),

@@ -2,6 +2,7 @@ import { badRequest, GwError, notFound } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
+import { geminiWire } from '../../wire/apis/gemini.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
 import { type LooseRequest, readLoosely } from '../../wire/request/lenient.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
@@ -27,6 +28,16 @@ import { ownLogin, passLogin, unboundedQuote } from '../subscription/pass-login.
 import { channelTo } from '../upstream/build-request.ts';
 import { batchOf, noteBatchFile, resultsAtGateway } from './batches.ts';
 import { type Costs, costsOf, passThroughWire } from './endpoints.ts';
+import {
+  COUNT_GOOGLE,
+  countedRequest,
+  type GoogleCall,
+  innerModel,
+  knownPath,
+  OF_MODEL,
+  pathAt,
+  refuseStored,
+} from './google-call.ts';
 import { endJobs, holdForJob, resultsOf } from './jobs.ts';
 import { mediaCost } from './media-cost.ts';
 import { bodyReferences, checkObjects, endpointClosed, refuseClosed } from './path-access.ts';
@@ -36,39 +47,49 @@ type IntakeParts = Pick<Gateway, 'clock'> &
   Parameters<typeof bodyLimits>[0] &
   Parameters<typeof receive>[0];
 
-/** The count of a messages request, for a client that asks for it at a cloud's address. */
-export interface CloudCount {
-  asBody(body: Buffer): Buffer;
+/** What the address of a call says. */
+export interface AddressedCall {
+  /** For a count that is asked for at a cloud's address: the messages request in a body. */
+  asBody?(body: Buffer): Buffer;
+  /** What a path of Gemini's API says. */
+  google?: GoogleCall;
 }
 
 /**
  * Sends a request of an endpoint that gw has no stages for to a provider unchanged, and books the usage that the answer
  * reports. Its cost has no upper bound, so a project with a budget has to allow it.
  */
-export async function passThrough(gateway: Gateway, exchange: Exchange, count?: CloudCount): Promise<void> {
-  const { method } = exchange.request;
+export async function passThrough(
+  gateway: Gateway,
+  exchange: Exchange,
+  addressed: AddressedCall = {},
+): Promise<void> {
+  const { method = 'GET' } = exchange.request;
   const { query } = exchange.target;
-  const path = count ? COUNT_TOKENS : pathAfterVersion(exchange.target.path);
-  const context = await receiveAny(gateway, exchange, path, count);
+  const { google } = addressed;
+  const path = pathOf(exchange, addressed);
+  const context = await receiveAny(gateway, exchange, path, addressed);
   try {
     refuseClosed(gateway, path);
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, path);
     await claimRepository(gateway, context);
-    const chosen = await chooseTarget(gateway, context, path);
-    if (path === COUNT_TOKENS && !countsTokens(chosen.provider))
-      return await countTokens(gateway, context, chosen);
-    const namesForeign = await checkObjects(gateway, context, {
-      method: method ?? 'GET',
-      path,
+    const wire = google ? 'gemini' : wireOf(context, path);
+    const chosen = await chooseTarget(gateway, context, path, wire);
+    if (isCount(path) && !counts(chosen.provider, wire))
+      return await countTokens(gateway, context, { target: chosen, path });
+    if (google) refuseStored(gateway, context, path);
+    const call = { method, path };
+    const about = {
+      ...call,
       query,
       body: () => bodyReferences(context.request.bytes, exchange.request.headers),
       provider: chosen.provider.name,
-    });
+    };
+    const namesForeign = !google && (await checkObjects(gateway, context, about));
     checkBody(gateway, context);
     const costs = provenCosts(gateway, context, chosen, path);
     context.wire = passThroughWire(context.wire.endpoint, costs);
-    const call = { method: method ?? 'GET', path };
     const batch = await batchOf(gateway, context, chosen, call);
     const target = batch ? { ...chosen, model: batch.model } : chosen;
     const quote = unboundedQuote(gateway, target, {
@@ -83,10 +104,10 @@ export async function passThrough(gateway: Gateway, exchange: Exchange, count?: 
     const attempt = { context, target, admitted, why: 'passed-through', namesForeign, onBody, editAnswer };
     const channel = channelTo(gateway, attempt);
     const result = await sendAttempt(gateway, attempt, {
-      method: method ?? 'GET',
-      path: target.provider.basePath + path + channel.query,
+      method,
+      path: target.provider.basePath + (google?.model ? pathAt(google, target.model) : path) + channel.query,
       headers: channel.headers,
-      body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
+      body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target, path),
     });
     prepareAnswer(gateway, attempt, result);
     await noteBatchFile(gateway, call, attempt, result);
@@ -106,16 +127,17 @@ async function receiveAny(
   gateway: IntakeParts,
   exchange: Exchange,
   path: string,
-  count: CloudCount | undefined,
+  { asBody, google }: AddressedCall,
 ): Promise<RequestContext<PassThroughWire> & { request: LooseRequest }> {
   const sender = authenticate(gateway, exchange);
-  const kind = count ? 'json' : 'any';
+  const kind = asBody ? 'json' : 'any';
   const sent = await readBody(exchange.request, bodyLimits(gateway), kind, exchange.response);
-  const body = count ? count.asBody(sent) : sent;
+  const body = asBody?.(sent) ?? sent;
   exchange.bodyAt = gateway.clock.monotonic();
   const wire = passThroughWire(endpointOf(path), 'unknown');
   const scan = await scanLoosely(body, exchange.request.headers);
-  const request = readLoosely(body, exchange.request, scan);
+  const read = readLoosely(body, exchange.request, scan);
+  const request = google?.model ? { ...read, model: google.model } : read;
   const context = receive(gateway, sender, wire, request);
   if (!context.options.explain) return context;
   throw badRequest(
@@ -170,9 +192,15 @@ function mediaCostOf(
   });
 }
 
+function pathOf({ target }: Exchange, { asBody, google }: AddressedCall): string {
+  if (asBody) return COUNT_MESSAGES;
+  const path = pathAfterVersion(target.path);
+  return google ? knownPath(google, path) : path;
+}
+
 /** The path without `/v1`, which the provider's base URL contains. Throws GwError 400 for one that servers may misread. */
 function pathAfterVersion(path: string): string {
-  if (isUnmistakable(path)) return path.replace(/^\/v1(?=\/)/, '');
+  if (isUnmistakable(path)) return path.replace(/^\/v1(?:beta)?(?=\/)/, '');
   throw badRequest(
     `gw does not pass on ${path}, which servers may read as another path: it has escapes, ";", "\\" or a segment that ends in a dot`,
     undefined,
@@ -181,7 +209,9 @@ function pathAfterVersion(path: string): string {
 }
 
 /** The body with the model's name replaced by the provider's. */
-function bodyFor({ model, modelAt, edits, bytes }: LooseRequest, target: Target): Buffer {
+function bodyFor(request: LooseRequest, target: Target, path: string): Buffer {
+  const { model, modelAt, edits, bytes } = request;
+  if (path === COUNT_GOOGLE) return applyEdits(bytes, [...edits, ...innerModel(request, target.model)]);
   if (!modelAt || target.model === model) return applyEdits(bytes, edits);
   const name = modelAt.quoted ? JSON.stringify(target.model) : target.model;
   return applyEdits(bytes, [...edits, { ...modelAt, text: name }]);
@@ -190,18 +220,23 @@ function bodyFor({ model, modelAt, edits, bytes }: LooseRequest, target: Target)
 /** Rough number of tokens that a message, tool or field takes besides its text. */
 const TOKENS_PER_ITEM = 4;
 
-const countsTokens = ({ wire, cloud }: Provider): boolean =>
-  wire === 'anthropic' && cloud?.countsInput !== false;
+const counts = ({ wire, cloud }: Provider, asked: Provider['wire']): boolean =>
+  wire === asked && cloud?.countsInput !== false;
 
-/** Answers `messages/count_tokens` for a model whose provider does not count. */
+/** Answers a count of the messages API or of Gemini's for a model whose provider does not count so. */
 async function countTokens(
   gateway: Pick<Gateway, 'clock' | 'ledger' | 'tokens'>,
   context: AnyRequestContext,
-  target: Target,
+  { target, path }: { target: Target; path: string },
 ): Promise<void> {
-  const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(context.request.bytes));
+  const { request } = context;
+  const isGoogle = path === COUNT_GOOGLE;
+  const { texts, items, tokens } = isGoogle
+    ? geminiWire.promptOf(geminiWire.parse(countedRequest(request)))
+    : messagesWire.promptOf(messagesWire.parse(request.bytes));
   const textTokens = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
-  const counted = JSON.stringify({ input_tokens: textTokens + tokens + items * TOKENS_PER_ITEM });
+  const count = textTokens + tokens + items * TOKENS_PER_ITEM;
+  const counted = JSON.stringify(isGoogle ? { totalTokens: count } : { input_tokens: count });
   const { envelope } = context.exchange;
   const body = envelope?.whole(Buffer.from(counted), 200) ?? counted;
   const fields = { status: 200, outcome: 'ok' } as const;
@@ -221,6 +256,7 @@ const MAX_SEGMENTS = 4;
 
 /** The endpoint's name in request records, with `{id}` for each id in the path to bound the number of names. */
 function endpointOf(path: string): string {
+  if (path.startsWith(OF_MODEL)) return `gemini/${path.slice(OF_MODEL.length)}`;
   const segments = path.split('/').filter((segment) => segment !== '');
   return segments
     .slice(0, MAX_SEGMENTS)
@@ -240,8 +276,10 @@ const ACTIONS = new Set([
   'cancel', 'content', 'search',
 ]);
 
+const COUNT_MESSAGES = '/messages/count_tokens';
+
 /** Answered by gw itself when the model's provider does not count. */
-const COUNT_TOKENS = '/messages/count_tokens';
+const isCount = (path: string): boolean => path === COUNT_MESSAGES || path === COUNT_GOOGLE;
 
 type TargetParts = Pick<Gateway, 'providers' | 'resolver'>;
 
@@ -249,10 +287,14 @@ type TargetParts = Pick<Gateway, 'providers' | 'resolver'>;
  * Chooses the target of a pass-through request: the provider of the request's model, else the provider in the header
  * `x-service-provider`, else the only provider that speaks the client's API, else the API's maker.
  */
-async function chooseTarget(gateway: TargetParts, context: AnyRequestContext, path: string): Promise<Target> {
+async function chooseTarget(
+  gateway: TargetParts,
+  context: AnyRequestContext,
+  path: string,
+  wire: Provider['wire'],
+): Promise<Target> {
   const { request, exchange } = context;
   const header = exchange.request.headers['x-service-provider'];
-  const wire = wireOf(context, path);
   const requested = typeof header === 'string' ? findProvider(gateway, header) : undefined;
   if (request.model !== '') {
     const targets = await targetsOf(gateway, request.model, wire);
@@ -261,7 +303,7 @@ async function chooseTarget(gateway: TargetParts, context: AnyRequestContext, pa
     );
     if (target) return target;
     const [foreign] = targets;
-    if (!requested && foreign && path === COUNT_TOKENS) return foreign;
+    if (!requested && foreign && isCount(path)) return foreign;
   }
   return { provider: requested ?? defaultProvider(gateway, wire), model: request.model };
 }

@@ -55,10 +55,10 @@ export function createInputCounter({ clock, upstreams, ...parts }: InputCounterO
   const running = new Map<string, Promise<number | undefined>>();
   const healths = new Map<string, Health>();
 
-  function endpointFor({ wire }: RequestContext, { provider }: Target): CountEndpoint | undefined {
-    const endpoint = countEndpoint(provider, wire.path);
+  function endpointFor({ wire }: RequestContext, target: Target): CountEndpoint | undefined {
+    const endpoint = countEndpoint(target.provider, wire.path);
     const isPaused =
-      endpoint && (healths.get(healthKey(provider, endpoint))?.pausedUntil ?? 0) > clock.monotonic();
+      endpoint && (healths.get(healthKey(target, endpoint))?.pausedUntil ?? 0) > clock.monotonic();
     return isPaused ? undefined : endpoint;
   }
 
@@ -69,7 +69,7 @@ export function createInputCounter({ clock, upstreams, ...parts }: InputCounterO
     if (!request) return undefined;
     const { status, body } = await gather(request, target);
     const counted = status === 200 ? countIn(parseObject(body)) : undefined;
-    noteHealth(healthKey(target.provider, endpoint), counted, status, body);
+    noteHealth(healthKey(target, endpoint), counted, status, body);
     if (counted === undefined) return undefined;
     const tokens = plan.boundOf(counted);
     if (remembered.size >= MAX_REMEMBERED)
@@ -138,8 +138,8 @@ export function createInputCounter({ clock, upstreams, ...parts }: InputCounterO
 /** Longer answers are no counts. */
 const MAX_CHUNKS = 64;
 
-const healthKey = ({ origin, basePath }: Target['provider'], { path }: CountEndpoint): string =>
-  origin + basePath + path;
+const healthKey = ({ provider, model }: Target, { pathOf }: CountEndpoint): string =>
+  provider.origin + provider.basePath + pathOf(model);
 
 /**
  * Input that a count doesn't cover, or that may be another by the time the request is sent: content by address, what
@@ -147,7 +147,7 @@ const healthKey = ({ origin, basePath }: Target['provider'], { path }: CountEndp
  */
 const UNCOUNTED =
   /"type"\s*:\s*"(?:url|file|container_upload|item_reference|compact\w*|mcp_\w+|server_tool_use|\w+_tool_result|tool_search\w*|advisor\w*)"|"(?:image_url|file_url)"\s*:\s*"(?!data:)|"file_id"\s*:/;
-const THINKING = /"type"\s*:\s*"(?:redacted_)?thinking"/;
+const THINKING = /"type"\s*:\s*"(?:redacted_)?thinking"|"thought_?signature"\s*:/i;
 
 function isCountable(context: RequestContext, target: Target, endpoint: CountEndpoint): boolean {
   const { request } = context;
@@ -194,12 +194,12 @@ function countRequest(
   const { provider, model } = target;
   const body =
     text === undefined
-      ? countBody(applyEdits(request.bytes, bodyEdits(context, target)), endpoint)
+      ? countBody(applyEdits(request.bytes, bodyEdits(context, target)), endpoint, model)
       : Buffer.from(JSON.stringify(endpoint.ofText(model, text)));
   const { query, headers } = guardedChannel(context, target);
   return (
     body && {
-      path: provider.basePath + endpoint.path + query,
+      path: provider.basePath + endpoint.pathOf(model) + query,
       headers: withoutHeaders(headers, OWN_HEADERS),
       body,
     }
