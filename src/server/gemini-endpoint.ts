@@ -7,6 +7,7 @@ import { costsOf } from '../gateway/pass-through/endpoints.ts';
 import { type GoogleCall, knownPath } from '../gateway/pass-through/google-call.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import { geminiWire } from '../wire/apis/gemini.ts';
+import { geminiEmbeddingsWire, withEmbedCall } from '../wire/apis/gemini-embeddings.ts';
 import { withCall } from '../wire/request/gemini-body.ts';
 import { type Handler, queryOf, type RouteTable } from './routes.ts';
 
@@ -34,6 +35,10 @@ async function answerCall(gateway: Gateway, exchange: Exchange, call: string): P
   const { model, method } = google;
   const isStream = method === 'streamGenerateContent';
   const { method: asked = 'GET' } = exchange.request;
+  if (asked === 'POST' && (method === 'embedContent' || method === 'batchEmbedContents'))
+    return complete(gateway, geminiEmbeddingsWire, exchange, (body) =>
+      withEmbedCall(body, { model, isStream: false }),
+    );
   if (asked === 'POST' && (isStream || method === 'generateContent')) {
     if (isStream && queryOf(exchange.target.query).alt !== 'sse') exchange.envelope = listEnvelope();
     return complete(gateway, geminiWire, exchange, (body) => withCall(body, { model, isStream }));

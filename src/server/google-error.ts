@@ -9,7 +9,9 @@ export const speaksGoogle = ({ url = '' }: IncomingMessage): boolean => GEMINI_P
 
 /** An error in Google's shape: gw's code is its reason, and gw's fields are its metadata. */
 export function googleErrorBody({ message, status, code, fields }: GwError) {
-  const metadata = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, `${value}`]));
+  // Google's metadata are texts.
+  const textOf = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : `${value}`);
+  const metadata = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, textOf(value)]));
   const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code, domain: 'gw', metadata };
   return { error: { ...googleError(message, status), details: [info] } };
 }

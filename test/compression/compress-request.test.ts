@@ -31,6 +31,12 @@ const CONVERSATIONS: Record<Form, string> = {
     {"type":"function_call_output" , "call_id":"a","output":${json(ROWS)}},
     {"type":"custom_tool_call","call_id":"b","name":"list","input":"1.0"},
     {"type":"custom_tool_call_output","call_id":"b","output":[{"type":"input_text","text":${json(ROWS.replaceAll('item', 'thing'))}}]}]`,
+  gemini: `[{"role":"user","parts":[{"text":${json(OWN)}}]},
+    {"role":"model","parts":[{"text":"I look.","thought":true},{"functionCall":{"name":"list","args":{"n":1.0}},"thoughtSignature":"c2ln"},{"functionCall":{"id":"b","name":"list"}}]},
+    {"role":"user","parts":[
+      {"functionResponse":{"name" : "list","response":{"output":${json(ROWS)},"n":1.0}}},
+      {"functionResponse":{"id":"b","name":"list","response":{"result":${json(ROWS.replaceAll('item', 'thing'))}}}},
+      {"inlineData":{"mimeType":"image/png","data":"AA=="}}]}]`,
 };
 const FORMS = Object.keys(CONVERSATIONS) as Form[];
 

@@ -206,6 +206,14 @@ test('says which bodies cannot be compared', () => {
   );
 });
 
+test("compares contents of Gemini's API", () => {
+  const bodyOf = (text: string) => JSON.stringify({ contents: [{ role: 'user', parts: [{ text }] }] });
+  const [client, optimized] = [bodyOf('Hello,   all'), bodyOf('Hello, all')];
+  const bodies = { object: 'request.bodies', id: 'req_1', kept_until: '', endpoint: 'gemini' } as const;
+  const changes = compareBodies({ ...bodies, client, optimized, sent: optimized, sent_endpoint: 'gemini' });
+  expect([changes.messageCount, changes.messages.length, changes.fields]).toEqual([1, 1, []]);
+});
+
 describe('the folder of kept bodies', () => {
   const NOW = Date.UTC(2026, 0, 15);
   const bodiesOf = (client: Buffer): RequestBodies => ({

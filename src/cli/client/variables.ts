@@ -35,6 +35,23 @@ export function clientVariables(
   };
 }
 
+/**
+ * The variables of Google's libraries and Gemini CLI, for other programs than agents: an agent takes a key of Google's for
+ * one that it may use at Google. The libraries prefer GOOGLE_API_KEY, which other services of Google's have too.
+ * https://github.com/googleapis/js-genai#environment-variables
+ */
+export function googleVariables(
+  { origin, key }: GatewayAccess,
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  return {
+    GOOGLE_GEMINI_BASE_URL: origin,
+    GEMINI_API_KEY: key,
+    ...(env.GOOGLE_API_KEY && { GOOGLE_API_KEY: key }),
+    ...(env.GOOGLE_GENAI_USE_VERTEXAI && { GOOGLE_GENAI_USE_VERTEXAI: 'false' }),
+  };
+}
+
 export const SHELLS = ['sh', 'fish', 'powershell'] as const;
 type Shell = (typeof SHELLS)[number];
 
@@ -56,9 +73,9 @@ function exportLine(name: string, value: string, shell: Shell): string {
   }
 }
 
-/** Names the keys in the environment with which a program would call a provider directly. */
-export function warnOfForeignKeys(context: Context): void {
-  const names = foreignKeys(context.env);
+/** Names the keys in the environment with which a program would call a provider directly. `set` are replaced. */
+export function warnOfForeignKeys(context: Context, set: Readonly<Record<string, string>> = {}): void {
+  const names = foreignKeys(context.env).filter((name) => !(name in set));
   if (names.length === 0) return;
   note(
     context,

@@ -4,7 +4,13 @@ import { connectRemote } from '../../remote/client.ts';
 import { keyFor, parseGatewayUrl } from '../../remote/target.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/projects.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
-import { clientVariables, exportLines, SHELLS, warnOfForeignKeys } from '../client/variables.ts';
+import {
+  clientVariables,
+  exportLines,
+  googleVariables,
+  SHELLS,
+  warnOfForeignKeys,
+} from '../client/variables.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
@@ -27,10 +33,11 @@ export const env: SetUp = (command, context) =>
     )
     .action(async ({ project, url, shell, json }) => {
       const { origin, key } = await destinationOf(context, url, project);
-      const variables = clientVariables({ origin, key }, context.env);
+      const access = { origin, key };
+      const variables = { ...clientVariables(access, context.env), ...googleVariables(access, context.env) };
       if (json) sayJson(context, variables);
       else say(context, exportLines(variables, shell));
-      warnOfForeignKeys(context);
+      warnOfForeignKeys(context, variables);
     });
 
 async function destinationOf(

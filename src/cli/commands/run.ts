@@ -22,7 +22,7 @@ import {
   startCappedRun,
 } from '../client/capped-run.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
-import { clientVariables, warnOfForeignKeys } from '../client/variables.ts';
+import { clientVariables, googleVariables, warnOfForeignKeys } from '../client/variables.ts';
 import type { SetUp } from '../command.ts';
 import { checkSubscription, ownApisReached, realFiles } from '../connect/agents.ts';
 import { type Context, homeOf, note } from '../context.ts';
@@ -87,7 +87,8 @@ export const run: SetUp = (command, context) =>
       const outerKey = options.within ? context.env[RUN_KEY] : undefined;
       const away = remote && (await remoteDestination(remote, options.project));
       const origin = away?.origin ?? (await startedOrigin(context));
-      if (outerKey === undefined) warnOfForeignKeys(context);
+      if (outerKey === undefined)
+        warnOfForeignKeys(context, found ? {} : googleVariables({ origin, key: '' }, context.env));
       // Shorter than other ids: it stands in lists of budgets.
       const id = `run_${systemRandom(6).toString('hex')}`;
       const folder = openRunFolder(context.paths.home, id, context.clock.now());
@@ -149,7 +150,7 @@ function runProgram(
 ): Promise<number> {
   const own = { ...clientVariables({ origin, key }, context.env), [RUN_KEY]: key };
   const variables = { ...context.env, ...own, ...(path !== undefined && { PATH: path }) };
-  if (!found) return runChild([...words], variables);
+  if (!found) return runChild([...words], { ...variables, ...googleVariables({ origin, key }, context.env) });
   const pointing = pointAgent(context, { words, found }, { origin, key, folder: folder.path, subscription });
   folder.write(pointing);
   for (const text of pointing.notes ?? []) note(context, `${found.agent.name}: ${text}`);

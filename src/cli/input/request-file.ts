@@ -14,7 +14,7 @@ export interface RequestFile {
   bytes: Buffer;
   /** Messages, or the input items of a Responses request. */
   messages: JsonObject[];
-  form: Form;
+  form: Exclude<Form, 'gemini'>;
   /** Byte range of their array. */
   start: number;
   end: number;

@@ -33,8 +33,7 @@ interface BodyChanges {
 export function compareBodies(bodies: RequestBodiesView): BodyChanges {
   const { endpoint, sent_endpoint } = bodies;
   const [client, optimized] = [objectIn(bodies, bodies.client), objectIn(bodies, bodies.optimized)];
-  const form: Form =
-    endpoint === 'messages' ? 'messages' : endpoint.startsWith('responses') ? 'responses' : 'chat';
+  const form = FORMS[endpoint] ?? 'chat';
   const isTranslated = sent_endpoint !== endpoint;
   const before = messagesOf(client, form);
   return {
@@ -45,10 +44,17 @@ export function compareBodies(bodies: RequestBodiesView): BodyChanges {
   };
 }
 
+const FORMS: Readonly<Record<string, Form>> = {
+  messages: 'messages',
+  responses: 'responses',
+  'responses/compact': 'responses',
+  gemini: 'gemini',
+};
+
 type IndexedMessage = [index: number, message: ReturnType<typeof readItem>[number]['message']];
 
 function messagesOf(body: JsonObject, form: Form): IndexedMessage[] {
-  const list = form === 'responses' ? body.input : body.messages;
+  const list = form === 'gemini' ? body.contents : form === 'responses' ? body.input : body.messages;
   return (Array.isArray(list) ? list : []).flatMap((item, index) =>
     readItem(item, form).map(({ message }): IndexedMessage => [index, message]),
   );

@@ -3,13 +3,14 @@ import type { Edit } from '../../json/edit.ts';
 import { isObject } from '../../json/object.ts';
 import { type Message, roleOf, textsOf } from '../prompt/message.ts';
 
-/** The API that a conversation is written for: chat completions, Anthropic's messages, responses. */
-export type Form = 'chat' | 'messages' | 'responses';
+/** The API that a conversation is written for: chat completions, Anthropic's messages, responses, Gemini's. */
+export type Form = 'chat' | 'messages' | 'responses' | 'gemini';
 
 const READERS: Record<Form, (item: unknown) => Turn[]> = {
   chat: chatTurns,
   messages: messagesTurns,
   responses: responsesTurns,
+  gemini: geminiTurns,
 };
 
 /** The turns of one item of a conversation; none if it is unknown. */
@@ -158,4 +159,45 @@ function shellTurn(output: unknown, place: Place, callId: unknown): Turn {
     }
   }
   return { message: { ...about, content }, places };
+}
+
+/**
+ * Reads a content of Gemini's API: https://ai.google.dev/api/caching#Content. A function response is a turn of its own, with
+ * the texts of its result. Models before Gemini 3 name calls alone, without an id.
+ */
+function geminiTurns(item: unknown): Turn[] {
+  const { role, parts } = objectOf(item);
+  const list = Array.isArray(parts) ? parts.map(objectOf) : [];
+  const said: Turn = { message: { role: 'user', content: [] }, places: [] };
+  const turns: Turn[] = [];
+  for (const [at, part] of list.entries()) {
+    const { functionResponse, text } = part;
+    const { id, name, response } = objectOf(functionResponse);
+    if (name !== undefined)
+      turns.push(resultTurn(response, ['parts', at, 'functionResponse', 'response'], id ?? name));
+    else if (typeof text === 'string' && Object.keys(part).length === 1) {
+      (said.message.content as unknown[]).push({ type: 'text', text });
+      said.places.push(['parts', at, 'text']);
+    }
+  }
+  if (role === 'model')
+    return [{ ...said, message: { ...said.message, role: 'assistant', ...geminiCalls(list) } }];
+  return said.places.length > 0 ? [...turns, said] : turns;
+}
+
+/** The calls of an answer; an empty list beside thoughts and signatures alone. Text beside any of these stays. */
+function geminiCalls(parts: readonly Record<string, unknown>[]): { tool_calls?: unknown[] } {
+  if (parts.every((part) => typeof part.text === 'string' && Object.keys(part).length === 1)) return {};
+  const calls = parts
+    .map(({ functionCall }) => objectOf(functionCall))
+    .filter(({ name }) => name !== undefined);
+  return { tool_calls: calls.map(({ id, name, args }) => callOf(id ?? name, name, args)) };
+}
+
+/** Programs put a result into a member of their choice: `output`, `result`, `content`. */
+function resultTurn(response: unknown, place: Place, callId: unknown): Turn {
+  const texts = Object.entries(objectOf(response)).filter(([, value]) => typeof value === 'string');
+  const content = texts.map(([, text]) => ({ type: 'text', text }));
+  const about = { role: 'tool', tool_call_id: callId };
+  return { message: { ...about, content }, places: texts.map(([key]) => [...place, key]) };
 }

@@ -167,6 +167,7 @@ const API_NAMES: Readonly<Record<string, string>> = {
   '/messages': 'messages',
   '/responses': 'responses',
   '/generateContent': 'gemini',
+  '/embedContent': 'gemini',
 };
 
 const apiNameOf = (wire: AnyRequestContext['wire']): string | undefined =>

@@ -10,6 +10,7 @@ import { chatWire } from '../../wire/apis/chat.ts';
 import { completionsWire } from '../../wire/apis/completions.ts';
 import { embeddingsWire } from '../../wire/apis/embeddings.ts';
 import { geminiWire } from '../../wire/apis/gemini.ts';
+import { geminiEmbeddingsWire } from '../../wire/apis/gemini-embeddings.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../../wire/apis/responses.ts';
 import type { UnknownInput } from '../../wire/request/prompt-block.ts';
@@ -53,6 +54,7 @@ const WIRES = [
   chatWire,
   completionsWire,
   embeddingsWire,
+  geminiEmbeddingsWire,
   geminiWire,
   messagesWire,
   responsesWire,

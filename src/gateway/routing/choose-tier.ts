@@ -36,7 +36,7 @@ export function chooseTier(
 }
 
 /** The endpoints whose requests are turns of a conversation. */
-const TIERED: ReadonlySet<string> = new Set(['chat/completions', 'responses', 'messages']);
+const TIERED: ReadonlySet<string> = new Set(['chat/completions', 'responses', 'messages', 'gemini']);
 
 function choose(gateway: TierParts, context: RequestContext, offer: TierOffer): readonly RoutedTarget[] {
   const turns = promptMessages(context);

@@ -80,7 +80,7 @@ export interface PromptMessages {
 }
 
 /** Members with instructions outside the conversation. */
-const INSTRUCTIONS = ['system', 'instructions'];
+const INSTRUCTIONS = ['system', 'instructions', 'systemInstruction'];
 
 /** The turns of a request; undefined when it has no readable conversation. */
 export function promptMessages({
@@ -89,7 +89,7 @@ export function promptMessages({
 }: RequestContext): PromptMessages | undefined {
   if (!wire.form) return undefined;
   const find = (keys: readonly string[]) => members.find(({ key }) => keys.includes(key));
-  const conversation = find(['messages', 'input']);
+  const conversation = find(['messages', 'input', 'contents']);
   if (!conversation) return undefined;
   const instructions = find(INSTRUCTIONS);
   const items = itemsOf(bytes, conversation);
@@ -97,7 +97,10 @@ export function promptMessages({
   return {
     length: items.length + first,
     at(index) {
-      if (instructions && index === 0) return { role: 'system', content: readValue(bytes, instructions) };
+      if (instructions && index === 0) {
+        const content = readValue(bytes, instructions);
+        return { role: 'system', content: isObject(content) ? content.parts : content };
+      }
       const item = items[index - first];
       return asMessage(item && readValue(bytes, item));
     },
@@ -113,17 +116,17 @@ function itemsOf(bytes: Buffer, conversation: Member): Range[] {
 function asMessage(item: unknown): ScoredMessage {
   if (typeof item === 'string') return { role: 'user', content: item };
   if (!isObject(item)) return { role: '' };
-  const { role, content, type } = item;
+  const { role = item.parts ? 'user' : undefined, content = item.parts, type } = item;
   return { role: roleOf(type, role, content), content };
 }
 
 function roleOf(type: unknown, role: unknown, content: unknown): string {
   if (role === 'function' || (typeof type === 'string' && type.endsWith('_output'))) return 'tool';
-  if (typeof role !== 'string') return 'assistant';
+  if (role === 'model' || typeof role !== 'string') return 'assistant';
   return role === 'user' && Array.isArray(content) && content.some(isToolResult) ? 'tool' : role;
 }
 
-/** Anthropic's API puts tool results into user turns. */
+/** Anthropic's and Gemini's APIs put tool results into user turns. */
 function isToolResult(part: unknown): boolean {
-  return isObject(part) && part.type === 'tool_result';
+  return isObject(part) && (part.type === 'tool_result' || part.functionResponse !== undefined);
 }

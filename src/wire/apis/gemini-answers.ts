@@ -63,7 +63,7 @@ function textOfPart({ text, functionCall, executableCode }: Json): string {
  * The usage in the words of chat completions. Google counts thoughts, and the input that tools add, beside the other
  * counts: https://ai.google.dev/api/generate-content#UsageMetadata
  */
-function usageIn(answer: Json | undefined): Json | undefined {
+export function usageIn(answer: Json | undefined): Json | undefined {
   const usage = answer?.usageMetadata;
   if (!isObject(usage)) return undefined;
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = usage;

@@ -80,7 +80,7 @@ const ROLES: Readonly<Record<string, BlockRole>> = {
 };
 
 /** Adds the parts of a content and returns its end. */
-function addContent(reader: BlockReader, start: number, whose?: BlockRole): number {
+export function addContent(reader: BlockReader, start: number, whose?: BlockRole): number {
   const { bytes } = reader;
   const members: Member[] = [];
   const end = readMembers(bytes, start, members);

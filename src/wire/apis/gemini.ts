@@ -13,14 +13,14 @@ import type { Wire } from '../wire.ts';
 import { geminiAnswers } from './gemini-answers.ts';
 import { GEMINI_BLOCKS } from './gemini-blocks.ts';
 
+/** Parts that may be more than text. */
+export const GEMINI_MEDIA = { images: ['inlineData', 'inline_data'], context: ['fileData', 'file_data'] };
+
 const parser = createParser({
   limits: [],
   fields: ['contents', 'generationConfig', 'serviceTier'],
   check: (fields, bytes) => checkList(bytes, fields, 'contents', 'send the conversation in it'),
-  nonText: {
-    images: ['inlineData', 'inline_data'],
-    context: ['fileData', 'file_data'],
-  },
+  nonText: GEMINI_MEDIA,
   stored: ['cachedContent'],
   tools: { limit: 'none', isKeyed: true },
 });
@@ -43,10 +43,12 @@ export const geminiWire: Wire = {
   unseenIn: (request) => findUnseen(request, GEMINI_BLOCKS),
   blocksOf: (request, earlier) => splitPrompt(request, GEMINI_BLOCKS, earlier),
   promptOf,
+  form: 'gemini',
+  messagesOf: ({ members }) => members.find(({ key }) => key === 'contents'),
 };
 
 /** Tuned models have a collection of their own. No other character of a name has a meaning in the path. */
-function pathOfModel(name: string): string {
+export function pathOfModel(name: string): string {
   const [, collection = 'models', id = name] = /^(models|tunedModels)\/(.+)$/.exec(name) ?? [];
   return `${collection}/${encodeURIComponent(id)}`;
 }
@@ -65,7 +67,7 @@ function parse(bytes: Buffer, scan?: BodyScan): WireRequest {
 }
 
 /** The edit that removes what `withCall` has added. */
-function withoutCall({ bytes, members }: WireRequest): Edit[] {
+export function withoutCall({ bytes, members }: WireRequest): Edit[] {
   const [model, stream] = members;
   if (model?.key !== 'model' || stream?.key !== 'stream') throw new Error('the call is gone');
   return [{ start: model.keyStart, end: stream.end + (bytes[stream.end] === COMMA ? 1 : 0), text: '' }];
@@ -161,7 +163,8 @@ function promptOf({ bytes, members, serverTools }: WireRequest): Prompt {
   return prompt;
 }
 
-function addParts(prompt: Prompt, parts: unknown): void {
+/** Adds the parts of a content. */
+export function addParts(prompt: Prompt, parts: unknown): void {
   for (const part of isObject(parts) ? [parts] : objectsIn(parts)) {
     prompt.items++;
     const media = part.inlineData ?? part.inline_data;

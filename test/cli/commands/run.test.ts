@@ -213,7 +213,13 @@ describe('gw run', () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const agents = withAgents(cli, 'my-program');
-    const env = { ANTHROPIC_API_KEY: 'sk-ant-mine', HTTP_PROXY: 'http://corp:3128', NO_PROXY: 'corp' };
+    const google = { GOOGLE_API_KEY: 'AIza-mine', GOOGLE_GENAI_USE_VERTEXAI: 'true' };
+    const env = {
+      ...google,
+      ANTHROPIC_API_KEY: 'sk-ant-mine',
+      HTTP_PROXY: 'http://corp:3128',
+      NO_PROXY: 'corp',
+    };
     expect((await agents.run(['--', 'my-program'], env)).code).toBe(3);
     const recorded = agents.recorded().env;
     const origin = recorded.ANTHROPIC_BASE_URL;
@@ -225,6 +231,10 @@ describe('gw run', () => {
       ANTHROPIC_API_URL: origin,
       ANTHROPIC_API_KEY: recorded.OPENAI_API_KEY,
       ANTHROPIC_AUTH_TOKEN: recorded.OPENAI_API_KEY,
+      GOOGLE_GEMINI_BASE_URL: origin,
+      GEMINI_API_KEY: recorded.OPENAI_API_KEY,
+      GOOGLE_API_KEY: recorded.OPENAI_API_KEY,
+      GOOGLE_GENAI_USE_VERTEXAI: 'false',
       NO_PROXY: 'corp,localhost,127.0.0.1,::1',
       no_proxy: 'corp,localhost,127.0.0.1,::1',
       OPENAI_AGENTS_DISABLE_TRACING: '1',

@@ -304,6 +304,13 @@ test('Anthropic’s API has tiers as well', async () => {
   expect(answer.header('x-service-route')).toMatch(/^tier=fast; /);
 });
 
+test('Gemini’s API has tiers as well', async () => {
+  const { gateway } = await start(`${TIERS}; share=0`);
+  const body = { contents: [{ parts: [{ text: EASY }] }], systemInstruction: { parts: [{ text: 'Help.' }] } };
+  const answer = await gateway.post(body, { path: '/v1beta/models/m-a:generateContent' });
+  expect(answer.header('x-service-route')).toMatch(/^tier=fast; /);
+});
+
 test('odd requests do not break tiering', async () => {
   const { gateway, upstreams } = await start(`${TIERS}; share=50%`);
   await gateway.post(ask(EASY));
