@@ -1,5 +1,6 @@
 import { type Column, table } from '../terminal/table.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { wrap } from '../terminal/text.ts';
 import { type Context, note, say, sayJson, screenOf } from './context.ts';
 
 interface Surroundings {
@@ -37,7 +38,7 @@ export function listText<Row>(
 ): string {
   const { bold, dim } = terminal.palette;
   return [
-    ...(title === undefined ? [] : [bold(title), '']),
+    ...(title === undefined ? [] : [...wrap(title, terminal.textColumns).map(bold), '']),
     ...table(rows, columns, { terminal }),
     ...(below.length > 0 ? ['', ...below.map(dim)] : []),
   ].join('\n');

@@ -5,9 +5,11 @@ import type { Clock } from '../clock.ts';
 import { openSettingsFile } from '../config/save.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { startStreamWatch } from '../gateway/state/stream-watch.ts';
 import { formatUsd } from '../money.ts';
 import { startArchiver } from '../store/archive/archive.ts';
 import { createSizeLimit } from '../store/archive/size-limit.ts';
+import { createWatchMark } from '../store/dashboard/stream-notes.ts';
 import { confirmedTime, createPruning } from '../store/database/retention.ts';
 import { type ClockJump, recordClockJump } from '../store/database/set-back.ts';
 import { pruneLimits } from '../store/limits/limit-rows.ts';
@@ -15,10 +17,11 @@ import { outcomeOf } from '../store/optimizer/outcome.ts';
 import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
 import { pruneBatchFiles } from '../store/requests/batch-files.ts';
 import { createCarriedTurns } from '../store/requests/carried-turns.ts';
+import { createRouterStateStore } from '../store/router/router-state.ts';
 import type { Core } from './open-core.ts';
 
 export interface JobsOptions extends Core {
-  gateway: Pick<Gateway, 'compressor' | 'upstreams'>;
+  gateway: Pick<Gateway, 'compressor' | 'runningCalls' | 'upstreams'>;
   saveConversations: () => Promise<void>;
   checkCertificate: () => void;
 }
@@ -55,6 +58,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
     every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
     every(CHECK_CERTIFICATE_EVERY_MS, async () => options.checkCertificate()),
     every(RELEASE_MEMORY_EVERY_MS, async () => releaseMemory()),
+    watchStreams(options, onError),
   ];
   const stopArchiver = startArchiver({ ...options, onError });
   const stopMaintenance = startMaintenance({ clock, steps: maintenanceSteps(options), onError });
@@ -62,6 +66,17 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
     for (const stop of stops) stop();
     return Promise.all([stopArchiver(), stopMaintenance()]).then(() => undefined);
   };
+}
+
+function watchStreams({ db, clock, ledger, gateway }: JobsOptions, onError: (error: unknown) => void) {
+  const { save } = createRouterStateStore(db);
+  const { isFresh } = createWatchMark(db);
+  return startStreamWatch({
+    calls: gateway.runningCalls,
+    clock,
+    isWatched: () => isFresh(clock.now()),
+    note: (streams) => void ledger.write(() => save('streams', streams, clock.now())).catch(onError),
+  });
 }
 
 /** Returns a check for clock jumps that records them in the log and the database. */

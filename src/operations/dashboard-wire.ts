@@ -1,5 +1,6 @@
 import { formatRequestId, parseRequestId } from '../ids.ts';
 import { isObject } from '../json/object.ts';
+import { NO_STREAM } from '../store/dashboard/running.ts';
 import type { DashboardReading } from './reader.ts';
 import type { DashboardView } from './schemas/dashboard.ts';
 
@@ -36,10 +37,11 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
     running: runs = [],
     waiting: waits = [],
     parts: stack = [],
+    trends = [],
     ...others
   } = view;
   const decoded = renameFields(
-    { ...others, misses, running: runs, waiting: waits, parts: stack },
+    { ...others, misses, running: runs, waiting: waits, parts: stack, trends },
     camelCase,
   ) as Decoded;
   const { running, waiting, requests, series, parts, ...rest } = decoded;
@@ -48,7 +50,8 @@ export function decodeDashboard(view: DashboardView): DashboardReading {
     ...rest,
     series: series.map((cost) => cost ?? undefined),
     parts: parts.map((part) => ({ ...part, series: part.series.map((cost) => cost ?? undefined) })),
-    running: running.map(withId),
+    // Older versions say nothing of streams.
+    running: running.map((row) => ({ ...NO_STREAM, ...withId(row) })),
     waiting: waiting.map(withId),
     requests: requests.map(({ budget, ...row }) => ({
       ...withId(row),

@@ -90,6 +90,10 @@ const BLOCK_WORDS: Readonly<Record<string, string>> = {
 
 /** Health of a provider, most important first: blocks, failures, failovers, latency. */
 export function healthText(health: ProviderHealth, times: TimeFormat, now: number): string {
+  return healthParts(health, times, now).join(', ');
+}
+
+export function healthParts(health: ProviderHealth, times: TimeFormat, now: number): string[] {
   const { attempts, failedAttempts, lastSuccessAt, firstByteMs, failovers, blocks } = health;
   const parts = [
     ...blocks.map(
@@ -103,7 +107,7 @@ export function healthText(health: ProviderHealth, times: TimeFormat, now: numbe
       : `last success ${times.moment(lastSuccessAt, now)}`,
     firstByteMs === null ? '' : `first byte after ${tookText(firstByteMs)}`,
   ];
-  return parts.filter(Boolean).join(', ');
+  return parts.filter(Boolean);
 }
 
 /** The last failure. A 401 or 403 comes from the provider here: gw's own refusals are no attempts. */

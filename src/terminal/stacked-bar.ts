@@ -14,7 +14,10 @@ const MAX_CELLS = 72;
  * A stacked bar of the parts, largest first, with a legend below. The smallest parts are merged if there are more parts
  * than shades. Empty if there are fewer than two parts.
  */
-export function stackedBar(parts: readonly Part[], { columns, palette, symbols }: Terminal): string[] {
+export function stackedBar(
+  parts: readonly Part[],
+  { columns, palette, symbols }: Omit<Terminal, 'textColumns'>,
+): string[] {
   const merged = mergeSmallest(parts, symbols.shades.length);
   if (merged.length < 2) return [];
   const total = merged.reduce((sum, { value }) => sum + value, 0);

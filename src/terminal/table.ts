@@ -1,14 +1,16 @@
 import type { Style } from './palette.ts';
 import type { Terminal } from './terminal.ts';
-import { clean, pad, shorten, widthOf } from './text.ts';
+import { clean, pad, shortenMiddle, widthOf } from './text.ts';
 
 export interface Column<Row> {
   header: string;
   /** Text of a cell. `width` is the width of a column with `fills`, 0 for others. */
   value(row: Row, width: number): string;
   align?: 'left' | 'right';
-  /** Whether the column may be cut if the table is wider than the terminal. */
+  /** Whether the column's texts lose their middle if the table is wider than the terminal. */
   shrinks?: boolean;
+  /** Whether the column is dropped, the last one first, if shrinking the others is not enough. */
+  optional?: boolean;
   /** Gives the column the remaining width, up to this many cells. Dropped if that is less than MIN_FILLED. */
   fills?: number;
   style?: Style | ((text: string, row: Row) => string);
@@ -27,6 +29,8 @@ interface TableOptions<Row> {
 
 const GAP = 2;
 const MIN_SHRUNK = 8;
+/** Cells that names keep before optional columns are dropped, if they have as many. */
+const MIN_LEGIBLE = 12;
 const MIN_FILLED = 4;
 
 interface SizedColumn<Row> {
@@ -42,7 +46,7 @@ export function table<Row>(
   { terminal, total }: TableOptions<Row>,
 ): string[] {
   const all = total === undefined ? rows : [...rows, total];
-  const sizedColumns = layOut(all, columns, terminal.columns);
+  const sizedColumns = layOut(all, columns, terminal);
   const { dim } = terminal.palette;
   const lines = [dim(joinCells(sizedColumns.map((sized) => cell(sized.column.header, sized, terminal))))];
   all.forEach((row, i) => {
@@ -59,9 +63,13 @@ export function table<Row>(
   return lines;
 }
 
-function layOut<Row>(rows: Row[], columns: Column<Row>[], limit: number): SizedColumn<Row>[] {
-  const fixed = columns.filter(({ fills }) => fills === undefined).map((column) => measure(rows, column));
-  shrink(fixed, limit);
+function layOut<Row>(
+  rows: Row[],
+  columns: Column<Row>[],
+  { columns: limit, textColumns }: Terminal,
+): SizedColumn<Row>[] {
+  const measured = columns.filter(({ fills }) => fills === undefined).map((column) => measure(rows, column));
+  const fixed = shrink(measured, textColumns);
   const left = limit - widthOfAll(fixed) - GAP;
   return columns.flatMap((column) => {
     if (column.fills === undefined) return fixed.filter((sized) => sized.column === column);
@@ -77,14 +85,23 @@ function measure<Row>(rows: Row[], column: Column<Row>): SizedColumn<Row> {
   return { column, width, texts };
 }
 
-function shrink<Row>(sizedColumns: SizedColumn<Row>[], limit: number): void {
-  let excess = widthOfAll(sizedColumns) - limit;
-  for (const sized of sizedColumns) {
-    if (excess <= 0 || !sized.column.shrinks) continue;
-    const cut = Math.min(excess, Math.max(0, sized.width - MIN_SHRUNK));
-    sized.width -= cut;
-    excess -= cut;
+/** Columns within the limit, if they can be: the widest that shrink are cut, optional ones dropped, and the widest cut again. */
+function shrink<Row>(sizedColumns: SizedColumn<Row>[], limit: number): SizedColumn<Row>[] {
+  const widths = sizedColumns.map(({ column, width }) =>
+    column.shrinks ? Math.min(width, MIN_LEGIBLE) : width,
+  );
+  const spare = limit - widths.reduce((sum, width) => sum + width, GAP * (widths.length - 1));
+  const dropped = spare < 0 ? sizedColumns.findLastIndex(({ column }) => column.optional) : -1;
+  if (dropped >= 0) return shrink(sizedColumns.toSpliced(dropped, 1), limit);
+  for (let excess = widthOfAll(sizedColumns) - limit; excess > 0; excess--) {
+    const widest = sizedColumns.reduce<SizedColumn<Row> | undefined>(
+      (most, each) => (each.column.shrinks && each.width > (most?.width ?? MIN_SHRUNK) ? each : most),
+      undefined,
+    );
+    if (!widest) break;
+    widest.width--;
   }
+  return sizedColumns;
 }
 
 function widthOfAll<Row>(sizedColumns: SizedColumn<Row>[]): number {
@@ -92,7 +109,7 @@ function widthOfAll<Row>(sizedColumns: SizedColumn<Row>[]): number {
 }
 
 function cell<Row>(text: string, { column, width }: SizedColumn<Row>, terminal: Terminal): string {
-  return pad(shorten(text, width, terminal.symbols.ellipsis), width, column.align);
+  return pad(shortenMiddle(text, width, terminal.symbols.ellipsis), width, column.align);
 }
 
 function joinCells(cells: string[]): string {

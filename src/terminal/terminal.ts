@@ -5,6 +5,8 @@ import { COLOURED, depthOf, type Env, type Palette, PLAIN } from './palette.ts';
 /** Print settings of a stream. */
 export interface Terminal {
   columns: number;
+  /** Width at which names and sentences are shortened: unlimited in a pipe or a file. */
+  textColumns: number;
   palette: Palette;
   symbols: Symbols;
 }
@@ -18,9 +20,11 @@ export function terminalOf(
   env: Env,
   { ascii = false }: { ascii?: boolean | undefined } = {},
 ): Terminal {
-  const columns = stream.columns || Number(env.COLUMNS) || DEFAULT_COLUMNS;
+  const known = stream.columns || Number(env.COLUMNS);
+  const columns = Math.max(MIN_COLUMNS, known || DEFAULT_COLUMNS);
   return {
-    columns: Math.max(MIN_COLUMNS, columns),
+    columns,
+    textColumns: known ? columns : Number.POSITIVE_INFINITY,
     palette: depthOf(stream.isTTY === true, env) === 0 ? PLAIN : COLOURED,
     symbols: ascii || env.GW_ASCII || !showsUnicode(env) ? ASCII : BLOCKS,
   };

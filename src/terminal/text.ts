@@ -51,6 +51,19 @@ export function shorten(text: string, width: number, ellipsis = '…'): string {
   return width > 0 ? cut + ellipsis : '';
 }
 
+/** Cuts the middle out of a text: names often differ in their ends, and an id is known by both. */
+export function shortenMiddle(text: string, width: number, ellipsis = '…'): string {
+  if (widthOf(text) <= width) return text;
+  const tail = Math.floor((width - widthOf(ellipsis)) * 0.4);
+  if (tail < 2) return shorten(text, width, ellipsis);
+  let end = '';
+  for (const character of [...text].reverse()) {
+    if (widthOf(character + end) > tail) break;
+    end = character + end;
+  }
+  return shorten(text, width - widthOf(end), ellipsis) + end;
+}
+
 /** Pads text to `width` cells. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const space = ' '.repeat(Math.max(0, width - widthOf(text)));

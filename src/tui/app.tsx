@@ -1,4 +1,4 @@
-import { type Key, useApp, useInput } from 'ink';
+import { useApp, useInput } from 'ink';
 import { type Dispatch, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
@@ -7,10 +7,10 @@ import type { RequestView } from '../operations/schemas/requests.ts';
 import type { TeamView } from '../operations/schemas/team.ts';
 import { type DashboardProps, drawDashboard } from './dashboard.ts';
 import type { Block } from './frame.ts';
+import { createKeyReader } from './keys.ts';
 import type { Source } from './source.ts';
 import { chosenSession } from './state/drill.ts';
 import type { Size } from './state/layout.ts';
-import { mouseEventsIn } from './state/mouse.ts';
 import { reduce } from './state/reduce.ts';
 import {
   type Action,
@@ -124,48 +124,12 @@ function useDrill({ drill }: State, dispatch: Dispatch<Action>, source: Source):
   }, [budget, session, needsSessions, needsRequests, dispatch, source]);
 }
 
-/** Dispatches key presses by the key's name. */
+/** Dispatches keys, clicks and pasted text. */
 function useKeys(dispatch: Dispatch<Action>): void {
+  const read = useRef(createKeyReader());
   useInput((input, key) => {
-    const events = mouseEventsIn(input);
-    if (events) {
-      for (const event of events) dispatch({ type: 'mouse', event });
-      return;
-    }
-    for (const name of namesOf(input, key)) dispatch({ type: 'press', key: name });
+    for (const action of read.current(input, key)) dispatch(action);
   });
-}
-
-const KEY_NAMES = [
-  ['upArrow', 'up'],
-  ['downArrow', 'down'],
-  ['pageUp', 'pageup'],
-  ['pageDown', 'pagedown'],
-  ['home', 'home'],
-  ['end', 'end'],
-  ['return', 'enter'],
-  ['escape', 'escape'],
-  ['backspace', 'backspace'],
-  // Many terminals send DEL for backspace; Ink reports it as delete.
-  ['delete', 'backspace'],
-] as const satisfies readonly (readonly [keyof Key, string])[];
-
-/** Keys that arrive as control characters if one chunk contains several keys. */
-const CONTROLS: Readonly<Record<string, string>> = {
-  '\r': 'enter',
-  '\t': 'tab',
-  '\u007f': 'backspace',
-  '\u0003': 'ctrl-c',
-};
-
-/** Names of the keys in a chunk of input. A paste, or typing while gw is busy, arrives as one chunk. */
-function namesOf(input: string, key: Key): string[] {
-  if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
-  if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
-  const [, name] = KEY_NAMES.find(([field]) => key[field]) ?? [];
-  if (name !== undefined) return [name];
-  if (key.meta) return [];
-  return [...input].flatMap((character) => CONTROLS[character] ?? (character >= ' ' ? character : []));
 }
 
 /** Reads this gateway's local copy of the team's state, so it can be frequent. */

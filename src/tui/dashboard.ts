@@ -25,7 +25,15 @@ import { drawSpenders, type Spender } from './panels/spenders.ts';
 import { drawTeam } from './panels/team.ts';
 import { drawWebhooks } from './panels/webhooks.ts';
 import type { PanelBox } from './state/layout.ts';
-import { budgetsOf, feedOf, focusOf, layoutFor, newerThanHeld, type State } from './state/state.ts';
+import {
+  budgetsOf,
+  feedOf,
+  focusOf,
+  layoutFor,
+  newerThanHeld,
+  type State,
+  shownData,
+} from './state/state.ts';
 
 export interface DashboardProps {
   state: State;
@@ -83,11 +91,8 @@ function drawMiddle(props: DashboardProps, boxes: readonly PanelBox[], area: Are
   return boxes.map((box) => ({ x: box.x, y: box.y, lines: drawPanel(props, box, data) }));
 }
 
-function drawPanel(
-  { state, baseUrl, look }: DashboardProps,
-  box: PanelBox,
-  data: DashboardReading,
-): string[] {
+function drawPanel({ state, baseUrl, look }: DashboardProps, box: PanelBox, all: DashboardReading): string[] {
+  const data = shownData(state) ?? all;
   const { width, height } = box;
   const { selected, now, by } = state;
   const shared = { width, height, look, focused: box.panel === focusOf(state) };
@@ -98,16 +103,18 @@ function drawPanel(
       return drawBudgets({
         ...{ ...shared, now, selected: selected.budget },
         budgets: budgetsOf(state),
+        sort: state.budgetSort,
+        search: state.filter.text,
         pausedProjects: pausedProjects(data),
       });
     case 'limits':
       return drawLimits({ windows: data.limits, now, ...shared });
     case 'running':
-      return drawRunning({ running: data.running, waiting: data.waiting, now, ...shared });
+      return drawRunning({ running: data.running, waiting: data.waiting, ...runningUntil(state), ...shared });
     case 'refused':
       return drawRefused({ blocked: data.blocked, ...shared });
     case 'spend':
-      return drawSpend({ data, by, ...shared });
+      return drawSpend({ data: all, by, ...shared });
     case 'requests':
       return drawRequests({
         ...{ ...shared, baseUrl, selected: selected.request },
@@ -129,7 +136,7 @@ function drawPanel(
         ...shared,
       });
     case 'providers':
-      return drawProviders({ providers: data.providers, ...shared });
+      return drawProviders({ providers: data.providers, trends: data.trends, ...shared });
     case 'misses':
       return drawMisses({ misses: data.misses, ...shared });
     case 'webhooks':
@@ -159,6 +166,12 @@ function importedSpenders({ imported }: DashboardReading): Spender[] {
 /** When a daemon was last seen, else the time of the newest request. */
 function seenAt({ seenAt, data }: State): number | null {
   return seenAt ?? data?.requests[0]?.timeMs ?? null;
+}
+
+/** Nothing runs without a daemon: what is left in the database is as old as its end. */
+function runningUntil(state: State): { now: number; isOver: boolean } {
+  const isOver = state.daemon.kind === 'stopped';
+  return { now: isOver ? (seenAt(state) ?? state.now) : state.now, isOver };
 }
 
 const ALARM_MS = 60_000;

@@ -90,10 +90,11 @@ function on(
 export type Tty = NodeJS.WriteStream;
 
 // Without line wrap, a character that is wider than gw expects spoils only its own line.
-const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
+// Pastes are marked (2004), so that none is taken for keys: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[?2004h\u001b[2J\u001b[H';
 const MOUSE_ON = '\u001b[?1000h\u001b[?1006h';
-/** Restores the terminal: mouse, colours, line wrap, cursor, main screen. */
-export const LEAVE = '\u001b[?1006l\u001b[?1000l\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
+/** Restores the terminal: mouse, pastes, colours, line wrap, cursor, main screen. */
+export const LEAVE = '\u001b[?2004l\u001b[?1006l\u001b[?1000l\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const CLEAR = '\u001b[2J';
 // Synchronized output: terminals that support it show the whole frame at once; others ignore it.
 // https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036

@@ -149,7 +149,7 @@ describe('running calls', () => {
     const cut: string[] = [];
     const at = (cutAt: number, isPaused = true) => ({ cutAt, isPaused });
     const running = createRunningCalls(new Map(before.map(([id, cutAt]) => [id, at(cutAt)])));
-    const call = (name: string) => ({ index: -1, cut: () => void cut.push(name) });
+    const call = (name: string) => ({ index: -1, cut: () => void cut.push(name), progress: () => undefined });
     return { cut, at, running, call };
   };
 

@@ -35,6 +35,8 @@ export interface Terminal {
   /** Waits until the screen matches and returns it; throws with the screen as it is after 15 s. */
   until(wanted: RegExp): Promise<string>;
   resize(columns: number, rows: number): Promise<void>;
+  /** Sets the background that it answers with if asked (OSC 11). */
+  setBackground(colour: string): Promise<void>;
   /** Whether it is as a shell expects it: main screen, a cursor, lines that are edited and echoed. */
   isWhole(): Promise<boolean>;
   /** Closes its window, as a person does or a connection that is lost. */
@@ -72,6 +74,7 @@ export async function openTerminal({ columns = 80, rows = 24, env }: TerminalOpt
     async resize(columns, rows) {
       await tmux('resize-window', '-x', String(columns), '-y', String(rows));
     },
+    setBackground: async (colour) => void (await tmux('set-option', '-g', 'window-style', `bg=${colour}`)),
     close: async () => void (await tmux('kill-server')),
     async isWhole() {
       const shown = await fact('#{alternate_on} #{cursor_flag}');

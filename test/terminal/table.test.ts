@@ -4,7 +4,10 @@ import { PLAIN } from '../../src/terminal/palette.ts';
 import { type Column, table } from '../../src/terminal/table.ts';
 import type { Terminal } from '../../src/terminal/terminal.ts';
 
-const terminal = (columns: number): Terminal => ({ columns, palette: PLAIN, symbols: BLOCKS });
+const terminal = (columns: number): Terminal => ({
+  ...{ columns, textColumns: columns },
+  ...{ palette: PLAIN, symbols: BLOCKS },
+});
 
 interface Row {
   name: string;
@@ -32,7 +35,7 @@ test('table() cuts shrinkable columns on a narrow terminal', () => {
   const rows = [{ name: 'a-very-long-name-of-a-model', size: '12' }];
   expect(table(rows, COLUMNS, { terminal: terminal(20) })).toEqual([
     'name            size',
-    'a-very-long-n…    12',
+    'a-very-l…model    12',
   ]);
 });
 

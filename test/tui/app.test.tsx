@@ -163,7 +163,7 @@ describe('the running dashboard', () => {
     world.data.running = sampleData().running;
     world.written = true;
     await advance(1_000);
-    expect(frame()).toMatch(/42s +\$0\.42 anthropic\/claude-sonnet-4/);
+    expect(frame()).toMatch(/42s +~\$0\.031 +58 tok\/s anthropic\/claude-sonnet-4/);
     await advance(5_000);
     expect(frame()).toContain('47s ');
     expect(world.reads).toBe(2);
@@ -331,5 +331,36 @@ describe('the running dashboard', () => {
     const { press, copied } = await started();
     await press('c');
     expect(copied).toEqual([expect.stringMatching(/^req_/)]);
+  });
+});
+
+describe('the input', () => {
+  const answer = '\u001b]11;rgb:1b1b/bbbb/1f1f\u001b\\';
+
+  test('takes a late answer of the terminal, whole or in pieces, for no keys', async () => {
+    const { press, frame } = await started();
+    const before = frame();
+    await press(
+      answer,
+      answer.slice(0, 9),
+      answer.slice(9, 14),
+      answer.slice(14),
+      '\u001b]11;rgb:bb/bb/bb\u0007',
+    );
+    await press('\u001b[?61;4;6c', '\u001b[1;1R');
+    expect(frame()).toBe(before);
+    await press('?');
+    expect(frame()).toContain('raise the selected budget');
+  });
+
+  test('takes pasted text for no keys, except where text is written', async () => {
+    const { press, frame, performed } = await started();
+    await press('\u001b[200~b99\ryq\u001b[201~');
+    expect(frame()).toContain('pasted text is no command');
+    await press('/', '\u001b[200~gpt-4.1\u001b[201~');
+    expect(frame()).toContain('search: gpt-4.1_');
+    await press('\r');
+    expect(frame()).toMatch(/REQUESTS \(all "gpt-4\.1"\)/);
+    expect(performed).toEqual([]);
   });
 });

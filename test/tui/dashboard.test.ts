@@ -78,8 +78,8 @@ describe('the dashboard', () => {
     const { heldNanoUsd: _, ...rest } = run;
     const waiting = [{ ...rest, id: 1, timeMs: NOW - 3_000, neededNanoUsd: 70_000_000 }];
     const frame = draw(sampleState(80, 24, { ...sampleData(), waiting }));
-    expect(frame).toContain('RUNNING (1, hold $0.42, 1 wait for room in a budget)');
-    expect(frame).toMatch(/^ ! +3\.0s +\$0\.07 .*\n {2,}41s +\$0\.42 /m);
+    expect(frame).toContain('RUNNING (1, hold $0.42, 58 tok/s, 1 wait for room in a budget)');
+    expect(frame).toMatch(/^ ! +3\.0s +\$0\.07 .*\n {2,}41s +~\$0\.031 /m);
   });
 
   test('shows the requests that wait for an answer', () => {

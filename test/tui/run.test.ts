@@ -1,10 +1,9 @@
-import { EventEmitter } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/daemon-info.ts';
-import { enterScreen, LEAVE, type Tty } from '../../src/tui/run.tsx';
+import { THEMES } from '../../src/terminal/themes.ts';
 import { type CliHome, cliHome, stopAfterwards } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import { tmpHome } from '../support/tmp-home.ts';
@@ -25,6 +24,12 @@ const SIZES = [
   [200, 50],
   [250, 70],
 ] as const;
+
+/** Ends at a size at which nothing fits. */
+const STORM = [
+  ...Array.from({ length: 20 }, (_, i) => [(i * 37) % 200 || 1, (i * 11) % 60 || 1] as const),
+  [10, 3] as const,
+];
 
 const isReady = hasTmux && existsSync(BUILT);
 if (!isReady) console.warn('skipped: these tests need tmux, and the built program (npm run build)');
@@ -99,6 +104,8 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     await terminal.until(/^ gw {2}X REFUSED[\s\S]*X default\/daily/);
     await terminal.resize(30, 6);
     await terminal.until(/terminal too small/);
+    for (const [columns, rows] of STORM) await terminal.resize(columns, rows);
+    expect(await terminal.until(/^terminal …\n+$/)).not.toContain('REFUSED');
     await terminal.resize(80, 24);
     await terminal.until(/REQUESTS \(all\)/);
 
@@ -106,6 +113,8 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     await terminal.until(
       /X STOPPED \(last seen \d\d:\d\d\) {2}run: \S*gw start[\s\S]*x2 default\/daily full/,
     );
+    await cli.exec(['start']);
+    await terminal.until(/X REFUSED.*live[\s\S]*x2 default\/daily full/);
     await terminal.press('q');
     const screen = await ended(terminal, 0);
     // A slow shell prints its prompt after the typed text.
@@ -157,6 +166,55 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     await terminal.until(/ REQUEST [\s\S]*gpt-4\.1/);
     await terminal.press('q');
     await ended(terminal, 0);
+  });
+
+  test('takes clicks and the wheel, as the terminal reports them', async () => {
+    const cli = cliHome();
+    await cli.run(['budget', 'set', '5']);
+    await cli.run(['budget', 'set', '50', '--period', 'monthly']);
+    const timeMs = Date.now();
+    await cli.record(
+      ...Array.from({ length: 9 }, (_, i) => ({ timeMs: timeMs - i * 1_000, model: `model-${i}` })),
+    );
+    const terminal = await gw(cli, 'dashboard');
+    const screen = await terminal.until(/model-8/);
+    const rowOf = (text: string) => screen.split('\n').findIndex((line) => line.includes(text)) + 1;
+    const report = (button: number, row: number) =>
+      terminal.type(`\u001b[<${button};9;${row}M\u001b[<${button};9;${row}m`);
+    await report(0, rowOf('model-3'));
+    await terminal.until(/^> .*model-3 /m);
+    await report(65, rowOf('model-3'));
+    await terminal.until(/^> .*model-6 /m);
+    await report(0, rowOf('model-6'));
+    await terminal.until(/REQUEST ─[\s\S]*route .*model-6$/m);
+    await terminal.press('Escape');
+    await terminal.until(/REQUESTS \(all\) ─+ held: esc to follow$/m);
+    await terminal.press('Escape');
+    await terminal.until(/REQUESTS \(all\) ─+$/m);
+    await report(0, rowOf('default/monthly'));
+    await terminal.until(/^> +default\/monthly/m);
+    await terminal.press('q');
+    await ended(terminal, 0);
+  });
+
+  test.each([
+    ['#ffffff', 'light'],
+    ['#101010', 'dark'],
+  ] as const)('asks the terminal for its background: %s is %s', async (colour, background) => {
+    const cli = cliHome();
+    await cli.run(['config', 'set', 'dashboard.theme', 'ember']);
+    await cli.run(['budget', 'set', '5']);
+    const terminal = await openTerminal({ env: { ...cli.env, COLORTERM: 'truecolor' } });
+    await terminal.setBackground(colour);
+    await terminal.type(`${process.execPath} ${PROGRAM} top; echo code=$?`);
+    await terminal.press('Enter');
+    await terminal.until(/q quit/);
+    const accent = THEMES.ember.bad[background];
+    const channels = [1, 3, 5].map((at) => Number.parseInt(accent.slice(at, at + 2), 16)).join(';');
+    // The daemon is stopped, which the header says in the theme's colour.
+    await expect.poll(() => terminal.colouredScreen()).toContain(`38;2;${channels}m`);
+    await terminal.press('q');
+    expect(await ended(terminal, 0)).not.toMatch(/rgb:|\[\?\d/);
   });
 
   test('obeys every key, without a daemon', async () => {
@@ -274,82 +332,5 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect(stdout).not.toContain('\u001b');
     const terminal = await gw(cli, 'dashboard --once');
     expect(await ended(terminal, 0)).toContain('q quit');
-  });
-});
-
-function terminal(columns = 20, rows = 5) {
-  const written: string[] = [];
-  const tty = Object.assign(new EventEmitter(), {
-    columns,
-    rows,
-    write: (text: string) => written.push(text) > 0,
-  });
-  // Only these parts of a terminal are used.
-  return { tty, written, screen: enterScreen(tty as unknown as Tty), take: () => written.splice(0).join('') };
-}
-
-const frame = (text: string) => [{ x: 0, y: 0, lines: text.split('\n') }];
-
-describe('enterScreen()', () => {
-  test('writes only the lines that changed', () => {
-    const { screen, take } = terminal();
-    screen.paint(frame('one\ntwo\nthree'));
-    take();
-    screen.paint(frame('one\n2\nthree'));
-    const text = take();
-    expect(text).toContain('\u001b[2;1H\u001b[0m\u001b[K2');
-    expect(text).not.toContain('one');
-    expect(text).not.toContain('three');
-    screen.paint(frame('one\n2\nthree'));
-    expect(take()).toBe('');
-  });
-
-  test('clears the extra lines of a taller frame before', () => {
-    const { screen, take } = terminal();
-    screen.paint(frame('one\ntwo'));
-    take();
-    screen.paint(frame('one'));
-    expect(take()).toContain('\u001b[2;1H\u001b[0m\u001b[K');
-  });
-
-  test('never writes a line break or below the last row', () => {
-    const { screen, take } = terminal(20, 2);
-    screen.paint(frame('one\ntwo\nthree'));
-    const text = take();
-    expect(text).not.toContain('\n');
-    expect(text).not.toContain('three');
-  });
-
-  test('clears and repaints everything after a resize', () => {
-    const { screen, tty, take } = terminal();
-    screen.paint(frame('one\ntwo'));
-    take();
-    let resized = 0;
-    screen.onResize(() => resized++);
-    tty.columns = 10;
-    tty.emit('resize');
-    screen.paint(frame('one\ntwo'));
-    const text = take();
-    expect(text).toContain('\u001b[2J');
-    expect(text).toContain('one');
-    expect([resized, screen.size().columns]).toEqual([1, 10]);
-  });
-
-  test('restores the terminal once, and writes nothing after that', () => {
-    const { screen, tty, take } = terminal();
-    take();
-    screen.leave();
-    screen.leave();
-    screen.paint(frame('late'));
-    screen.copy('late');
-    expect(take()).toBe(LEAVE);
-    expect(tty.listenerCount('resize')).toBe(0);
-  });
-
-  test('copies with OSC 52', () => {
-    const { screen, take } = terminal();
-    take();
-    screen.copy('req_1');
-    expect(take()).toBe(`\u001b]52;c;${Buffer.from('req_1').toString('base64')}\u0007`);
   });
 });

@@ -52,15 +52,18 @@ const grantedColumn: Column<BudgetView> = {
   header: 'granted',
   value: ({ granted_usd: granted }) => (granted === undefined ? '-' : usdText(granted)),
   align: 'right',
+  optional: true,
 };
 
 const onLimitColumn: Column<BudgetView> = {
   header: 'on limit',
   value: ({ on_limit, fallback }) => fallback?.[0] ?? on_limit,
+  optional: true,
 };
 
 const heldColumn: Column<BudgetView> = {
   header: 'held',
   value: (row) => (row.held_nano_usd > 0 ? formatUsd(row.held_nano_usd) : '-'),
   align: 'right',
+  optional: true,
 };

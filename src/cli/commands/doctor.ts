@@ -119,13 +119,13 @@ const INDENT = 17;
 
 function findingText(
   { name, state, message, mend }: Finding,
-  { palette, columns, gw }: Pick<Terminal, 'palette' | 'columns'> & Pick<Context, 'gw'>,
+  { palette, textColumns, gw }: Pick<Terminal, 'palette' | 'textColumns'> & Pick<Context, 'gw'>,
 ): string {
   const mark = pad(MARKS[state], 3);
   const painted =
     state === 'ok' ? palette.accent(mark) : state === 'broken' ? palette.bad(mark) : palette.warn(mark);
   const below = `\n${' '.repeat(INDENT)}`;
-  const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(pasteable(message, gw), columns - INDENT).join(below)}`;
+  const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(pasteable(message, gw), textColumns - INDENT).join(below)}`;
   // Commands are not wrapped, so that they can be pasted.
   return mend === undefined ? line : `${line}${below}${palette.dim('to fix:')} ${mend}`;
 }

@@ -86,11 +86,19 @@ function sessionTable(sessions: SessionView[], { timezone, now, terminal }: Tabl
       : []),
     { header: 'last', value: ({ last_at }) => timeText(Date.parse(last_at)) },
     right('requests', (row) => count(row.requests)),
-    right('blocked', (row) => (row.blocked_requests === 0 ? '-' : count(row.blocked_requests))),
+    {
+      ...right('blocked', (row: SessionView) =>
+        row.blocked_requests === 0 ? '-' : count(row.blocked_requests),
+      ),
+      optional: true,
+    },
     ...(sessions.some(({ runaway }) => runaway !== null)
       ? [{ header: 'runaway', value: (row: SessionView) => row.runaway?.message ?? '-', shrinks: true }]
       : []),
-    right('in>out', (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`),
+    {
+      ...right('in>out', (row: SessionView) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`),
+      optional: true,
+    },
     { header: 'cost', value: (row) => formatUsd(row.cost_nano_usd), align: 'right', style: 'bold' },
   ];
   return listText(sessions, columns, terminal, { title: `Sessions (${timezone})` });

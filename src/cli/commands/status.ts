@@ -1,13 +1,14 @@
 import { formatUsd } from '../../money.ts';
 import { healthOf } from '../../operations/provider-views.ts';
 import type { StatusView } from '../../operations/schemas/status.ts';
+import { budgetLabel } from '../../store/ledger/terms.ts';
 import { forecastText, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
-import { pasteable, wrapMessage } from '../../terminal/command-names.ts';
+import { pasteable } from '../../terminal/command-names.ts';
 import { windowsText } from '../../terminal/limit-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
-import { healthText, isTroubled } from '../../terminal/request-words.ts';
+import { healthParts, isTroubled } from '../../terminal/request-words.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { pad, wrap } from '../../terminal/text.ts';
+import { clean, pad, shortenMiddle, widthOf } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { AS_JSON, type SetUp } from '../command.ts';
 import { type Context, sayJson, screenOf, tell } from '../context.ts';
@@ -40,36 +41,75 @@ function show(context: Context, current: Status): void {
 }
 
 const LABEL = 10;
-const MOST_RUNAWAYS = 5;
 
-interface StatusLook extends Pick<Terminal, 'palette' | 'columns'> {
+interface StatusLook extends Pick<Terminal, 'palette' | 'textColumns'> {
   version: string;
   /** How to type `gw` in this directory. */
   gw: string;
 }
 
-/** The status in five lines, or more on a narrow terminal or where agents are connected. */
-export function statusLines(status: Status, { version, gw, palette, columns }: StatusLook): string[] {
-  const room = columns - LABEL - 1;
-  const below = `\n${' '.repeat(LABEL + 1)}`;
-  const line = (label: string, text: string) => `${palette.bold(pad(label, LABEL))} ${text}`;
-  const running = status.state.kind === 'running';
-  return [
-    line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
-    line('today', todayText(status)),
-    ...weekLine(status).map((text) => line('optimizer', wrap(text, room).join(below))),
-    line('budgets', wrap(budgetsText(status), room).join(below)),
-    ...limitLines(status).map((text, i) => line(i === 0 ? 'limits' : '', wrap(text, room).join(below))),
-    ...runawayLines(status).map((text, i) => line(i === 0 ? 'runaways' : '', wrap(text, room).join(below))),
-    ...(status.paused_projects.length === 0
-      ? []
-      : [line('paused', wrap(pausedText(status), room).join(below))]),
-    line('providers', wrap(providersText(status), room).join(below)),
-    ...healthLines(status).map((text) => line('', wrap(pasteable(text, gw), room).join(below))),
-    ...agentLines(status).map((text, i) => line(i === 0 ? 'agents' : '', wrap(text, room).join(below))),
-    line('next', wrapMessage(pasteable(nextText(status), gw), room, gw).replaceAll('\n', below)),
-  ];
+interface Line {
+  label: string;
+  /** As many as fit are shown; the first is shortened if it must be. */
+  parts: string[];
+  /** Always shown, such as the command that shows what has no room. */
+  last?: string | undefined;
+  separator?: string;
+  /** With more than eight lines, those of the highest rank are left out. */
+  rank: number;
 }
+
+const MOST_LINES = 8;
+
+/** The status in at most eight lines. */
+export function statusLines(status: Status, { version, gw, palette, textColumns }: StatusLook): string[] {
+  const lines = linesOf(status, version);
+  const [last = 0] = lines
+    .map(({ rank }) => rank)
+    .sort((a, b) => a - b)
+    .slice(MOST_LINES - 1);
+  const isDown = status.state.kind !== 'running';
+  return lines
+    .filter(({ rank }) => lines.length <= MOST_LINES || rank <= last)
+    .map((line, i) => {
+      const text = fitted(line, textColumns - LABEL - 1, gw);
+      return `${palette.bold(pad(line.label, LABEL))} ${isDown && i === 0 ? palette.warn(text) : text}`;
+    });
+}
+
+function fitted({ parts, last = '', separator = ', ' }: Line, room: number, gw: string): string {
+  const end = last === '' ? '' : `; ${pasteable(last, gw)}`;
+  const [first = '', ...rest] = parts.map((part) => clean(pasteable(part, gw)));
+  const left = room - widthOf(end);
+  const text = rest.reduce(
+    (shown, part) => {
+      const longer = `${shown}${separator}${part}`;
+      return widthOf(longer) <= left ? longer : shown;
+    },
+    shortenMiddle(first, Math.max(left, Math.min(room, LABEL))),
+  );
+  return text + end;
+}
+
+/** Ranks differ, so that there is one for each place. */
+function linesOf(status: Status, version: string): Line[] {
+  const lines: (Line | undefined)[] = [
+    { rank: 0, label: `gw ${version}`, parts: [daemonText(status)] },
+    { rank: 1, label: 'today', parts: todayParts(status) },
+    weekLine(status),
+    { rank: 3, label: 'budgets', ...budgetParts(status) },
+    limitLine(status),
+    runawayLine(status),
+    pauseLine(status),
+    { rank: 9, label: 'providers', ...providerParts(status) },
+    healthLine(status),
+    agentLine(status),
+    { rank: 2, label: 'next', parts: nextSteps(status), separator: '   ' },
+  ];
+  return lines.filter((line) => line !== undefined);
+}
+
+const more = (count: number, command: string) => (count > 0 ? `${count} more: ${command}` : undefined);
 
 function daemonText({ state, now }: Status): string {
   switch (state.kind) {
@@ -84,97 +124,129 @@ function daemonText({ state, now }: Status): string {
   }
 }
 
-function todayText({ today, timezone }: Status): string {
+function todayParts({ today, timezone }: Status): string[] {
   const parts = [
     `${formatUsd(today.cost_nano_usd)} in ${plural(today.requests, 'request')}`,
     today.unpriced_requests > 0 ? `${count(today.unpriced_requests)} unpriced` : '',
     today.blocked_requests > 0 ? `${count(today.blocked_requests)} blocked` : '',
     today.failed_requests > 0 ? `${count(today.failed_requests)} failed` : '',
     today.saved_nano_usd > 0 ? `saved ${formatUsd(today.saved_nano_usd)}` : '',
+    timezone,
   ];
-  return `${parts.filter(Boolean).join(', ')} (${timezone})`;
+  return parts.filter(Boolean);
 }
 
-/** Savings of compression in the last 7 days; empty if there were none. */
-function weekLine({ optimizer_week: week }: Status): string[] {
-  if (!week || week.saved_tokens === 0) return [];
+/** Savings of compression in the last 7 days. */
+function weekLine({ optimizer_week: week }: Status): Line | undefined {
+  if (!week || week.saved_tokens === 0) return undefined;
   const left = `${plural(week.left_requests, 'request')} left as ${week.left_requests === 1 ? 'it was' : 'they were'}`;
-  return [
-    `this week saved ${plural(week.saved_tokens, 'token')}, ${formatUsd(week.saved_nano_usd)}, ${left}`,
-  ];
+  const saved = `this week saved ${plural(week.saved_tokens, 'token')}`;
+  return { rank: 10, label: 'optimizer', parts: [saved, formatUsd(week.saved_nano_usd), left] };
 }
 
 /** The budget closest to its cap, and the number of others. */
-function budgetsText({ budgets, timezone, now }: Status): string {
+function budgetParts({ budgets, timezone, now }: Status): Pick<Line, 'parts' | 'last'> {
   const [first, ...rest] = [...budgets].sort((a, b) => shareOf(b) - shareOf(a));
-  if (!first) return 'none';
-  const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
-  const spent = `${percent(shareOf(first))}, ${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}`;
-  return `${mark(first).trim()} ${first.id} ${spent}${grantedText(first)}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
+  if (!first) return { parts: ['none'] };
+  const full = rest.filter(({ exceeded }) => exceeded).length;
+  const parts = [
+    `${mark(first)} ${budgetLabel(first.id)} ${percent(shareOf(first))}`.trim(),
+    `${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}${grantedText(first)}`,
+    forecastText(first, createTimeFormat(timezone), now),
+  ];
+  const others = full > 0 ? `${full} more full of ${rest.length} more` : `${rest.length} more`;
+  return { parts, last: rest.length > 0 ? `${others}: gw budget list` : undefined };
 }
 
-/** A line for each subscription whose windows are known. */
-function limitLines({ limits = [], timezone, now }: Status): string[] {
-  const logins = [...new Set(limits.map(({ login }) => login))];
+/** The subscription whose window is fullest. */
+function limitLine({ limits = [], timezone, now }: Status): Line | undefined {
+  const [fullest] = [...limits].sort((a, b) => b.used - a.used);
+  if (!fullest) return undefined;
+  const others = new Set(limits.map(({ login }) => login)).size - 1;
+  const windows = limits.filter(({ login }) => login === fullest.login);
+  const name = others > 0 ? fullest.login : fullest.service;
+  return {
+    ...{ rank: 8, label: 'limits' },
+    parts: [`${name} ${windowsText(windows, createTimeFormat(timezone), now)}`],
+    last: more(others, 'gw limits'),
+  };
+}
+
+/** The session that was last taken for a runaway. */
+function runawayLine({ runaways = [], timezone, now }: Status): Line | undefined {
+  const [first, ...rest] = [...runaways].sort((a, b) => Date.parse(b.found_at) - Date.parse(a.found_at));
+  if (!first) return undefined;
+  const { session, agent, project_id, message, found_at } = first;
   const times = createTimeFormat(timezone);
-  return logins.map((login) => {
-    const windows = limits.filter((each) => each.login === login);
-    const name = logins.length > 1 ? login : (windows[0]?.service ?? '');
-    return `${name} ${windowsText(windows, times, now)}`;
-  });
+  return {
+    ...{ rank: 5, label: 'runaways' },
+    parts: [
+      `! ${agent ?? 'session'} ${session} of ${project_id}: ${message}`,
+      times.moment(Date.parse(found_at), now),
+    ],
+    last: more(rest.length, 'gw sessions'),
+  };
 }
 
-/** A line for each session that is taken for a runaway. */
-function runawayLines({ runaways = [], timezone, now }: Status): string[] {
-  const times = createTimeFormat(timezone);
-  return runaways
-    .slice(0, MOST_RUNAWAYS)
-    .map(
-      ({ session, agent, project_id, message, found_at }) =>
-        `! ${agent ?? 'session'} ${session} of ${project_id}: ${message} (${times.moment(Date.parse(found_at), now)})`,
-    );
-}
-
-function pausedText({ paused_projects: names }: Status): string {
+function pauseLine({ paused_projects: names }: Status): Line | undefined {
+  if (names.length === 0) return undefined;
   const [only] = names;
-  return `${names.join(', ')}; to resume: gw projects resume ${names.length === 1 ? only : '--all'}`;
+  const last = `to resume: gw projects resume ${names.length === 1 ? only : '--all'}`;
+  return { rank: 4, label: 'paused', parts: names, last };
 }
 
-function providersText({ providers, provider_health: health, problems }: Status): string {
+function providerParts({
+  providers,
+  provider_health: health,
+  problems,
+}: Status): Pick<Line, 'parts' | 'last'> {
   const sources = new Map(health.map(({ provider, source }) => [provider, source]));
-  const shown = providers.map((name) =>
+  const parts = providers.map((name) =>
     sources.get(name) === 'environment' ? `${name} (from the environment)` : name,
   );
-  const names = shown.length > 0 ? shown.join(', ') : 'only the built-in sandbox';
-  return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw doctor` : names;
+  return {
+    parts: parts.length > 0 ? parts : ['only the built-in sandbox'],
+    last: problems.length > 0 ? `${plural(problems.length, 'problem')}: gw doctor` : undefined,
+  };
 }
 
-/** How each provider that was called within the last hour has answered, or why it gets no requests. */
-function healthLines({ provider_health: health, timezone, now }: Status): string[] {
-  const times = createTimeFormat(timezone);
-  return health.map(healthOf).flatMap((each) => {
-    if (each.attempts === 0 && each.blocks.length === 0) return [];
-    return [`${isTroubled(each) ? '! ' : ''}${each.provider}: ${healthText(each, times, now)}`];
-  });
+/** The provider in most trouble, else how the one that was called has answered. */
+function healthLine({ provider_health, timezone, now }: Status): Line | undefined {
+  const all = provider_health
+    .map(healthOf)
+    .filter(({ attempts, blocks }) => attempts > 0 || blocks.length > 0)
+    .sort((a, b) => Number(isTroubled(b)) - Number(isTroubled(a)) || b.failedAttempts - a.failedAttempts);
+  const [first] = all;
+  if (!first) return undefined;
+  const isBad = isTroubled(first);
+  const [what = '', ...rest] = healthParts(first, createTimeFormat(timezone), now);
+  return {
+    ...{ rank: isBad ? 6 : 11, label: '' },
+    parts: [`${isBad ? '! ' : ''}${first.provider}: ${what}`, ...rest],
+    last: more(all.length - 1, 'gw doctor'),
+  };
 }
 
-/** The connected agents, and a warning for each that went around gw. */
-function agentLines({ agents, timezone, now }: Status): string[] {
-  if (agents.length === 0) return [];
+/** The connected agents, or a warning of those that went around gw. */
+function agentLine({ agents, timezone, now }: Status): Line | undefined {
+  if (agents.length === 0) return undefined;
   const times = createTimeFormat(timezone);
+  const [first, ...rest] = agents.flatMap((each) => bypassText(each, times, now) ?? []);
+  if (first !== undefined)
+    return { rank: 7, label: 'agents', parts: [first], last: more(rest.length, 'gw coverage') };
   const names = agents.map(({ agent, state }) =>
     state === 'changed' ? `${agent.name} (changed)` : agent.name,
   );
-  return [`${names.join(', ')} connected`, ...agents.flatMap((each) => bypassText(each, times, now) ?? [])];
+  return { rank: 12, label: 'agents', parts: [`${names.join(', ')} connected`] };
 }
 
-function nextText({ state, providers, budgets }: Status): string {
-  if (state.kind === 'stopped') return 'gw start';
-  if (state.kind === 'silent') return 'gw logs';
+function nextSteps({ state, providers, budgets }: Status): string[] {
+  if (state.kind === 'stopped') return ['gw start'];
+  if (state.kind === 'silent') return ['gw logs'];
   const steps = ['eval "$(gw env)"'];
   if (providers.length === 0) steps.push('gw providers add openai');
   else if (budgets.length === 0) steps.push('gw budget set 5');
-  return [...steps, 'gw usage', 'gw --help'].join('   ');
+  return [...steps, 'gw usage', 'gw --help'];
 }
 
 /** The JSON form of the status. */

@@ -20,6 +20,7 @@ import { count, plural, tokens } from '../../terminal/numbers.ts';
 import { stackedBar } from '../../terminal/stacked-bar.ts';
 import { type Column, right, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
+import { wrap } from '../../terminal/text.ts';
 import type { OptionsOf, SetUp } from '../command.ts';
 import { type Context, note, say, sayJson, screenOf, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
@@ -261,9 +262,12 @@ function usageTable(
   const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
   const rows = rowsOf(report);
   const owner = whose ?? (project === null ? 'all projects' : `project ${project}`);
-  const title = bold(
+  const title = wrap(
     `${SOURCES[source].what} by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${owner}`,
-  );
+    terminal.textColumns,
+  )
+    .map(bold)
+    .join('\n');
   if (rows.length === 0) {
     return [title, '', ...(whose ? NOTHING_OF_TEAM : SOURCES[source].nothing)].join('\n');
   }
@@ -295,8 +299,8 @@ function columnsFor(
       : [{ header: second, value: (row: UsageRow) => row.subkey ?? '', shrinks: true }]),
     right('requests', (row) => count(row.requests)),
     right('input', (row) => tokens(row.input_tokens)),
-    right('cached', (row) => tokens(row.cached_input_tokens)),
-    ...(hasMisses ? [{ header: 'missed', value: missedOf, align: 'right' as const }] : []),
+    { ...right('cached', (row: UsageRow) => tokens(row.cached_input_tokens)), optional: true },
+    ...(hasMisses ? [{ ...right('missed', missedOf), optional: true }] : []),
     right('output', (row) => tokens(row.output_tokens)),
     { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
     chart,

@@ -7,9 +7,6 @@ import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { listText } from '../print-list.ts';
 
-/** Narrower terminals have no room for both the project and the duration. */
-const WIDE_COLUMNS = 100;
-
 export interface TableLook {
   timezone: string;
   now: number;
@@ -20,11 +17,13 @@ const project: Column<RequestView> = {
   header: 'project',
   value: (request) => request.project_id,
   shrinks: true,
+  optional: true,
 };
 const took: Column<RequestView> = {
   header: 'took',
   value: ({ duration_ms }) => tookText(duration_ms),
   align: 'right',
+  optional: true,
 };
 
 /** Look of a table with times. */
@@ -52,9 +51,12 @@ export function requestTable(requests: RequestView[], { timezone, now, terminal 
     { header: 'model', value: modelText, shrinks: true },
     ...(manyProjects ? [project] : []),
     { header: 'st', value: ({ status }) => String(status || '-') },
-    right('in>out', (r) => `${tokens(r.input_tokens)}>${tokens(r.output_tokens)}`),
+    {
+      ...right('in>out', (r: RequestView) => `${tokens(r.input_tokens)}>${tokens(r.output_tokens)}`),
+      optional: true,
+    },
     right('cost', ({ cost_nano_usd, flags }) => costOf({ costNanoUsd: cost_nano_usd, flags })),
-    ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
+    took,
   ];
   return listText(requests, columns, terminal, { title: `Requests (${timezone})` });
 }

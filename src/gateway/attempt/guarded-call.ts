@@ -1,4 +1,7 @@
+import { amountOf, type NanoUsd } from '../../money.ts';
+import { costOf } from '../../pricing/cost.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
+import { NO_USAGE } from '../../usage.ts';
 import { callsOf, limitOf } from '../admission/admitted.ts';
 import { costsNothing, inputWith } from '../admission/quote.ts';
 import { type RelayObserver, readAgain, type ToolResults } from '../answer/answer-receiver.ts';
@@ -8,7 +11,7 @@ import { clientLimitMs, type GoneListener } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import { stopsWhenCut } from '../metering/estimate-usage.ts';
-import type { CuttableCall } from '../state/access/running-calls.ts';
+import type { CallProgress, CuttableCall } from '../state/access/running-calls.ts';
 import {
   type CallEnd,
   notSent,
@@ -22,6 +25,21 @@ import { type Attempt, hasAlternatives } from './attempt.ts';
 /** Whether a stream is stopped when it outgrows its hold. */
 export function isGuarded({ context, admitted }: Attempt): boolean {
   return context.request.stream && admitted.remaining !== null && !costsNothing(admitted.quote);
+}
+
+/** Of English text and of code; what is booked is counted at the end. */
+const BYTES_PER_TOKEN = 4;
+
+/** An estimate of what a stream has cost so far: never more than it holds. */
+function usedSoFar(
+  { request }: AnyRequestContext,
+  { quote }: Attempt['admitted'],
+  outputTokens: number,
+): NanoUsd | null {
+  if (!quote.card) return null;
+  const inputTokens = Math.min(quote.inputTokens, Math.ceil(request.bytes.length / BYTES_PER_TOKEN));
+  const cost = amountOf(costOf({ ...NO_USAGE, inputTokens, outputTokens }, quote.card));
+  return Math.min(cost, quote.amount);
 }
 
 /** Time for usage to arrive after a stream's closing event. */
@@ -47,6 +65,10 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
   #cancelTimer: (() => void) | undefined;
   /** Releases what an answer takes that is read without its client. */
   #release: (() => void) | undefined;
+  #streamedBytes = 0;
+  /** Bytes of text in a byte of the stream, by its size at the last measurement. */
+  #textShare = 0;
+  #measureAt = 1;
   #isOver = false;
   #isCapped = false;
   #isCut = false;
@@ -165,11 +187,27 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
     return failed('no answer in time', 'UND_ERR_HEADERS_TIMEOUT', { sent: end.sent, answered: false });
   }
 
+  /** Measures the text anew each time that the stream has grown by half, so that a long one costs little more than once. */
+  progress(): CallProgress | undefined {
+    const relay = this.#relay;
+    const size = this.#streamedBytes;
+    if (!relay || size === 0) return undefined;
+    if (size >= this.#measureAt) {
+      const bytes = relay.receivedText().reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+      this.#textShare = bytes / size;
+      this.#measureAt = size * 1.5;
+    }
+    const { context, admitted } = this.#attempt;
+    const outputTokens = Math.round((size * this.#textShare) / BYTES_PER_TOKEN);
+    return { id: context.exchange.id, outputTokens, usedNanoUsd: usedSoFar(context, admitted, outputTokens) };
+  }
+
   onContent(): void {
     this.#onContent();
   }
 
   onEvents(streamedBytes: number): void {
+    this.#streamedBytes = streamedBytes;
     this.#guard?.(streamedBytes);
   }
 

@@ -1,5 +1,6 @@
 import { listAsks } from '../../store/budgets/asks.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
+import { createWatchMark } from '../../store/dashboard/stream-notes.ts';
 import { listSessions } from '../../store/reports/sessions.ts';
 import { listRunaways } from '../../store/runaways/runaways.ts';
 import type { DashboardFeed } from '../reader.ts';
@@ -21,9 +22,11 @@ export async function localDashboard({
   const project = projectToRead(sources.db, sources.scope, undefined);
   const db = await sources.pollDb(project);
   const reader = createDashboardReader(db, calendar, project);
+  const watch = createWatchMark(db);
   return {
     changed: reader.changed,
     async read(query) {
+      watch.mark(query.now);
       const { budgets, ...data } = reader.read(query);
       return {
         ...data,

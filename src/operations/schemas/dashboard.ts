@@ -41,6 +41,8 @@ const unfinished = z.object({
   repo: z.string(),
 });
 
+const trend = z.array(z.number().nullable());
+
 const Dashboard = z.object({
   now: timeMs,
   window: z.enum(['hour', 'day', 'month']),
@@ -69,7 +71,14 @@ const Dashboard = z.object({
     .array(Session)
     .describe('sessions with calls in the window that did not come through gw, at list price'),
   running: z
-    .array(unfinished.extend({ held_nano_usd: nanoUsd }))
+    .array(
+      unfinished.extend({
+        held_nano_usd: nanoUsd,
+        output_tokens: count.nullable().describe('of a stream so far, by its text; null if not known'),
+        tokens_per_second: count.nullable().describe('of a stream in the last second'),
+        used_nano_usd: nanoUsd.nullable().describe('what a stream comes to so far, about'),
+      }),
+    )
     .describe('the requests that run, the longest first, at most 50'),
   waiting: z
     .array(unfinished.extend({ needed_nano_usd: nanoUsd }))
@@ -136,6 +145,16 @@ const Dashboard = z.object({
       blocks: z.array(z.object({ because: z.string(), until: timeMs })),
     }),
   ),
+  trends: z
+    .array(
+      z.object({
+        provider: z.string(),
+        first_byte_ms: trend.describe('the mean'),
+        tokens_per_second: trend.describe('of output'),
+        cached_share: trend.describe('of the input'),
+      }),
+    )
+    .describe('how providers answered in each twelfth of the last hour; null without answers'),
   projects: z.array(z.object({ id: z.number().int(), name: z.string(), paused: z.boolean() })),
   keys: z.array(
     z.object({

@@ -6,7 +6,7 @@ import { Section } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useGateway } from '../state/gateway.ts';
 
-type Row = Omit<DashboardView['running'][number], 'held_nano_usd'>;
+type Row = Omit<DashboardView['waiting'][number], 'needed_nano_usd'>;
 
 /** The requests that run, and those that wait for room in a budget; nothing without one. */
 export function Running({ running, waiting }: Pick<DashboardView, 'running' | 'waiting'>) {

@@ -10,6 +10,7 @@ import type { Standing } from '../ledger/standing.ts';
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
 import { createProviderHealthReader, type ProviderHealth } from './provider-health.ts';
+import { createProviderTrendsReader, type ProviderTrend } from './provider-trends.ts';
 import {
   createRunningReader,
   createWaitingReader,
@@ -74,6 +75,7 @@ export interface DashboardData extends WindowSpend, WindowUsage {
   misses: CauseMisses[];
   webhooks: WebhookHealth[];
   providers: ProviderHealth[];
+  trends: ProviderTrend[];
   projects: ProjectState[];
   keys: LiveKey[];
 }
@@ -108,7 +110,7 @@ export function createDashboardReader(db: Db, calendar: Calendar, projectId = 0)
       p95Ms: readLatency(span.start),
       ...readSpend({ window, by, span, now }),
       budgets: readStandings({ calendar, now }),
-      running: readRunning(),
+      running: readRunning(now),
       waiting: readWaiting(now),
       requests: readFeed(filter).map((row) => {
         const budget = row.outcome === 'blocked' ? blocks.budgetOf(formatRequestId(row.id)) : undefined;
@@ -141,16 +143,21 @@ const SCANS_LAST_MS = 5_000;
 function createScans(db: Db) {
   const readMisses = createMissesReader(db);
   const readProviders = createProviderHealthReader(db);
-  let last: (Pick<DashboardData, 'misses' | 'providers'> & { since: number; at: number }) | undefined;
+  const readTrends = createProviderTrendsReader(db);
+  let last:
+    | { since: number; at: number; scans: Pick<DashboardData, 'misses' | 'providers' | 'trends'> }
+    | undefined;
   let areOld = false;
   return {
     areOld: () => areOld,
     read({ since, now, requests }: { since: number; now: number; requests: number }) {
       const age = now - (last?.at ?? 0);
       areOld = last?.since === since && requests > MANY_REQUESTS && age >= 0 && age < SCANS_LAST_MS;
-      if (!last || !areOld)
-        last = { since, at: now, misses: readMisses(since), providers: readProviders(now) };
-      return { misses: last.misses, providers: last.providers };
+      if (!last || !areOld) {
+        const scans = { misses: readMisses(since), providers: readProviders(now), trends: readTrends(now) };
+        last = { since, at: now, scans };
+      }
+      return last.scans;
     },
   };
 }

@@ -4,9 +4,16 @@ import type { Db } from '../database/open.ts';
 /**
  * The parts of the router's state that survive restarts, a row each; `environment` has the providers that were found in
  * the environment at the last start, `manners` what their refusals have told of them, `waiting` the requests that wait
- * for room in a budget. The numbers are stored: never renumber.
+ * for room in a budget, `streams` what running streams have brought so far. The numbers are stored: never renumber.
  */
-export const ROUTER_ROWS = { health: 1, conversations: 2, environment: 3, manners: 4, waiting: 5 } as const;
+export const ROUTER_ROWS = {
+  health: 1,
+  conversations: 2,
+  environment: 3,
+  manners: 4,
+  waiting: 5,
+  streams: 6,
+} as const;
 type RouterPart = keyof typeof ROUTER_ROWS;
 
 export function createRouterStateStore(db: Db) {

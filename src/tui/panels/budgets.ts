@@ -7,7 +7,7 @@ import { pasteable } from '../../terminal/command-names.ts';
 import { MARKS, styleOf } from '../../terminal/look.ts';
 import { percent, usdText } from '../../terminal/numbers.ts';
 import { type Cell, lineOf, textLine } from '../../terminal/styled-lines.ts';
-import { widthOf } from '../../terminal/text.ts';
+import { clean, widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
 import { budgetHeight, WIDE_BUDGET_FROM } from '../state/layout.ts';
 import { topFor } from '../state/selection.ts';
@@ -21,21 +21,32 @@ interface BudgetsProps extends Area {
   selected: string | null;
   focused: boolean;
   now: number;
+  sort: string;
+  /** The searched text; '' if none. */
+  search: string;
 }
 
 /** The budgets: spent and remaining amounts, and a forecast. */
 export function drawBudgets(props: BudgetsProps): string[] {
-  const { budgets, selected, width, height, look, focused } = props;
+  const { budgets, selected, width, height, look, focused, sort, search } = props;
   const shape = shapeFor(props);
   const rows = Math.max(1, Math.floor((height - 1) / (shape === 'pair' ? 2 : 1)));
   const at = budgets.findIndex(({ id }) => id === selected);
   const top = topFor(at, rows, budgets.length);
-  const title = budgets.length > rows ? `BUDGETS (${budgets.length})` : 'BUDGETS';
+  const notes = [
+    ...(budgets.length > rows ? [String(budgets.length)] : []),
+    ...(search === '' ? [] : [`"${clean(search)}"`]),
+    ...(sort === 'urgency' ? [] : [`by ${sort}`]),
+  ];
+  const title = notes.length > 0 ? `BUDGETS (${notes.join(', ')})` : 'BUDGETS';
   const labels = shape === 'wide' ? BUDGET_LABELS.padStart(width) : '';
   const shown = budgets.slice(top, top + rows);
   const names = shown.map((budget) => widthOf(nameText(budget, width)));
   const lines = shown.flatMap((budget) => budgetLines(budget, { ...props, shape, name: Math.max(...names) }));
-  const none = pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw);
+  const none =
+    search === ''
+      ? pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw)
+      : '   none with this text: esc shows all';
   return section({
     title,
     labels,

@@ -6,7 +6,14 @@ import { plural, tokens } from '../../terminal/numbers.ts';
 import { costOf } from '../../terminal/request-words.ts';
 import { textLine } from '../../terminal/styled-lines.ts';
 import { clean, pad } from '../../terminal/text.ts';
-import { chosenSession, type Drill, shownSessions } from '../state/drill.ts';
+import {
+  chosenRequest,
+  chosenSession,
+  type Drill,
+  levelOf,
+  shownRequests,
+  shownSessions,
+} from '../state/drill.ts';
 import { topFor } from '../state/selection.ts';
 import { drawDetail } from './detail.ts';
 import { type Area, section } from './lines.ts';
@@ -15,24 +22,30 @@ interface DrilledProps extends Area {
   drill: Drill;
 }
 
+const DEFAULT_ORDERS = { sessions: 'cost', requests: 'time' };
+
 /** The sessions that spent a budget, the requests of a session, or a request. */
 export function drawDrilled({ drill, ...area }: DrilledProps): string[] {
   const { width, height, look } = area;
-  const { budget, requests, problem, text } = drill;
-  const selected = requests?.[drill.request];
+  const { budget, problem } = drill;
+  const selected = chosenRequest(drill);
   if (drill.detailOpen && selected) return drawDetail({ request: selected, ...area });
   const session = chosenSession(drill);
+  const level = levelOf(drill);
+  const text = drill.text[level] === '' ? '' : ` "${clean(drill.text[level])}"`;
+  const order = drill.sort[level];
+  const how = order === DEFAULT_ORDERS[level] ? text : `${text} by ${order}`;
   const title =
     session === undefined
-      ? `SESSIONS${text === '' ? '' : ` "${clean(text)}"`} of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent${budget.team ? ' by the team, here by' : ''}`
-      : `REQUESTS of session ${clean(session)}`;
+      ? `SESSIONS${how} of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent${budget.team ? ' by the team, here by' : ''}`
+      : `REQUESTS${how} of session ${clean(session)}`;
   const room = { width, height: height - 2, look };
   const rows =
     session === undefined
       ? rowsOf(shownSessions(drill), sessionText, drill.session, problem, room)
-      : rowsOf(requests, requestText, drill.request, problem, room);
+      : rowsOf(shownRequests(drill), requestText, drill.request, problem, room);
   const hint = textLine(
-    ' j/k move   enter opens   / search   y copy id   esc back',
+    ' j/k move   enter opens   / search   o sort   y copy id   esc back',
     width,
     look,
     look.palette.dim,

@@ -11,12 +11,13 @@ type Keys = readonly [task: string, key: string, effect: string][];
 const KEYS: Keys = [
   ['go', '1 2 3, tab', 'budgets, requests, webhooks; every panel in turn'],
   ['', 'j k g G', 'move in the panel; a selected request holds the feed'],
-  ['', 'enter', 'open: detail of a request, raise a budget, replay a webhook'],
-  ['', 'd', 'sessions of the selected budget, their requests, one request'],
-  ['', 'esc', 'back, a step at a time: detail, zoom, selection, filter'],
+  ['', 'enter', 'open: sessions of a budget, detail of a request, replay a webhook'],
+  ['', 'd', 'sessions of the selected budget, from any panel'],
+  ['', 'esc', 'back, a step at a time: detail, search, session, zoom, selection'],
   ['look', 'z', 'the panel on the whole screen, and back'],
   ['', 'w m', 'window: hour, day, month; chart by model or agent'],
-  ['', 'f / o', 'requests: all, blocked, failed, unpriced; search; order'],
+  ['', '/ o', 'search in every panel; order by the next column'],
+  ['', 'f', 'requests: all, blocked, failed, unpriced'],
   ['', 't p', 'the team; pause the display'],
   ['', 'y', 'copy the id of the selected row'],
 ];

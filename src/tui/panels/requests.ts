@@ -6,7 +6,8 @@ import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { topFor } from '../state/selection.ts';
-import type { FeedEntry, Sort } from '../state/state.ts';
+import type { Sort } from '../state/sorting.ts';
+import type { FeedEntry } from '../state/state.ts';
 import { type Area, section } from './lines.ts';
 
 interface RequestsProps extends Area {

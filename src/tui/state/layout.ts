@@ -209,8 +209,8 @@ function needOf(
     case 'models':
     case 'callers':
     case 'imported':
-      return list(counts[panel], height / 5);
     case 'providers':
+      return list(counts[panel], height / 5);
     case 'misses':
     case 'webhooks':
       return list(counts[panel], height / 6);

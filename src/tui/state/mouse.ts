@@ -1,6 +1,6 @@
 import { budgetHeight, type MouseEvent, type PanelBox } from './layout.ts';
 import { moveTo, topFor } from './selection.ts';
-import { budgetsOf, feedOf, layoutFor, type State } from './state.ts';
+import { budgetsOf, feedOf, layoutFor, type State, shownData } from './state.ts';
 
 const WHEEL_ROWS = 3;
 const SGR_EVENT = /\[<(\d{1,3});(\d{1,5});(\d{1,5})([Mm])/g;
@@ -40,7 +40,7 @@ function contains({ x, y, width, height }: PanelBox, column: number, row: number
 
 /** Selects the row at a line of a panel, where the title is line 0. */
 function selectLine(state: State, { panel, width, height }: PanelBox, line: number): State {
-  const { selected, data } = state;
+  const { selected } = state;
   switch (panel) {
     case 'budgets': {
       const rows = budgetsOf(state);
@@ -57,7 +57,12 @@ function selectLine(state: State, { panel, width, height }: PanelBox, line: numb
         : state;
     }
     case 'webhooks': {
-      const row = rowAt(data?.webhooks ?? [], ({ id }) => id === selected.webhook, line - 1, height - 1);
+      const row = rowAt(
+        shownData(state)?.webhooks ?? [],
+        ({ id }) => id === selected.webhook,
+        line - 1,
+        height - 1,
+      );
       return row ? { ...state, selected: { ...selected, webhook: row.id } } : state;
     }
     default:

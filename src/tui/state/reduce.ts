@@ -23,17 +23,21 @@ import {
   filterDrill,
   idInDrill,
   leaveDrill,
+  levelOf,
   type Move,
   moveInDrill,
+  sortDrill,
 } from './drill.ts';
 import type { MouseEvent } from './layout.ts';
 import { pointTo } from './mouse.ts';
 import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
-import { type Action, detailId, focusOf, PANELS, receive, SORTS, type State, shownPanels } from './state.ts';
+import { BUDGET_SORTS, SORTS } from './sorting.ts';
+import { type Action, detailId, focusOf, PANELS, receive, type State, shownPanels } from './state.ts';
 
 /** The state after an action. Pure: effects are fields of the state, which hooks carry out. */
 export function reduce(state: State, action: Action): State {
   if (action.type === 'press') return press(state, action.key);
+  if (action.type === 'paste') return paste(state, action.text);
   if (action.type === 'mouse') return point(state, action.event);
   return receive(state, action);
 }
@@ -76,7 +80,9 @@ function pressInDrill(state: State, drill: Drill, key: string): State {
     case 'd':
       return { ...state, drill: enterDrill(drill) };
     case '/':
-      return { ...state, prompt: { kind: 'search', text: drill.text } };
+      return { ...state, prompt: { kind: 'search', text: drill.text[levelOf(drill)] } };
+    case 'o':
+      return { ...state, drill: sortDrill(drill) };
     case 'c':
     case 'y':
       return copyText(state, idInDrill(drill));
@@ -91,6 +97,13 @@ function pressInDrill(state: State, drill: Drill, key: string): State {
 function pressInTeam(state: State, key: string): State {
   const isLeft = ['t', 'escape', 'backspace'].includes(key);
   return isLeft ? { ...state, team: { ...state.team, isOpen: false } } : state;
+}
+
+/** Pasted text is written where text is; its keys mean nothing. */
+function paste(state: State, text: string): State {
+  if (!state.prompt && state.dialog?.kind !== 'amount')
+    return { ...state, notice: 'pasted text is no command: type the keys' };
+  return [...clean(text)].reduce(press, state);
 }
 
 type Prompt = NonNullable<State['prompt']>;
@@ -142,19 +155,17 @@ function pressInPanels(state: State, key: string): State {
       return { ...state, by: nextOf(STACKS, state.by) };
     case 'enter':
       return enter(state);
-    case 'd': {
-      const budget = selectedBudget(state);
-      return budget
-        ? { ...state, drill: drillInto(budget) }
-        : notice(state, 'no budgets yet. To set one: gw budget set 5');
-    }
+    case 'd':
+      return openBudget(state);
     case 'f':
       return followFeed({
         ...state,
         filter: { ...state.filter, kind: nextOf(FEED_KINDS, state.filter.kind) },
       });
     case 'o':
-      return followFeed({ ...state, sort: nextOf(SORTS, state.sort) });
+      return focusOf(state) === 'budgets'
+        ? { ...state, budgetSort: nextOf(BUDGET_SORTS, state.budgetSort) }
+        : followFeed({ ...state, sort: nextOf(SORTS, state.sort) });
     case '/':
       return { ...state, prompt: { kind: 'search', text: state.filter.text } };
     case ':':
@@ -186,9 +197,7 @@ function pressAction(state: State, key: string): State {
       const budget = selectedBudget(state);
       const ofTeam = budget?.team ? teamBudgetOf(budget.id) : undefined;
       if (ofTeam) return notice(state, teamBudgetText(ofTeam));
-      return budget
-        ? { ...state, dialog: askAmount(budget) }
-        : notice(state, 'no budgets yet. To set one: gw budget set 5');
+      return budget ? { ...state, dialog: askAmount(budget) } : noBudget(state);
     }
     case 'a':
       return data.asks.length > 0
@@ -213,6 +222,16 @@ function pressAction(state: State, key: string): State {
   }
 }
 
+function openBudget(state: State): State {
+  const budget = selectedBudget(state);
+  return budget ? { ...state, drill: drillInto(budget) } : noBudget(state);
+}
+
+const noBudget = (state: State) =>
+  state.filter.text === ''
+    ? notice(state, 'no budgets yet. To set one: gw budget set 5')
+    : notice(state, `no budget has "${state.filter.text}" in its name. esc shows all`);
+
 function enter(state: State): State {
   switch (focusOf(state)) {
     case 'requests':
@@ -221,7 +240,7 @@ function enter(state: State): State {
         detailOpen: !state.detailOpen,
       };
     case 'budgets':
-      return state.readonly ? state : pressAction(state, 'b');
+      return openBudget(state);
     case 'webhooks':
       return state.readonly ? state : pressAction(state, 'r');
     default:

@@ -1,7 +1,7 @@
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import type { Move } from './drill.ts';
-import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
+import { budgetsOf, feedOf, focusOf, type State, shownData } from './state.ts';
 
 /** Moves the selection in the focused panel. */
 export function moveTo(state: State, move: Move): State {
@@ -15,7 +15,7 @@ export function moveTo(state: State, move: Move): State {
       return { ...state, selected: { ...state.selected, budget } };
     }
     case 'webhooks': {
-      const ids = (state.data?.webhooks ?? []).map(({ id }) => id);
+      const ids = (shownData(state)?.webhooks ?? []).map(({ id }) => id);
       return {
         ...state,
         selected: { ...state.selected, webhook: moveFrom(ids, state.selected.webhook, move) },
@@ -46,9 +46,11 @@ export function selectedBudget(state: State): BudgetView | undefined {
 }
 
 /** The selected webhook, else the first with failed deliveries. */
-export function selectedWebhook({ data, selected }: State): WebhookHealth | undefined {
-  const all = data?.webhooks ?? [];
-  return all.find(({ id }) => id === selected.webhook) ?? all.find(({ failed }) => failed > 0) ?? all[0];
+export function selectedWebhook(state: State): WebhookHealth | undefined {
+  const all = shownData(state)?.webhooks ?? [];
+  return (
+    all.find(({ id }) => id === state.selected.webhook) ?? all.find(({ failed }) => failed > 0) ?? all[0]
+  );
 }
 
 /** Scroll position: the index of the first of `count` visible rows that keeps the selected row visible. */

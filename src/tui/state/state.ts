@@ -7,10 +7,10 @@ import type { TeamUsageView } from '../../operations/schemas/usage.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { Window } from '../../store/dashboard/reader.ts';
 import type { StackBy } from '../../store/dashboard/spend.ts';
-import { shareOf } from '../../terminal/budget-words.ts';
 import type { CommandResult, Dialog } from './dialog.ts';
 import type { Drill } from './drill.ts';
 import { type Counts, type Layout, layoutOf, type MouseEvent, type PanelName, type Size } from './layout.ts';
+import { type BudgetSort, type Sort, sortedBudgets, sortedEntries } from './sorting.ts';
 
 /** The panels whose rows can be selected, by their keys. */
 export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
@@ -47,8 +47,9 @@ export interface State {
   help: boolean;
   /** The search or the gw command being typed; null if none. */
   prompt: { kind: 'search' | 'command'; text: string } | null;
-  /** Order of the requests. */
+  /** Order of the requests, and of the budgets. */
   sort: Sort;
+  budgetSort: BudgetSort;
   dialog: Dialog | null;
   notice: string | null;
   /** Text to copy to the clipboard; a new object for each copy. */
@@ -70,10 +71,11 @@ export type Action =
   | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
   | { type: 'press'; key: string }
+  | { type: 'paste'; text: string }
   | { type: 'mouse'; event: MouseEvent };
 
 /** What the dashboard remembers from one run to the next. */
-export type View = Pick<State, 'focus' | 'zoomed' | 'by' | 'window' | 'sort'>;
+export type View = Pick<State, 'focus' | 'zoomed' | 'by' | 'window' | 'sort' | 'budgetSort'>;
 
 interface Start {
   size: Size;
@@ -108,6 +110,7 @@ export function initialState({ size, readonly, now, view = {} }: Start): State {
     help: false,
     prompt: null,
     sort: 'time',
+    budgetSort: 'urgency',
     ...view,
     dialog: null,
     notice: null,
@@ -118,13 +121,12 @@ export function initialState({ size, readonly, now, view = {} }: Start): State {
 
 /** The panels as they are laid out. */
 export function layoutFor(state: State): Layout {
-  const { size, data, zoomed } = state;
-  return layoutOf(size, countsOf(data), zoomed ? focusOf(state) : null);
+  return layoutOf(state.size, countsOf(state), state.zoomed ? focusOf(state) : null);
 }
 
 /** The panels on the screen without zoom, from the upper left. */
-export function shownPanels({ size, data }: State): PanelName[] {
-  const layout = layoutOf(size, countsOf(data));
+export function shownPanels(state: State): PanelName[] {
+  const layout = layoutOf(state.size, countsOf(state));
   return layout.kind === 'too_small' ? [] : layout.columns.flat().map(({ panel }) => panel);
 }
 
@@ -135,7 +137,39 @@ export function focusOf(state: State): PanelName {
   return shown.includes('requests') ? 'requests' : 'budgets';
 }
 
-function countsOf(data: DashboardReading | null): Counts {
+/** The data with the rows whose names have the searched text. The store has searched the requests. */
+export function shownData({ data, filter: { text } }: State): DashboardReading | null {
+  if (!data || text === '') return data;
+  const part = text.toLowerCase();
+  const has = (...names: string[]) => names.some((name) => name.toLowerCase().includes(part));
+  const isOf = (row: DashboardReading['running'][number] | DashboardReading['waiting'][number]) =>
+    has(row.project, row.provider, row.model, row.agent, row.process, row.repo);
+  return {
+    ...data,
+    budgets: data.budgets.filter(({ id }) => has(id)),
+    running: data.running.filter(isOf),
+    waiting: data.waiting.filter(isOf),
+    limits: data.limits.filter(({ login, service }) => has(login, service)),
+    blocked: data.blocked.filter(({ budget, model }) => has(budget, model)),
+    imported: data.imported.filter(({ agent, repo, id }) => has(agent ?? '', repo ?? '', id)),
+    models: data.models.filter(({ provider, model }) => has(provider, model)),
+    callers: data.callers.filter(({ process, repo }) => has(process, repo)),
+    providers: data.providers.filter(({ provider }) => has(provider)),
+    webhooks: data.webhooks.filter(({ project, host }) => has(project, host)),
+  };
+}
+
+/** Rows of a tall terminal that has room for a second line of a provider: its trends. */
+const TRENDS_FROM = 33;
+
+function providerLines({ providers, trends }: DashboardReading, rows: number): number {
+  const names = new Set(trends.map(({ provider }) => provider));
+  const second = rows < TRENDS_FROM ? [] : providers.filter(({ provider }) => names.has(provider));
+  return providers.length + second.length;
+}
+
+function countsOf(state: State): Counts {
+  const data = shownData(state);
   return {
     asks: data?.asks.length ?? 0,
     budgets: data?.budgets.length ?? 0,
@@ -145,7 +179,7 @@ function countsOf(data: DashboardReading | null): Counts {
     models: data?.models.length ?? 0,
     callers: data?.callers.length ?? 0,
     imported: data?.imported.length ?? 0,
-    providers: data?.providers.length ?? 0,
+    providers: data ? providerLines(data, state.size.rows) : 0,
     misses: data?.misses.length ?? 0,
     webhooks: data?.webhooks.length ?? 0,
   };
@@ -155,12 +189,8 @@ function countsOf(data: DashboardReading | null): Counts {
 export function feedOf({ heldFeed, data, sort }: State): FeedEntry[] {
   if (heldFeed) return heldFeed;
   const entries = collapseFeed(data?.requests ?? []);
-  return sort === 'time' ? entries : entries.sort((a, b) => compare(a.row, b.row, sort));
+  return sort === 'time' ? entries : sortedEntries(entries, sort);
 }
-
-export const SORTS = ['time', 'cost', 'tokens', 'took', 'model', 'project'] as const;
-/** A column that the requests can be in order of: the largest first, names from A to Z. */
-export type Sort = (typeof SORTS)[number];
 
 /** Number of requests since the feed was held. */
 export function newerThanHeld({ heldFeed, data }: State): number {
@@ -169,8 +199,8 @@ export function newerThanHeld({ heldFeed, data }: State): number {
 }
 
 /** Budgets in the panel's order. */
-export function budgetsOf({ data }: State): BudgetView[] {
-  return byUrgency(data?.budgets ?? []);
+export function budgetsOf(state: State): BudgetView[] {
+  return sortedBudgets(shownData(state)?.budgets ?? [], state.budgetSort);
 }
 
 /** Id of the request in the detail panel: the selected one, else the newest. */
@@ -179,7 +209,7 @@ export function detailId(state: State): RequestId | null {
 }
 
 /** The state after an action other than a key press, which reduce.ts handles. */
-export function receive(state: State, action: Exclude<Action, { type: 'press' | 'mouse' }>): State {
+export function receive(state: State, action: Exclude<Action, { type: 'press' | 'paste' | 'mouse' }>): State {
   switch (action.type) {
     case 'data':
       return { ...state, data: action.data, now: action.data.now, problem: null };
@@ -223,16 +253,6 @@ function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Sorts by urgency: full budgets, then those that will run out, soonest first, then the fullest. */
-function byUrgency(budgets: readonly BudgetView[]): BudgetView[] {
-  return [...budgets].sort((a, b) => urgency(a) - urgency(b) || shareOf(b) - shareOf(a));
-}
-
-function urgency({ exceeded, reached_at }: BudgetView): number {
-  if (exceeded) return 0;
-  return reached_at === null ? Number.MAX_SAFE_INTEGER : Date.parse(reached_at);
-}
-
 /** An agent whose settings point at gw. */
 export interface AgentView {
   name: string;
@@ -249,20 +269,6 @@ export type DaemonView =
   | { kind: 'stopped' };
 
 type Row = DashboardReading['requests'][number];
-
-function compare(a: Row, b: Row, sort: Exclude<Sort, 'time'>): number {
-  switch (sort) {
-    case 'cost':
-      return b.costNanoUsd - a.costNanoUsd;
-    case 'tokens':
-      return b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens;
-    case 'took':
-      return b.durationMs - a.durationMs;
-    case 'model':
-    case 'project':
-      return a[sort] < b[sort] ? -1 : a[sort] > b[sort] ? 1 : 0;
-  }
-}
 
 /** A line of the feed: one request, or consecutive equal refusals. */
 export interface FeedEntry {

@@ -3,7 +3,7 @@ import { formatRequestId } from '../../../src/ids.ts';
 import { drillInto } from '../../../src/tui/state/drill.ts';
 import { mouseEventsIn } from '../../../src/tui/state/mouse.ts';
 import { reduce } from '../../../src/tui/state/reduce.ts';
-import { budgetsOf, feedOf, layoutFor, type State } from '../../../src/tui/state/state.ts';
+import { budgetsOf, feedOf, layoutFor, type State, shownData } from '../../../src/tui/state/state.ts';
 import { parseView, viewOf } from '../../../src/tui/state/view.ts';
 import { rowAt, sampleData, sampleState } from '../support/sample.ts';
 
@@ -110,6 +110,60 @@ test('the requests are in the order of any column', () => {
   });
 });
 
+test('budgets are in the order of any column, which is remembered', () => {
+  let state = pressing(sampleState(80, 24), '1');
+  const orders: Record<string, string[]> = {};
+  for (let i = 0; i < 5; i++) {
+    orders[state.budgetSort] = budgetsOf(state).map(({ id }) => id);
+    state = pressing(state, 'o');
+  }
+  expect(state.budgetSort).toBe('urgency');
+  expect(Object.keys(orders)).toEqual(['urgency', 'spent', 'left', 'cap', 'name']);
+  expect(orders.name).toEqual([...(orders.name ?? [])].sort());
+  expect(orders.spent?.[0]).toBe('ci/monthly');
+});
+
+test('a search shows the rows of all panels that have the text, and no others', () => {
+  const found = typing(pressing(sampleState(250, 70), '/'), 'CI', 'enter');
+  expect(budgetsOf(found).map(({ id }) => id)).toEqual(['ci/monthly']);
+  const data = shownData(found);
+  for (const list of [
+    data?.running,
+    data?.blocked,
+    data?.models,
+    data?.callers,
+    data?.providers,
+    data?.webhooks,
+  ])
+    for (const row of list ?? []) expect(JSON.stringify(row).toLowerCase()).toContain('ci');
+  expect(clicking(found, 'budgets', 1).selected.budget).toBe('ci/monthly');
+  expect(typing(pressing(found, 'escape', '/'), 'no such name', 'enter', '1', 'd').notice).toMatch(
+    /no budget has/,
+  );
+  expect(budgetsOf(pressing(found, 'escape')).length).toBeGreaterThan(1);
+});
+
+test('enter leads from a budget to a session, a request and its detail, and esc back by the same steps', () => {
+  const state = pressing(sampleState(80, 24), '1', 'enter');
+  const sessions = [{ session: 'thread-1' }, { session: 'thread-2' }] as never;
+  const requests = [
+    { id: 'req_1', model: 'b', created_at: '2026-11-20T10:00:00Z', cost_nano_usd: 1 },
+    { id: 'req_2', model: 'a', created_at: '2026-11-20T09:00:00Z', cost_nano_usd: 2 },
+  ] as never;
+  const listed = pressing(reduce(state, { type: 'drill', sessions }), 'G', 'enter');
+  const opened = reduce(listed, { type: 'drill', requests });
+  expect(pressing(opened, 'y').copy?.text).toBe('req_1');
+  expect(pressing(opened, 'o', 'y').copy?.text).toBe('req_2');
+  const one = pressing(opened, '/', 'a', 'enter', 'enter');
+  expect(one.drill).toMatchObject({ opened: 'thread-2', detailOpen: true });
+  const steps = [one];
+  for (let i = 0; i < 4; i++) steps.push(pressing(steps.at(-1) ?? one, 'escape'));
+  expect(
+    steps.map(({ drill }) => drill && [drill.detailOpen, drill.text.requests, drill.requests?.length]),
+  ).toEqual([[true, 'a', 2], [false, 'a', 2], [false, '', 2], [false, '', undefined], null]);
+  expect(steps[3]?.drill?.session).toBe(1);
+});
+
 test('a search in the sessions of a budget shows those alone, and y copies theirs', () => {
   const start = sampleState(80, 24);
   const [budget] = budgetsOf(start);
@@ -130,7 +184,14 @@ test('y copies the id of a request as c does', () => {
 
 test('a view is remembered, and what another version wrote is left out', () => {
   const view = viewOf(pressing(sampleState(200, 50), '1', 'z', 'm', 'w', 'o'));
-  expect(view).toEqual({ focus: 'budgets', zoomed: true, by: 'agent', window: 'month', sort: 'cost' });
+  expect(view).toEqual({
+    focus: 'budgets',
+    zoomed: true,
+    by: 'agent',
+    window: 'month',
+    sort: 'time',
+    budgetSort: 'spent',
+  });
   expect(parseView(JSON.parse(JSON.stringify(view)))).toEqual(view);
   expect(parseView({ focus: 'gone', zoomed: 'yes', by: 'model', window: 7, sort: null })).toEqual({
     by: 'model',

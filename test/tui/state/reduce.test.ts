@@ -65,7 +65,8 @@ describe('keys', () => {
   test('go to the budgets if the terminal shows nothing else', () => {
     const small = sampleState(50, 12);
     expect(pressing(small, 'j').selected).toEqual({ budget: 'ci/monthly', request: null, webhook: null });
-    expect(pressing(small, 'j', 'j', 'enter').dialog).toMatchObject({ kind: 'amount', text: '10' });
+    expect(pressing(small, 'j', 'j', 'b').dialog).toMatchObject({ kind: 'amount', text: '10' });
+    expect(pressing(small, 'j', 'j', 'enter').drill?.budget.id).toBe('agents/daily');
   });
 
   test('zoom into a panel and back, and into one that the screen has no room for', () => {

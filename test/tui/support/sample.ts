@@ -158,7 +158,7 @@ export function sampleData(): DashboardReading {
           agent: 'claude',
           process: 'claude',
           repo: '/home/ann/shop',
-          heldNanoUsd: 420_000_000,
+          ...{ heldNanoUsd: 420_000_000, usedNanoUsd: 31_000_000, outputTokens: 2_410, tokensPerSecond: 58 },
         },
       },
     ],
@@ -239,6 +239,20 @@ export function sampleData(): DashboardReading {
         ...{ provider: 'openai', attempts: 778, failedAttempts: 0, lastSuccessAt: NOW - 2_000 },
         ...{ lastFailureAt: null, lastFailureStatus: null, lastFailure: null },
         ...{ firstByteMs: 410, failovers: [], blocks: [] },
+      },
+    ],
+    trends: [
+      {
+        provider: 'anthropic',
+        firstByteMs: [600, 620, 640, null, 700, 900, 1_200, 800, 640, 640, 620, 640],
+        tokensPerSecond: [60, 58, 61, null, 50, 40, 31, 44, 58, 60, 61, 62],
+        cachedShare: [0.2, 0.5, 0.8, null, 0.8, 0.9, 0.9, 0.1, 0.4, 0.7, 0.8, 0.84],
+      },
+      {
+        provider: 'openai',
+        firstByteMs: [400, 410, 420, 400, 390, 400, 410, 420, 430, 410, 400, 410],
+        tokensPerSecond: Array.from({ length: 12 }, (_, i) => 80 + i),
+        cachedShare: Array.from({ length: 12 }, () => 0),
       },
     ],
     projects: [

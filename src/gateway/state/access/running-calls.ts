@@ -1,3 +1,5 @@
+import type { RequestId } from '../../../ids.ts';
+import type { NanoUsd } from '../../../money.ts';
 import type { ProjectCut } from '../../../store/accounts/projects.ts';
 import { createIndexedList, type Indexed, type IndexedList } from './indexed-list.ts';
 
@@ -5,6 +7,14 @@ import { createIndexedList, type Indexed, type IndexedList } from './indexed-lis
 export interface CuttableCall extends Indexed {
   /** Ends it at once; what it has cost is booked. */
   cut(): void;
+  /** What a stream has brought so far; undefined before its first events. */
+  progress(): CallProgress | undefined;
+}
+
+export interface CallProgress {
+  id: RequestId;
+  outputTokens: number;
+  usedNanoUsd: NanoUsd | null;
 }
 
 /** The projects whose requests were ever cut, by id. */
@@ -27,6 +37,16 @@ export function createRunningCalls(cuts: ProjectCuts) {
     },
     remove(projectId: number, call: CuttableCall) {
       byProject.get(projectId)?.remove(call);
+    },
+    /** Streams that run, at most so many. */
+    progress(most: number): CallProgress[] {
+      const all: CallProgress[] = [];
+      for (const calls of byProject.values())
+        for (const call of calls) {
+          const progress = all.length < most ? call.progress() : undefined;
+          if (progress) all.push(progress);
+        }
+      return all;
     },
     /** Cuts the calls of each project that was cut since the last time, even if it has been resumed since. */
     apply(latest: ProjectCuts) {
