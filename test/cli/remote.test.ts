@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
-import { clientVariables } from '../../src/cli/client/variables.ts';
+import { clientVariables, googleVariables } from '../../src/cli/client/variables.ts';
 import { VERSION } from '../../src/version.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { type CliHome, cliHome, stopAfterwards } from './cli-home.ts';
@@ -137,9 +137,10 @@ describe('commands from another machine', () => {
   test('point clients at it: env, run and an SDK', async () => {
     const { server, away, url, adminKey } = await pair();
     expect((await good(away, 'env')).stdout).toContain(`export OPENAI_BASE_URL='${url}/v1'`);
-    expect(JSON.parse((await good(away, 'env', '--json')).stdout)).toEqual(
-      clientVariables({ origin: url, key: adminKey }, away.env),
-    );
+    expect(JSON.parse((await good(away, 'env', '--json')).stdout)).toEqual({
+      ...clientVariables({ origin: url, key: adminKey }, away.env),
+      ...googleVariables({ origin: url, key: adminKey }, away.env),
+    });
     expect(await away.run(['env', '-p', 'web'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`the key for ${url} belongs to project default, not to web`),

@@ -28,7 +28,9 @@ describe('gw status', () => {
         return current.provider_health.filter(({ provider }) => provider === 'a' || provider === 'b');
       };
       // The router saves its blocks a moment after the answer.
-      await vi.waitFor(async () => expect((await read())[0]?.blocks).toHaveLength(1));
+      await vi.waitFor(async () => expect((await read())[0]?.blocks).toHaveLength(1), {
+        timeout: 60_000,
+      });
       const health = await read();
       expect(health).toMatchObject([
         {
