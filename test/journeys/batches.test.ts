@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -283,6 +284,19 @@ describe("Anthropic's batches", () => {
     const gateway = await startBothWires({ budget: { capUsd, period: 'lifetime' } });
     return { gateway, sdk: new Anthropic({ baseURL: gateway.origin, apiKey: gateway.key, maxRetries: 0 }) };
   }
+
+  test('lead to gw for their results, also from a server that compresses unasked', async () => {
+    const { gateway, sdk } = await anthropic(1);
+    const url = 'https://api.anthropic.com/v1/messages/batches/msgbatch_1/results';
+    const request_counts = { processing: 0, succeeded: 0, errored: 1, canceled: 0, expired: 0 };
+    const ended = { id: 'msgbatch_1', processing_status: 'ended', request_counts, results_url: url };
+    const body = gzipSync(JSON.stringify(ended));
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    gateway.upstream.queue(state('in_progress'), respond(200, headers, body));
+    await sdk.messages.batches.create({ requests: [item(1)] });
+    const batch = await sdk.messages.batches.retrieve('msgbatch_1');
+    expect(batch.results_url).toBe(`${gateway.origin}/v1/messages/batches/msgbatch_1/results`);
+  });
 
   test('are held by their requests, and booked when the SDK fetches their results through gw', async () => {
     const { gateway, sdk } = await anthropic(1);

@@ -274,8 +274,10 @@ class GatheredAnswer extends AnswerReceiver {
   }
 
   readEnd(): void {
-    const { wire } = this.answer.options;
-    if (this.answer.status >= 400) this.#redact();
+    const { wire, redact, editAnswer } = this.answer.options;
+    // An error may quote the credential that the provider was sent.
+    if (this.answer.status >= 400) this.#edit((bytes) => redactBytes(bytes, redact));
+    if (editAnswer) this.#edit(editAnswer);
     const body = this.#plain();
     if (!body) return;
     this.usage = wire.usageOf(body) ?? undefined;
@@ -285,13 +287,13 @@ class GatheredAnswer extends AnswerReceiver {
     this.usageIs = usageIs;
   }
 
-  /** An error may quote the credential that the provider was sent. */
-  #redact(): void {
+  /** Changes the decoded body, if it can be decoded. */
+  #edit(edit: (body: Buffer) => Buffer): void {
     const { answer } = this;
     const body = this.#plain();
-    const clean = body && redactBytes(body, answer.options.redact);
-    if (!body || clean === body) return;
-    this.#chunks = clean ? [clean] : [];
+    const edited = body && edit(body);
+    if (!edited || edited === body) return;
+    this.#chunks = [edited];
     answer.headers = withoutHeaders(answer.headers, ENCODING);
   }
 
@@ -331,9 +333,8 @@ class GatheredAnswer extends AnswerReceiver {
   }
 
   #forClient(): Buffer {
-    const { translator, editAnswer } = this.answer.options;
-    if (translator) return translator.answer(this.#plain() ?? this.#whole(), this.answer.status);
-    return editAnswer ? editAnswer(this.#whole()) : this.#whole();
+    const { translator } = this.answer.options;
+    return translator ? translator.answer(this.#plain() ?? this.#whole(), this.answer.status) : this.#whole();
   }
 
   #whole(): Buffer {

@@ -1,5 +1,5 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
-import type { RunawayReason, Usual } from '../../store/runaways/runaways.ts';
+import { quantile, type RunawayReason, type Usual } from '../../store/runaways/runaways.ts';
 import type { LastTurn } from '../../wire/request/last-turn.ts';
 
 /** An answered request of a session. */
@@ -177,7 +177,7 @@ class WatchedSession {
   #inTheHour(usual: () => Usual): Runaway | undefined {
     const spent = this.#slots.reduce((sum, each) => sum + each, 0);
     if (spent < LEAST_HOUR_NANO_USD) return undefined;
-    const own = this.#hours.length >= LEAST_HOURS ? medianOf(this.#hours) : undefined;
+    const own = this.#hours.length >= LEAST_HOURS ? quantile(this.#hours, 0.5) : undefined;
     if (own !== undefined && spent < TIMES_MEDIAN * own) return undefined;
     const { hours } = usual();
     const isKnown = hours.count >= LEAST_KNOWN;
@@ -223,9 +223,4 @@ class Latest {
     for (let rest = this.#earlier; rest !== 0; rest &= rest - 1) count++;
     return count;
   }
-}
-
-function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

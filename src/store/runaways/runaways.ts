@@ -125,7 +125,7 @@ export function createRunawayRows(db: Db) {
       const usual = (name: keyof Peaks) =>
         Math.max(
           own?.[name] ?? 0,
-          shareOf(
+          quantile(
             peaks.map((each) => each[name]),
             0.99,
           ),
@@ -133,14 +133,14 @@ export function createRunawayRows(db: Db) {
       return {
         repeats: usual('repeats'),
         failures: usual('failures'),
-        hours: { count: hours.length, median: shareOf(hours, 0.5), most: shareOf(hours, 0.99) },
+        hours: { count: hours.length, median: quantile(hours, 0.5), most: quantile(hours, 0.99) },
       };
     },
   };
 }
 
-/** The value that a share of the values don't exceed. */
-function shareOf(values: readonly number[], share: number): number {
+/** The value that a share of the values don't exceed, such as 0.5 for the median; 0 of none. */
+export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
