@@ -165,6 +165,8 @@ describe('countTokens', () => {
     const count = async (text: string) => {
       const contents = [{ role: 'user', parts: [{ text }] }];
       const answer = await send(gateway, '/v1beta/models/mock/test-model:countTokens', body(contents));
+      const escaped = await send(gateway, '/v1beta/models/mock%2Ftest-model:countTokens', body(contents));
+      expect(escaped.body.toString()).toBe(answer.body.toString());
       expect(answer.header('x-service-route')).toBe('counted');
       return ((await answer.json()) as { totalTokens: number }).totalTokens;
     };

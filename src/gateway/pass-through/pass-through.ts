@@ -194,8 +194,8 @@ function mediaCostOf(
 
 function pathOf({ target }: Exchange, { asBody, google }: AddressedCall): string {
   if (asBody) return COUNT_MESSAGES;
-  const path = pathAfterVersion(target.path);
-  return google ? knownPath(google, path) : path;
+  // Written anew for the provider, so the model's name may have escapes.
+  return google?.model ? knownPath(google, target.path) : pathAfterVersion(target.path);
 }
 
 /** The path without `/v1`, which the provider's base URL contains. Throws GwError 400 for one that servers may misread. */
