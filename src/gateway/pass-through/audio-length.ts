@@ -120,4 +120,82 @@ function boxIn(bytes: Buffer, name: string): Buffer | undefined {
   return undefined;
 }
 
-const readers = [wavSeconds, flacSeconds, oggSeconds, mp4Seconds, mp3Seconds];
+/** Elements of WebM, with the marker of their length: https://www.rfc-editor.org/rfc/rfc9559#section-5 */
+const WEBM = {
+  ebml: 0x1a45dfa3,
+  segment: 0x18538067,
+  info: 0x1549a966,
+  timestampScale: 0x2ad7b1,
+  duration: 0x4489,
+  cluster: 0x1f43b675,
+  clusterTimestamp: 0xe7,
+  simpleBlock: 0xa3,
+  blockGroup: 0xa0,
+  block: 0xa1,
+};
+const ENTERED = new Set([WEBM.segment, WEBM.info, WEBM.cluster, WEBM.blockGroup]);
+/** A block has several packets; their number is in the byte that follows, less one. */
+const LACING = 6;
+/** The least and the most that an Opus packet plays: https://www.rfc-editor.org/rfc/rfc6716#section-2.1.4, RFC 7587, 4.2 */
+const LEAST_PACKET_SECONDS = 0.0025;
+const PACKET_SECONDS = 0.12;
+
+/**
+ * What the header says. Recorders say nothing, and Chromium's says when the last block begins: then the end of that block
+ * counts, as it does where the header says less than there is.
+ */
+function webmSeconds(bytes: Buffer): number | undefined {
+  let scale = 1_000_000;
+  let duration = 0;
+  let cluster = 0;
+  let last = 0;
+  let end = 0;
+  let at = 0;
+  while (at < bytes.length) {
+    const id = variableInteger(bytes, at, false);
+    const size = id && variableInteger(bytes, at + id.length, true);
+    if (!id || !size || (at === 0) !== (id.value === WEBM.ebml)) return undefined;
+    const start = at + id.length + size.length;
+    const isEntered = ENTERED.has(id.value);
+    // Of those that may go on to an end that nobody says, the parts are read one by one.
+    if (!isEntered && !Number.isFinite(size.value)) return undefined;
+    const part = bytes.subarray(start, start + size.value);
+    if (id.value === WEBM.timestampScale) scale = unsigned(part);
+    else if (id.value === WEBM.duration) duration = part.length === 4 ? part.readFloatBE() : doubleOf(part);
+    else if (id.value === WEBM.clusterTimestamp) cluster = unsigned(part);
+    else if (id.value === WEBM.simpleBlock || id.value === WEBM.block) {
+      const track = variableInteger(part, 0, true);
+      if (!track || part.length < track.length + 4) return undefined;
+      const packets = ((part[track.length + 2] ?? 0) & LACING) === 0 ? 1 : (part[track.length + 3] ?? 0) + 1;
+      const begin = cluster + part.readInt16BE(track.length);
+      last = Math.max(last, (begin * scale) / 1e9);
+      end = Math.max(end, last + packets * PACKET_SECONDS);
+    }
+    at = isEntered ? start : start + size.value;
+  }
+  const said = (duration * scale) / 1e9;
+  return said >= last + LEAST_PACKET_SECONDS ? said : end;
+}
+
+const doubleOf = (part: Buffer): number => (part.length === 8 ? part.readDoubleBE() : Number.NaN);
+const unsigned = (part: Buffer): number => part.reduce((sum, byte) => sum * 256 + byte, 0);
+
+/**
+ * A number whose first byte says how long it is, with or without the bit that says so; Infinity for the size that is unknown:
+ * https://www.rfc-editor.org/rfc/rfc8794#section-4
+ */
+function variableInteger(
+  bytes: Buffer,
+  at: number,
+  isSize: boolean,
+): { value: number; length: number } | undefined {
+  const first = bytes[at] ?? 0;
+  const length = Math.clz32(first) - 23;
+  if (first === 0 || at + length > bytes.length) return undefined;
+  const marker = 1 << (8 - length);
+  const value =
+    unsigned(bytes.subarray(at + 1, at + length)) + (isSize ? first - marker : first) * 256 ** (length - 1);
+  return { value: isSize && value === 2 ** (7 * length) - 1 ? Infinity : value, length };
+}
+
+const readers = [wavSeconds, flacSeconds, oggSeconds, mp4Seconds, webmSeconds, mp3Seconds];

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { audioSeconds } from '../../../src/gateway/pass-through/audio-length.ts';
@@ -72,6 +73,41 @@ const mp4 = (scale: number, duration: number) =>
     box('moov', box('mvhd', u32(0), u32(0), u32(0), u32(scale), u32(duration), Buffer.alloc(80))),
   ]);
 
+/** An element of WebM; `isOpen` leaves its end unsaid, as recorders do. */
+function element(id: number[], content: Buffer, isOpen = false): Buffer {
+  const size = isOpen ? [255] : [0x10 | (content.length >>> 24), ...u32(content.length).subarray(1)];
+  return Buffer.concat([Buffer.from(id), Buffer.from(size), content]);
+}
+
+const double = (value: number) => {
+  const buffer = Buffer.alloc(8);
+  buffer.writeDoubleBE(value);
+  return buffer;
+};
+const webmBlock = (at: number, { packets = 1 } = {}) =>
+  element([0xa3], Buffer.from([0x81, at >> 8, at & 255, packets > 1 ? 2 : 0, packets - 1, 1, 2, 3]));
+const webmCluster = (at: number, ...blocks: Buffer[]) =>
+  element([0x1f, 0x43, 0xb6, 0x75], Buffer.concat([element([0xe7], u32(at)), ...blocks]), true);
+const webm = (duration: number | undefined, ...clusters: Buffer[]) =>
+  Buffer.concat([
+    element([0x1a, 0x45, 0xdf, 0xa3], Buffer.alloc(4)),
+    element(
+      [0x18, 0x53, 0x80, 0x67],
+      Buffer.concat([
+        element(
+          [0x15, 0x49, 0xa9, 0x66],
+          Buffer.concat([
+            element([0x2a, 0xd7, 0xb1], u32(1_000_000)),
+            ...(duration === undefined ? [] : [element([0x44, 0x89], double(duration))]),
+          ]),
+        ),
+        element([0x16, 0x54, 0xae, 0x6b], Buffer.alloc(20)),
+        ...clusters,
+      ]),
+      true,
+    ),
+  ]);
+
 describe('the length of a recording', () => {
   test.each<[string, Buffer, number]>([
     ['WAV', wav(), 3],
@@ -83,6 +119,15 @@ describe('the length of a recording', () => {
     ['Opus in Ogg', opus(48_000 * 7), 7],
     ['two streams in Ogg', Buffer.concat([opus(48_000 * 7), opus(48_000 * 5)]), 12],
     ['M4A', mp4(1_000, 12_500), 12.5],
+    ['WebM', webm(12_500, webmCluster(0, webmBlock(0)), webmCluster(12_000, webmBlock(480))), 12.5],
+    ['WebM whose header claims less than there is', webm(100, webmCluster(12_000, webmBlock(480))), 12.6],
+    ['WebM without a length in its header', webm(undefined, webmCluster(12_000, webmBlock(480))), 12.6],
+    [
+      'WebM of blocks with several packets',
+      webm(undefined, webmCluster(12_000, webmBlock(480, { packets: 5 }))),
+      13.08,
+    ],
+    ["WebM as Chromium's recorder writes it", readFileSync(new URL('recorded.webm', import.meta.url)), 2.038],
   ])('%s', (_, bytes, seconds) => {
     expect(audioSeconds(bytes)).toBeCloseTo(seconds, 6);
   });
@@ -90,7 +135,9 @@ describe('the length of a recording', () => {
   test.each<[string, Buffer]>([
     ['nothing', Buffer.alloc(0)],
     ['text', text('RIFF and nothing more')],
-    ['WebM', Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 1, 2, 3, 4])],
+    ['WebM that ends in its header', Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 1, 2, 3, 4])],
+    ['WebM without sound', webm(undefined)],
+    ['two WebM files in one', Buffer.concat([webm(2_000), webm(2_000)])],
     ['sound behind the last frame that gw can read', Buffer.concat([mp3(3), Buffer.alloc(5_000, 1)])],
     ['FLAC of unknown length', flac(44_100, 0)],
     ['MP4 without a header', box('ftyp', text('M4A '))],
@@ -99,7 +146,8 @@ describe('the length of a recording', () => {
   });
 
   test('of a broken file is unknown or positive, and nothing throws', () => {
-    const samples = [wav(), mp3(5), flac(8_000, 9_000), opus(9_000), mp4(1_000, 9_000)];
+    const sound = webm(undefined, webmCluster(9_000, webmBlock(9)));
+    const samples = [wav(), mp3(5), flac(8_000, 9_000), opus(9_000), mp4(1_000, 9_000), sound];
     fc.assert(
       fc.property(
         fc.constantFrom(...samples),
