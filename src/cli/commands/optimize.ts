@@ -17,7 +17,7 @@ import { usageError } from '../exit.ts';
 import { answerLines } from '../input/jsonl.ts';
 import { messagesIn, openInput, readRequestFile } from '../input/request-file.ts';
 import { measure, outcomeDiff, outcomeJson, outcomeTable, summary, worthOf } from '../optimize/outcome.ts';
-import { type OptimizerReport, readReports, switchOn } from '../optimize/report.ts';
+import { billWithout, type OptimizerReport, readReports, switchOn } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';
 
 export const optimize: SetUp = (command, context) => {
@@ -167,17 +167,12 @@ function verdictText(outcome: TrialOutcome, level: string, holdout: number): str
       if (holdout === 0) return 'Nothing to compare with: optimizer.holdout is 0, so no prompt is held out.';
       return `Not enough data yet: ${count(heldOutConversations)} of at least ${MIN_HELD_OUT} held-out conversations, of models with 5 or more on both sides.\n${holdout}% of conversations are held out (optimizer.holdout).`;
     case 'saves':
-      return `It pays: compressing saved ${figure}, ${percent(saved / costWithoutOptimizer(outcome))} of the bill.`;
+      return `It pays: compressing saved ${figure}, ${percent(saved / billWithout(outcome))} of the bill.`;
     case 'costs':
       return `It does not pay: compressing cost ${figure} more than it saved. gw switches it off once that is certain.`;
     case 'unclear':
       return `No clear difference: compressing ${saved < 0 ? 'cost' : 'saved'} ${figure}.`;
   }
-}
-
-function costWithoutOptimizer({ models, savedNanoUsd }: TrialOutcome): number {
-  const compared = models.filter(({ isCompared }) => isCompared);
-  return savedNanoUsd + compared.reduce((sum, { treated }) => sum + treated.costNanoUsd, 0);
 }
 
 function perMillion(side: Side): string {

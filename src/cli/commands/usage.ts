@@ -16,7 +16,7 @@ import {
 import { TEAM_GROUPINGS, type TeamGrouping } from '../../store/team/usage.ts';
 import { bar, fitPoints, peakOf, sparkline } from '../../terminal/bars.ts';
 import { csvField } from '../../terminal/csv.ts';
-import { count, plural, tokens } from '../../terminal/numbers.ts';
+import { count, tokens } from '../../terminal/numbers.ts';
 import { stackedBar } from '../../terminal/stacked-bar.ts';
 import { type Column, right, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -26,6 +26,7 @@ import { type Context, note, say, sayJson, screenOf, tell } from '../context.ts'
 import { usageError } from '../exit.ts';
 import { readDays } from '../input/values.ts';
 import { addConditions, conditionsFrom } from '../requests/conditions.ts';
+import { remarks, savedShares } from '../usage/remarks.ts';
 import { withGateway } from '../with-gateway.ts';
 
 type UsageOptions = OptionsOf<typeof addOptions>;
@@ -85,13 +86,9 @@ export const usage: SetUp = (command, context) =>
       else {
         // Other days are known by the hosts' names.
         const charts = options.fold ? { parts: rowsOf(report) } : await readCharts(reader, filter, report);
-        tell(
-          context,
-          usageTable(report, screenOf(context, options), {
-            ...charts,
-            source: filter.source,
-          }),
-        );
+        const shares = report.total.saved_tokens > 0 ? await savedShares(context, options.project) : [];
+        const style = { ...charts, source: filter.source, shares };
+        tell(context, usageTable(report, screenOf(context, options), style));
       }
     });
   });
@@ -230,6 +227,8 @@ interface UsageCharts {
   trends?: ReadonlyMap<string, readonly number[]> | undefined;
   /** Default: what came through gw. */
   source?: UsageSource | undefined;
+  /** What compression saved of the bill, in lines. */
+  shares?: readonly string[];
   /** Whose usage it is, where it is no project's. */
   whose?: string;
 }
@@ -256,7 +255,7 @@ const NOTHING_OF_TEAM = ['Nothing yet. Gateways of the team send their figures e
 function usageTable(
   report: UsageView,
   terminal: Terminal,
-  { parts = [], trends, source = 'gw', whose }: UsageCharts = {},
+  { parts = [], trends, source = 'gw', shares = [], whose }: UsageCharts = {},
 ): string {
   const { bold, dim } = terminal.palette;
   const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
@@ -282,7 +281,7 @@ function usageTable(
     ...partsBar,
     ...(partsBar.length > 0 ? [''] : []),
     ...lines,
-    ...(whose ? [] : remarks(total).map(dim)),
+    ...(whose ? [] : remarks(total, shares).map(dim)),
   ].join('\n');
 }
 
@@ -355,22 +354,6 @@ const missedOf = ({ missed_tokens: missed, missed_nano_usd: cost }: Figures): st
 function costOf({ cost_nano_usd: cost, unpriced_requests: unpriced }: Figures): string {
   if (unpriced === 0) return formatUsd(cost);
   return cost === 0 ? 'unpriced' : `${formatUsd(cost)}+?`;
-}
-
-function remarks(total: Figures): string[] {
-  const { saved_tokens, missed_tokens, blocked_requests, failed_requests, unpriced_requests } = total;
-  const replays = total.replayed_requests;
-  const saved = `saved ${formatUsd(total.saved_nano_usd)} and`;
-  const prices = 'gw prices set MODEL --input X --output Y';
-  const lines = [
-    (saved_tokens > 0 || replays > 0) && `${saved} ${plural(saved_tokens, 'token')}`,
-    replays > 0 && `${plural(replays, 'request')} answered from disk: replay.ttl`,
-    missed_tokens > 0 && `${plural(missed_tokens, 'token')} missed in the providers' caches: gw cache`,
-    blocked_requests > 0 && `${plural(blocked_requests, 'request')} blocked: gw requests --status blocked`,
-    failed_requests > 0 && `${plural(failed_requests, 'request')} failed: gw requests --status failed`,
-    unpriced_requests > 0 && `${plural(unpriced_requests, 'request')} unpriced, not in the totals: ${prices}`,
-  ].filter((line) => line !== false);
-  return lines.length > 0 ? ['', ...lines] : [];
 }
 
 type Figures = UsageView['total'];

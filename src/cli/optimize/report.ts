@@ -16,6 +16,12 @@ export interface OptimizerReport {
   switchedOff: Verdict | undefined;
 }
 
+/** What the compared conversations would have cost without compression, in nano-USD. */
+export function billWithout({ models, savedNanoUsd }: TrialOutcome): number {
+  const compared = models.filter(({ isCompared }) => isCompared);
+  return savedNanoUsd + compared.reduce((sum, { treated }) => sum + treated.costNanoUsd, 0);
+}
+
 /** The reports of one project, or of all projects that have trials or verdicts. */
 export async function readReports(context: Context, project: string | undefined): Promise<OptimizerReport[]> {
   const { settings } = readSettings(context);

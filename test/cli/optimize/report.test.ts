@@ -10,6 +10,7 @@ async function onTrial(sides: { treated: [number, number]; heldOut: [number, num
   const record = ([count, dollars]: [number, number], heldOut: boolean) =>
     Array.from({ length: count }, (_, i) => ({
       timeMs: NOON,
+      savedTokens: heldOut ? 0 : 100,
       costNanoUsd: Math.round(dollars * 1e7 * (0.95 + (i % 11) / 100)),
       trial: { conversation: i, heldOut, level: 'safe', originalTokens: 10_000 },
     }));
@@ -52,6 +53,23 @@ describe('gw optimize report', () => {
         },
       ],
     });
+  });
+
+  test.each([
+    ['saved', [400, 2], [40, 3], 'project default: compression saved 33% of the bill, give or take 1%'],
+    ['cost', [400, 3], [40, 2], 'project default: compression cost 50% of the bill, give or take 1%'],
+  ] as const)('gw usage says the share of the bill that it %s', async (_, treated, heldOut, line) => {
+    const cli = await onTrial({ treated: [...treated], heldOut: [...heldOut] });
+    expect((await cli.run(['usage', '--from', '2026-01-01', '--to', '2026-01-01'])).stdout).toContain(
+      `${line}: gw optimize report\n`,
+    );
+  });
+
+  test('gw usage says nothing of the bill while too few were held out', async () => {
+    const cli = await onTrial({ treated: [400, 2], heldOut: [12, 3] });
+    const { stdout } = await cli.run(['usage', '--from', '2026-01-01', '--to', '2026-01-01']);
+    expect(stdout).toContain('saved $0.00 and 40,000 tokens');
+    expect(stdout).not.toContain('of the bill');
   });
 
   test.each([
