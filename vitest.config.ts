@@ -1,5 +1,6 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 const MEMORY = '/dev/shm';
@@ -16,6 +17,8 @@ function temporaryFolder(): string {
 }
 
 export default defineConfig({
+  // An optional peer of gw that is among the packages of the tests.
+  resolve: { alias: { '@azure/identity': join(import.meta.dirname, 'test/node_modules/@azure/identity') } },
   test: {
     // Real agents and client libraries: npm run test:agents, test:javascript and test:python. Pictures: npm run pictures.
     exclude: [...configDefaults.exclude, 'test/{agents,javascript,python}-real/**', 'test/pictures/**'],

@@ -1,3 +1,4 @@
+import type { DefaultAzureCredential } from '@azure/identity';
 import { createBearer } from '../bearer.ts';
 import type { Signer } from '../cloud.ts';
 import { loadPackages } from '../renewing.ts';
@@ -9,7 +10,7 @@ const SCOPE = 'https://ai.azure.com/.default';
 
 /** Tokens of Entra ID by Azure's default chain: environment, workload and managed identity, Azure CLI. */
 export function createEntra(): Signer {
-  let credential: Promise<TokenSource> | undefined;
+  let credential: Promise<DefaultAzureCredential> | undefined;
   return createBearer(
     async () => {
       credential ??= open();
@@ -26,11 +27,7 @@ export function createEntra(): Signer {
   );
 }
 
-interface TokenSource {
-  getToken(scope: string): Promise<{ token: string; expiresOnTimestamp: number }>;
-}
-
-async function open(): Promise<TokenSource> {
+async function open(): Promise<DefaultAzureCredential> {
   const { DefaultAzureCredential } = await loadPackages(() => import('@azure/identity'), AZURE_PACKAGES);
   return new DefaultAzureCredential();
 }
