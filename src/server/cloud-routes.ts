@@ -9,7 +9,7 @@ import {
 import { complete } from '../gateway/complete.ts';
 import type { Exchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { type Addressed, plainMessage } from '../gateway/intake/addressed-message.ts';
+import { type Addressed, plainMessage, setJsonType } from '../gateway/intake/addressed-message.ts';
 import { converseMessage, countedMessage } from '../gateway/intake/converse-message.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import { countBody } from '../providers/token-count.ts';
@@ -54,6 +54,7 @@ export function cloudRoutes(gateway: Gateway): RouteTable {
         : wholeEnvelope(writer);
       const inMessages =
         operation === 'converse' ? (body: Buffer) => converseMessage(body, model) : undefined;
+      setJsonType(exchange.request);
       return answer(exchange, { cloud: 'bedrock', path: { model, isStream } }, inMessages);
     };
   return {

@@ -62,6 +62,19 @@ function nameAt(
   return account ? `${account.name}/${model}` : makersName(model);
 }
 
+/**
+ * AWS's SDKs send the body of InvokeModel as bytes, whose type is JSON, whatever its header says:
+ * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html,
+ * https://smithy.io/2.0/spec/http-bindings.html (httpPayload)
+ */
+export function setJsonType({ headers, rawHeaders }: Exchange['request']): void {
+  const type = headers['content-type'];
+  if (type !== undefined && type !== 'application/octet-stream') return;
+  headers['content-type'] = 'application/json';
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-type');
+  rawHeaders.splice(at < 0 ? rawHeaders.length : at, 2, 'content-type', 'application/json');
+}
+
 function addHeader(request: Exchange['request'], name: string, value: string): void {
   const sent = headerOf(
     request.rawHeaders.map((each, i) => (i % 2 === 0 ? each.toLowerCase() : each)),

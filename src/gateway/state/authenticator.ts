@@ -42,7 +42,7 @@ export function createAuthenticator(
     const { authorization } = headers;
     const ownKey = headers[OWN_KEY_HEADER];
     if (typeof ownKey === 'string') return find(`Bearer ${ownKey}`);
-    const apiKey = otherKey(headers);
+    const apiKey = otherKey(headers) ?? accessKeyIn(authorization);
     return (
       (authorization === undefined ? undefined : find(authorization)) ??
       (typeof apiKey === 'string' ? find(`Bearer ${apiKey}`) : undefined)
@@ -68,8 +68,8 @@ export function createAuthenticator(
     },
     /**
      * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients),
-     * `api-key` (Azure's) or `x-goog-api-key` (Google's). Throws GwError 401, `key_expired` for a key that has expired, and 503 for a key of the team
-     * whose copy is too old.
+     * `api-key` (Azure's), `x-goog-api-key` (Google's), or the access key of a signature (AWS's). Throws GwError 401,
+     * `key_expired` for a key that has expired, and 503 for a key of the team whose copy is too old.
      */
     authenticate(headers: IncomingHttpHeaders): Caller {
       const caller = findAny(headers);
@@ -81,9 +81,9 @@ export function createAuthenticator(
           "this is a login of the client's own, and no key of gw. To use it through gw: gw run --subscription -- AGENT",
         );
       }
-      if (headers.authorization?.startsWith('AWS4-HMAC')) {
+      if (accessKeyIn(headers.authorization) !== undefined) {
         throw invalidKey(
-          "this request is signed with AWS's credentials, which gw can't check. Set AWS_BEARER_TOKEN_BEDROCK to a key of gw: gw env",
+          "this request is signed with AWS's credentials, which gw can't check. Set AWS_BEARER_TOKEN_BEDROCK to a key of gw, or make it the client's access key, with any secret. To get one: gw env",
         );
       }
       if (isBearer(headers.authorization) || otherKey(headers) !== undefined) {
@@ -103,6 +103,15 @@ export function createAuthenticator(
 /** Reads `x-api-key`, then `api-key`, `x-goog-api-key` and `x-gw-key`. */
 function otherKey(headers: IncomingHttpHeaders): string | string[] | undefined {
   return headers['x-api-key'] ?? headers['api-key'] ?? headers['x-goog-api-key'] ?? headers[OWN_KEY_HEADER];
+}
+
+/**
+ * The access key of AWS's Signature Version 4, which is sent as it is. A key of gw in its place says who asks, as in any
+ * other header. AWS's clients for Python send no bearer token without TLS:
+ * https://github.com/boto/botocore/blob/develop/botocore/auth.py (BearerAuth)
+ */
+function accessKeyIn(authorization: string | undefined): string | undefined {
+  return /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\//.exec(authorization ?? '')?.[1];
 }
 
 function isBearer(authorization: string | undefined): boolean {

@@ -12,7 +12,7 @@ const NOT_FORWARDED = new Set([
   // gw reads the answers, so it asks for `identity`
   'accept-encoding',
   // the client's credentials are for gw
-  'authorization', 'api-key', 'x-api-key', 'x-goog-api-key', 'x-gw-key', 'cookie',
+  'authorization', 'api-key', 'x-api-key', 'x-goog-api-key', 'x-gw-key', 'x-amz-security-token', 'cookie',
   // reads are free and pass an exhausted budget, so nothing may turn one into a write
   'x-http-method', 'x-http-method-override', 'x-method-override', 'origin', 'referer',
   // trace ids and baggage of the client's system are no business of a provider

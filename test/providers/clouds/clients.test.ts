@@ -151,6 +151,22 @@ describe('the count of a request', () => {
   });
 });
 
+test("a signature with gw's key as its access key is served, and no other credential of it goes on", async () => {
+  const gateway = await start();
+  gateway.upstream.script(json(200, hello));
+  const authorization = `AWS4-HMAC-SHA256 Credential=${gateway.key}/20261128/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=00`;
+  const headers = {
+    ...{ authorization, 'x-amz-security-token': 'a-session' },
+    // The type of bytes that AWS's SDKs send unless told otherwise.
+    'content-type': 'application/octet-stream',
+  };
+  expect((await send(gateway, INVOKE, BODY, { headers })).status).toBe(200);
+  const [request] = gateway.upstream.requests;
+  expect(request && headerIn(request, 'content-type')).toBe('application/json');
+  expect(request && headerIn(request, 'authorization')).toBe('Bearer key');
+  expect(request && headerIn(request, 'x-amz-security-token')).toBeUndefined();
+});
+
 test("refusals are in the client's words, and a signature gets a sentence", async () => {
   const gateway = await start({ budget: { capUsd: 0, period: 'daily' } });
   const refused = await send(gateway, INVOKE, BODY);

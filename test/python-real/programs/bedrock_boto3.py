@@ -5,9 +5,13 @@ import os
 import boto3
 from botocore.exceptions import ClientError
 
-os.environ["AWS_BEARER_TOKEN_BEDROCK"] = os.environ["OPENAI_API_KEY"]
+# botocore sends no bearer token without TLS.
 client = boto3.client(
-    "bedrock-runtime", region_name="us-east-1", endpoint_url=os.environ["ANTHROPIC_BASE_URL"]
+    "bedrock-runtime",
+    region_name="us-east-1",
+    endpoint_url=os.environ["ANTHROPIC_BASE_URL"],
+    aws_access_key_id=os.environ["OPENAI_API_KEY"],
+    aws_secret_access_key="any",
 )
 MODEL = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 converse = {
