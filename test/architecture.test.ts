@@ -24,7 +24,7 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
   const above = ['agents', 'backup', 'insight', 'metrics', 'remote', 'service', 'team'];
   return {
     ...Object.fromEntries(parts.map((folder) => [folder, []])),
-    providers: ['config', 'network'],
+    providers: ['config', 'network', 'pricing'],
     operations: ['config', 'pricing', 'providers', 'store', 'webhooks'],
     terminal: ['operations', 'store'],
     tiering: ['routing'],

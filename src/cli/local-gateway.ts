@@ -60,9 +60,13 @@ function accessTo(context: Context, db: Db, polled: Db[]): Reader {
       return knownProviders(context);
     },
     async catalog() {
-      const { catalogOf } = await import('../operations/known-prices.ts');
+      const { catalogOf, readDeployments } = await import('../operations/known-prices.ts');
       const { listPrices } = await import('../store/accounts/prices.ts');
-      return catalogOf(await listPrices(db), context.paths.prices, { providers: settings.providers, now });
+      return catalogOf(await listPrices(db), context.paths.prices, {
+        providers: settings.providers,
+        learnt: readDeployments(db),
+        now,
+      });
     },
     async standings(projectIds) {
       const { listBudgets } = await import('../store/budgets/budgets.ts');

@@ -28,6 +28,8 @@ import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
 import { createInputCounter } from '../gateway/upstream/input-counter.ts';
 import { createRecentTexts } from '../json/recent-texts.ts';
 import { worstCase } from '../pricing/cost.ts';
+import { learntDeployments } from '../pricing/deployments.ts';
+import { createAzureDeployments } from '../providers/clouds/azure/deployments.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import { SUBSCRIPTIONS } from '../providers/subscriptions.ts';
 import {
@@ -79,6 +81,22 @@ function buildManners({ db, ledger, clock }: BuildGatewayOptions) {
     onChange: () => void ledger.write(save).catch(() => {}),
   });
   return manners;
+}
+
+function buildAzureDeployments({ db, ledger, configuration, clock }: BuildGatewayOptions) {
+  const { read, save } = createRouterStateStore(db);
+  return createAzureDeployments({
+    saved: learntDeployments(read('deployments')),
+    now: () => clock.now(),
+    onChange(learnt) {
+      const saved = ledger.write(() => {
+        save('deployments', learnt, clock.now());
+        bumpConfigurationEpoch(db);
+      });
+      // As above. A daemon does not see its own changes.
+      void saved.then(configuration.reload).catch(() => {});
+    },
+  });
 }
 
 function buildQueue({ db, ledger, clock }: BuildGatewayOptions) {
@@ -198,6 +216,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     runningCalls,
     responsesSupport: createResponsesSupport(clock.now),
     manners: buildManners(options),
+    azureDeployments: buildAzureDeployments(options),
     memory: buildMemory(options),
     objects,
     batchFiles: createBatchFiles({ db, write: ledger.writeApart, now: () => clock.now() }),

@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import type { BudgetScopes } from '../gateway/context/request-context.ts';
 import { createNetwork, type Network } from '../network/network.ts';
+import { readDeployments } from '../operations/known-prices.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import { readStoredPrices, type StoredPrices } from '../pricing/published/stored-prices.ts';
 import { createCloudAccounts } from '../providers/clouds/account.ts';
@@ -122,7 +123,7 @@ async function read(options: ReadOptions, previous: Configuration | undefined): 
     catalog: createCatalog({
       overrides: await listPrices(options.db),
       published: storedPrices?.prices,
-      billedAs: billedAs(settings.providers),
+      billedAs: billedAs(settings.providers, readDeployments(options.db)),
       now: options.now,
     }),
     storedPrices,

@@ -1,11 +1,14 @@
 import type { Settings } from '../config/settings.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
+import { type LearntDeployments, learntDeployments } from '../pricing/deployments.ts';
 import type { MediaPrices } from '../pricing/media-prices.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { PRESETS } from '../providers/presets.ts';
 import { billedAs } from '../providers/registry.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
+import type { Db } from '../store/database/open.ts';
+import { createRouterStateStore } from '../store/router/router-state.ts';
 import { modelOf } from './price-name.ts';
 
 /** The price of a model at a provider, and its source. */
@@ -47,15 +50,23 @@ export function pricesInForce(name: string, { catalog, configured }: Source): Pr
   });
 }
 
+/** The models behind Azure's deployments, as answers have named them. */
+export const readDeployments = (db: Db): LearntDeployments =>
+  learntDeployments(createRouterStateStore(db).read('deployments'));
+
 /** The catalog of the user's own prices, and those that `pricesFile` has or the packaged ones. */
 export function catalogOf(
   overrides: readonly StoredPrice[],
   pricesFile: string,
-  { providers, now }: { providers: Settings['providers']; now: () => number },
+  {
+    providers,
+    learnt = {},
+    now,
+  }: { providers: Settings['providers']; learnt?: LearntDeployments; now: () => number },
 ): Catalog {
   return createCatalog({
     overrides,
-    billedAs: billedAs(providers),
+    billedAs: billedAs(providers, learnt),
     published: readStoredPrices(pricesFile).stored?.prices,
     now,
   });

@@ -1,3 +1,4 @@
+import { isObject } from '../json/object.ts';
 import { freeCard } from './price-card.ts';
 
 /**
@@ -27,6 +28,22 @@ export function deploymentOf(billing: Billing | undefined, name: string): Deploy
   if (stored === undefined) return undefined;
   const [model = '', kind = 'global'] = stored.split(',');
   return { model, kind: Object.hasOwn(DEPLOYMENT_KINDS, kind) ? (kind as Deployment['kind']) : 'regional' };
+}
+
+/** Models that answers have named for deployments which no setting maps, by provider and deployment. */
+export type LearntDeployments = Record<string, Record<string, { model: string; at: number }>>;
+
+/** From the row that gw saves. */
+export const learntDeployments = (saved: unknown): LearntDeployments =>
+  isObject(saved) ? (saved as LearntDeployments) : {};
+
+/** The names of a provider's deployments with their models: the user's own, and the learnt ones. */
+export function deploymentsWith(
+  learnt: LearntDeployments[string] | undefined,
+  own: Billing['deployments'],
+): Record<string, string> {
+  const models = Object.entries(learnt ?? {}).map(([name, { model }]) => [name, model]);
+  return { ...Object.fromEntries(models), ...own };
 }
 
 export const PROVISIONED_CARD = freeCard('provisioned throughput, billed by the hour');

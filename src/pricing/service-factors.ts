@@ -54,6 +54,11 @@ const FACTORS: Readonly<Record<string, Readonly<Record<string, Option>>>> = {
     standard: { models: LISTED, most: 1 },
     fast: { models: CLAUDE_FAST, most: 6 },
   },
+  // Vertex AI's "Priority PayGo" costs more, by an amount that its documents leave to a page of prices:
+  // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/priority-paygo
+  traffic_type: {
+    priority: { models: [], most: 1.8 },
+  },
   inference_geo: {
     ...each(['global', 'not_available'], LISTED, 1),
     us: { models: [[ANY, 1.1]], most: 1.1 },

@@ -1,7 +1,9 @@
 import type { ProviderSettings } from '../config/settings.ts';
 import type { OwnProxy } from '../network/way-out.ts';
+import { deploymentsWith, type LearntDeployments } from '../pricing/deployments.ts';
+import type { BilledAs } from '../pricing/library.ts';
 import { type CloudAccounts, createCloudAccounts, isCloud } from './clouds/account.ts';
-import type { Cloud } from './clouds/cloud.ts';
+import type { Address, Cloud } from './clouds/cloud.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { DIALECTS, NO_DIALECT, OTHER_HOSTS, UNKNOWN } from './dialects/dialects.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
@@ -36,15 +38,20 @@ export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'
   source: 'config' | 'environment' | 'built-in';
   /** What the cloud that it is puts around the API. */
   cloud?: Cloud;
-  /** How the same account serves Claude, and the models behind names that don't say them. */
+  /** How the same account serves Claude and Gemini, and the models behind names that don't say them. */
   claude?: Provider;
+  gemini?: Provider;
   deployments?: Readonly<Record<string, string>>;
 }
 
-/** The account as it serves a model: clouds have an API of their own for Claude. */
+/** Gemini's models that Vertex AI serves by Gemini's API. */
+const GEMINI = /^(?:google\/)?gemini-(?!embedding)/;
+
+/** The account as it serves a model: clouds have APIs of their own for Claude and Gemini. */
 export function servingModel(provider: Provider, model: string): Provider {
-  const { claude, deployments } = provider;
-  return claude && /claude/i.test(deployments?.[model] ?? model) ? claude : provider;
+  const { claude, gemini, deployments } = provider;
+  if (claude && /claude/i.test(deployments?.[model] ?? model)) return claude;
+  return gemini && GEMINI.test(model) ? gemini : provider;
 }
 
 export interface RegistryOptions {
@@ -106,15 +113,18 @@ function build(
   if (isCloud(kind)) {
     const account = clouds(kind, { settings, key: found.key });
     if (typeof account === 'string') return account;
-    const { claude, cloud, keySource } = account;
+    const { claude, gemini, keySource } = account;
     const key = { ...found, source: (found.key === undefined && keySource) || found.source };
     const deployed = settings.deployments ? { deployments: settings.deployments } : {};
-    const ofClaude = describe(name, { ...settings, wire: 'anthropic' }, key, claude.baseUrl);
-    return {
-      ...describe(name, settings, key, account.baseUrl),
+    const serving = ({ baseUrl, cloud }: Address, wire?: Preset['wire']): Provider => ({
+      ...describe(name, { ...settings, kind, ...(wire ? { wire } : {}) }, key, baseUrl),
       ...deployed,
       cloud,
-      claude: { ...ofClaude, ...deployed, cloud: claude.cloud },
+    });
+    return {
+      ...serving(account),
+      claude: serving(claude, 'anthropic'),
+      ...(gemini ? { gemini: serving(gemini, 'gemini') } : {}),
     };
   }
   if (baseUrl === undefined) return `has no address. Run: gw providers add ${name} --base-url URL`;
@@ -148,15 +158,14 @@ function describe(name: string, settings: ProviderSettings, { key, source }: Key
 }
 
 /** How providers are billed: as the user says, or as the known one of their kind or at the same address. */
-export function billedAs(
-  configured: RegistryOptions['configured'],
-): Map<string, { seller: string; deployments?: Record<string, string> }> {
+export function billedAs(configured: RegistryOptions['configured'], learnt: LearntDeployments): BilledAs {
   return new Map(
-    Object.entries(configured).flatMap(([name, { pricesOf, kind, deployments, baseUrl = '' }]) => {
+    Object.entries(configured).flatMap(([name, { pricesOf, kind, deployments: own, baseUrl = '' }]) => {
       const seller = pricesOf ?? kind ?? (URL.canParse(baseUrl) ? sellerAt(new URL(baseUrl)) : undefined);
       const isOwn = seller === undefined || seller === name || (!pricesOf && Object.hasOwn(PRESETS, name));
-      if (isOwn && !deployments) return [];
-      return [[name, { seller: isOwn ? name : seller, ...(deployments ? { deployments } : {}) }]];
+      const deployments = deploymentsWith(learnt[name], own);
+      if (isOwn && Object.keys(deployments).length === 0) return [];
+      return [[name, { seller: isOwn ? name : seller, deployments }]];
     }),
   );
 }
@@ -220,10 +229,13 @@ function basePathOf(url: URL, wire: Preset['wire']): string {
   return /\/v\d+(?:(?:alpha|beta)?$|\/projects\/)/.test(path) ? path : path + VERSION[wire];
 }
 
+/** Google's keys, which are no access tokens: https://docs.cloud.google.com/docs/authentication/api-keys */
+const API_KEY = /^(?:AIza|AQ\.)/;
+
 function authHeaders({ keyHeader, hasBearer }: Preset, wire: Preset['wire'], key: string): string[] {
   if (keyHeader && wire !== 'anthropic') return [keyHeader, key];
   if (wire === 'anthropic' && !hasBearer) return ['x-api-key', key];
-  if (wire === 'gemini') return ['x-goog-api-key', key];
+  if (wire === 'gemini' && (!hasBearer || API_KEY.test(key))) return ['x-goog-api-key', key];
   return ['authorization', `Bearer ${key}`];
 }
 

@@ -110,15 +110,20 @@ function shownLines({
   dialect,
   dialect_of,
   learnt,
+  deployments,
   prices_of,
 }: ProviderView): string[] {
   const manners = Object.entries(dialect).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`);
   const refused = learnt.map((each) => `  ${learntText(each)}, remembered until ${each.until}`);
+  const deployed = deployments.map(
+    ({ name, model, source }) => `  ${name} = ${model}${source === 'answer' ? ', as its answers say' : ''}`,
+  );
   const why =
     dialect_of === null ? ', as gw assumes of a provider that it does not know' : ` (${dialect_of})`;
   return [
     `${name}: ${base_url}, API of ${kind}, key: ${credential.source}${credential.expires_at === null ? '' : `, until ${credential.expires_at}`}`,
     `APIs: ${apis.join(', ')}   prices: ${prices_of ?? 'those that you set (gw prices set)'}`,
+    ...(deployed.length > 0 ? ['Deployments:', ...deployed] : []),
     ...(manners.length > 0 ? [`Differs from the documents of its API${why}:`, ...manners] : []),
     ...(refused.length > 0 ? ['Learnt from its refusals:', ...refused] : []),
   ];

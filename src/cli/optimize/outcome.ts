@@ -6,7 +6,7 @@ import { roleOf, textsOf } from '../../compression/prompt/message.ts';
 import { readItem } from '../../compression/turns/turns.ts';
 import { applyEdits, moved } from '../../json/edit.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
-import { catalogOf, type KnownPrice, knownPrices } from '../../operations/known-prices.ts';
+import { catalogOf, type KnownPrice, knownPrices, readDeployments } from '../../operations/known-prices.ts';
 import { usdPerMillion } from '../../operations/price-views.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { rateAt } from '../../pricing/rate.ts';
@@ -126,10 +126,14 @@ export async function worthOf(
   tokens: { tokensBefore: number; tokensAfter: number },
 ): Promise<Worth | undefined> {
   const { settings } = readSettings(context);
-  const overrides = await withStore(context, listPrices);
+  const [overrides, learnt] = await withStore(context, async (db) => [
+    await listPrices(db),
+    readDeployments(db),
+  ]);
   const [price] = knownPrices(settings.aliases[name] ?? name, {
     catalog: catalogOf(overrides, context.paths.prices, {
       providers: settings.providers,
+      learnt,
       now: context.clock.now,
     }),
     configured: Object.keys(settings.providers),

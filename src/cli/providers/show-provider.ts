@@ -1,3 +1,5 @@
+import { readDeployments } from '../../operations/known-prices.ts';
+import { deploymentsWith } from '../../pricing/deployments.ts';
 import { LIBRARY_PROVIDERS } from '../../pricing/library.ts';
 import { signedHeaders } from '../../providers/clouds/signed-headers.ts';
 import { type Learnt, learntOf, mannersIn } from '../../providers/manners.ts';
@@ -19,12 +21,16 @@ export interface ProviderView {
   /** The known provider whose dialect it is; null for one that gw doesn't know. */
   dialect_of: string | null;
   learnt: Learnt[];
+  /** The models of deployments, and whether an answer or a setting has named them. */
+  deployments: { name: string; model: string; source: 'setting' | 'answer' }[];
   prices_of: string | null;
 }
 
 /** Without the key itself. */
 export async function viewProvider(context: Context, provider: Provider): Promise<ProviderView> {
   const { name, wire, origin, basePath, keySource, cloud } = provider;
+  const own = provider.deployments ?? {};
+  const answers = (await withStore(context, async (db) => readDeployments(db)))[name];
   return {
     name,
     kind: cloud ? (provider.knownAs ?? name) : wire,
@@ -34,6 +40,11 @@ export async function viewProvider(context: Context, provider: Provider): Promis
     dialect: plain(provider.dialect ?? {}),
     dialect_of: provider.knownAs ?? null,
     learnt: (await readLearnt(context))(name),
+    deployments: Object.entries(deploymentsWith(answers, own)).map(([name, model]) => ({
+      name,
+      model,
+      source: Object.hasOwn(own, name) ? 'setting' : 'answer',
+    })),
     prices_of: pricesOf(context, name),
   };
 }
@@ -46,7 +57,7 @@ export async function readLearnt(context: Context): Promise<(name: string) => Le
 }
 
 function pricesOf(context: Context, name: string): string | null {
-  const seller = billedAs(readSettings(context).settings.providers).get(name)?.seller ?? name;
+  const seller = billedAs(readSettings(context).settings.providers, {}).get(name)?.seller ?? name;
   return LIBRARY_PROVIDERS.has(seller) || PRESETS[seller]?.local ? seller : null;
 }
 
@@ -58,8 +69,9 @@ async function expiryOf(provider: Provider): Promise<string | null> {
   return at === undefined ? null : new Date(at).toISOString();
 }
 
-function apisOf({ wire, dialect, claude }: Pick<Provider, 'wire' | 'dialect' | 'claude'>): string[] {
-  if (claude) return [...apisOf({ wire, ...(dialect ? { dialect } : {}) }), ...apisOf(claude)];
+function apisOf({ claude, gemini, ...own }: Provider): string[] {
+  const { wire, dialect } = own;
+  if (claude) return [own, claude, gemini].flatMap((each) => (each ? apisOf(each) : []));
   if (wire !== 'openai') return [wire === 'anthropic' ? 'messages' : 'gemini'];
   return dialect?.lacksResponses ? ['chat'] : ['chat', 'responses'];
 }

@@ -21,7 +21,10 @@ import { entryOf, outcomeWord, summed } from './history.ts';
 import { recordedOutcome } from './outcome.ts';
 
 export type SettleParts = MeterParts &
-  Pick<Gateway, 'budgetScopes' | 'cachedPrompts' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
+  Pick<
+    Gateway,
+    'azureDeployments' | 'budgetScopes' | 'cachedPrompts' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'
+  >;
 
 /** Flags of requests whose cost is unknown, or no money. */
 const NO_COST = FLAGS.unpriced | FLAGS.not_billed;
@@ -52,6 +55,7 @@ export async function settle(
   const missed = findCacheMiss(gateway, { context, target, admitted, sentAt, relay }, last);
   const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd, missed });
   checkBounds(gateway, attempt, result, last);
+  gateway.azureDeployments.learn(target, last.servedModel);
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
   gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes(), target));

@@ -6,6 +6,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { RequestId } from '../../ids.ts';
 import type { RecentTexts } from '../../json/recent-texts.ts';
 import type { Catalog } from '../../pricing/catalog.ts';
+import type { AzureDeployments } from '../../providers/clouds/azure/deployments.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
@@ -88,6 +89,7 @@ export interface Gateway {
   runningCalls: RunningCalls;
   responsesSupport: ResponsesSupport;
   manners: ProviderManners;
+  azureDeployments: AzureDeployments;
   /** Items of translated answers, which clients refer to later. */
   memory: ItemMemories;
   objects: StoredObjects;

@@ -1,7 +1,8 @@
 import { messageOf } from '../../errors.ts';
 import { amountOf, bookBound, NO_COST } from '../../money.ts';
 import { costOf, worstCase } from '../../pricing/cost.ts';
-import { findInLibrary } from '../../pricing/library.ts';
+import { deploymentOf } from '../../pricing/deployments.ts';
+import { billedAsInUse, findInLibrary } from '../../pricing/library.ts';
 import { fields } from '../../pricing/payload-fields.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
@@ -306,10 +307,10 @@ function otherCard(
   return regional && factor !== 1 ? scaleCard(regional, factor) : regional;
 }
 
-/** Whether the owner has said that the requested name stands for this model, or that its tokens are paid by the hour. */
+/** Whether the requested name is known to stand for this model, or for one whose tokens are paid by the hour. */
 function isDeployed({ provider, model }: Target, name: string): boolean {
-  const [sold = '', kind] = provider.deployments?.[model]?.split(',') ?? [];
-  return kind === 'provisioned' || (sold !== '' && isSameModel(sold, name));
+  const deployed = deploymentOf(billedAsInUse().get(provider.name), model);
+  return deployed !== undefined && (deployed.kind === 'provisioned' || isSameModel(deployed.model, name));
 }
 
 function chooseCard(
@@ -318,7 +319,7 @@ function chooseCard(
   own: PriceCard | undefined,
   other: PriceCard | undefined,
 ): PriceCard | undefined {
-  if (!own || !other || isOwnHost(provider) || provider.name === 'azure') return other ?? own;
+  if (!own || !other || isOwnHost(provider) || provider.knownAs === 'azure') return other ?? own;
   return costOf(usage, other) > costOf(usage, own) ? other : own;
 }
 

@@ -157,7 +157,7 @@ class CloudCall implements Handler {
     const { wire } = this.#cloud;
     const received = Buffer.concat(chunks);
     const error = readCloudError(received.toString('utf8'), headers);
-    const isOurs = error !== undefined || remedy !== undefined;
+    const isOurs = (error !== undefined && wire !== 'gemini') || remedy !== undefined;
     const body = isOurs ? Buffer.from(this.#redact(cloudError(wire, status, error, remedy))) : received;
     const shown = isOurs ? withType(headers, 'application/json') : headers;
     this.#handler.onHeaders(status, shown, () => {}, '');

@@ -46,7 +46,7 @@ const TOO_LONG = /^input is too long/i;
 
 /** The error as JSON in the words of an API. `remedy`: what the user has to do. */
 export function cloudError(
-  wire: 'openai' | 'anthropic',
+  wire: 'openai' | 'anthropic' | 'gemini',
   status: number,
   error: CloudError | undefined,
   remedy?: string,
@@ -55,6 +55,8 @@ export function cloudError(
   const stated = TOO_LONG.test(original) ? `prompt is too long: ${original}` : original;
   const message = remedy === undefined ? stated : `${stated}. ${remedy}`;
   const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+  if (wire === 'gemini')
+    return JSON.stringify({ error: { code: status, message, status: error?.name ?? 'UNKNOWN' } });
   if (wire === 'anthropic') return JSON.stringify({ type: 'error', error: { type, message } });
   return JSON.stringify({ error: { message, type, param: null, code: error?.name ?? null } });
 }

@@ -32,7 +32,7 @@ export interface Cloud {
   /** Whether it counts the tokens of a messages request; undefined to go by the provider's preset. */
   countsInput?: boolean;
   /** The API of its errors. */
-  wire: 'openai' | 'anthropic';
+  wire: 'openai' | 'anthropic' | 'gemini';
   /** The request in the cloud's envelope. */
   wrap?(request: CloudRequest): CloudRequest;
   /** Absent for a key in a header. */
@@ -47,14 +47,15 @@ export interface CloudOptions {
   key: string | undefined;
 }
 
-interface Address {
+export interface Address {
   baseUrl: string;
   cloud: Cloud;
 }
 
-/** How an account at a cloud is reached: most models by OpenAI's API, Claude by Anthropic's. */
+/** How an account at a cloud is reached: most models by OpenAI's API, Claude by Anthropic's, Gemini by Google's. */
 export interface CloudAccount extends Address {
   claude: Address;
+  gemini?: Address;
   /** Where its own credentials come from, for display. */
   keySource: string | undefined;
 }

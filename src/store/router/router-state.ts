@@ -4,7 +4,8 @@ import type { Db } from '../database/open.ts';
 /**
  * The parts of the router's state that survive restarts, a row each; `environment` has the providers that were found in
  * the environment at the last start, `manners` what their refusals have told of them, `waiting` the requests that wait
- * for room in a budget, `streams` what running streams have brought so far. The numbers are stored: never renumber.
+ * for room in a budget, `streams` what running streams have brought so far, `deployments` the models behind Azure's.
+ * The numbers are stored: never renumber.
  */
 export const ROUTER_ROWS = {
   health: 1,
@@ -13,6 +14,7 @@ export const ROUTER_ROWS = {
   manners: 4,
   waiting: 5,
   streams: 6,
+  deployments: 7,
 } as const;
 type RouterPart = keyof typeof ROUTER_ROWS;
 

@@ -89,6 +89,8 @@ export function usageIn(answer: Json | undefined): Json | undefined {
       image_tokens: output.IMAGE,
     },
     ...(typeof totalTokenCount === 'number' && { total_tokens: totalTokenCount }),
+    // Of Vertex AI, where a header asks for a dearer one.
+    ...(usage.trafficType === 'ON_DEMAND_PRIORITY' && { traffic_type: 'priority' }),
   };
 }
 

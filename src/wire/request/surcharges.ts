@@ -81,7 +81,7 @@ function isPlainFallback(fallback: Record<string, unknown>): boolean {
 const REPORTED: Readonly<Record<Preset['wire'], readonly string[]>> = {
   openai: ['service_tier'],
   anthropic: ['speed', 'inference_geo'],
-  gemini: [],
+  gemini: ['traffic_type'],
 };
 /** Providers whose reports are final. Others may offer the same option without a surcharge. */
 const MAKERS: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic']);

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
+import type { LearntDeployments } from '../../../src/pricing/deployments.ts';
+import { createAzureDeployments } from '../../../src/providers/clouds/azure/deployments.ts';
+import type { Provider } from '../../../src/providers/registry.ts';
+import { commandLineOf } from '../../cli/cli-home.ts';
 import { completionBody } from '../../support/chat-shapes.ts';
-import { until } from '../../support/gateway.ts';
+import { type TestGateway, until } from '../../support/gateway.ts';
 import { json } from '../../support/scripts.ts';
 import { startUpstream } from '../../support/upstream.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { messageBody, text } from '../../wire/support/messages-shapes.ts';
 import { ask, headerIn, QUESTION, setEnv, startClouds } from './support/clouds.ts';
 
@@ -81,4 +86,59 @@ test('a provisioned deployment passes a cap that is spent, and another one does 
   gateway.upstream.script(json(200, completionBody('gpt-4.1', 'Hello', undefined)));
   expect((await gateway.post({ model: 'azure/ours', messages: QUESTION })).status).toBe(200);
   expect((await gateway.post({ model: 'azure/prod', messages: QUESTION })).status).toBe(402);
+});
+
+const USED = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
+const answerOf = (model: string) => json(200, { ...completionBody(model, 'Hello', undefined), usage: USED });
+
+test('a deployment without a setting has the price of the model that its first answer names', async () => {
+  const start = (home: { home?: string }) => startClouds({ azure: BASE }, { ...KEY, ...home });
+  const ask = async (gateway: TestGateway, name: string) =>
+    (await gateway.post({ model: `azure/${name}`, messages: QUESTION, max_tokens: 100 })).status;
+  const first = await start({});
+  first.upstream.script(answerOf('gpt-4.1-2025-04-14'));
+  expect(await ask(first, 'work')).toBe(200);
+  await first.settled(1);
+  await first.setBudget({ capUsd: 1, period: 'daily' });
+  await until(async () => (await ask(first, 'work')) === 200);
+  expect(await ask(first, 'other')).toBe(402);
+  const cli = commandLineOf(first, 'locally', createVirtualClock(Date.now()));
+  const shown = await cli.run(['providers', 'show', 'azure']);
+  expect(shown.stdout).toContain('work = gpt-4.1-2025-04-14, as its answers say');
+  await first.stop();
+  const again = await start({ home: first.paths.home });
+  again.upstream.script(answerOf('gpt-4.1-2025-04-14'));
+  expect(await ask(again, 'work')).toBe(200);
+  const served = (await again.records()).filter(({ outcome }) => outcome === 'ok');
+  expect(new Set(served.map(({ costNanoUsd }) => costNanoUsd))).toEqual(new Set([2_800_000]));
+  // Another model costs its own price, and what is held for the deployment stays for a day.
+  again.upstream.script(answerOf('gpt-4.1-mini-2025-04-14'));
+  expect(await ask(again, 'work')).toBe(200);
+  expect((await again.records()).at(-1)).toMatchObject({ costNanoUsd: 560_000, flags: ['other_model'] });
+});
+
+test('a model is learnt anew after a day, and none where the user has named it or Azure chooses', () => {
+  let now = 0;
+  const changes: LearntDeployments[] = [];
+  const deployments = createAzureDeployments({
+    saved: {},
+    now: () => now,
+    onChange: (learnt) => changes.push(structuredClone(learnt)),
+  });
+  const own = { name: 'azure-work', knownAs: 'azure' };
+  const learn = (model: string, served: string | undefined, rest: Partial<Provider> = {}) =>
+    deployments.learn({ provider: { ...own, ...rest }, model }, served);
+  learn('prod', 'gpt-4.1');
+  learn('prod', undefined);
+  now = 86_399_999;
+  learn('prod', 'gpt-5.4');
+  expect(changes).toEqual([{ 'azure-work': { prod: { model: 'gpt-4.1', at: 0 } } }]);
+  now += 1;
+  learn('prod', 'gpt-4.1');
+  learn('prod', 'gpt-5.4');
+  expect(changes[1]).toEqual({ 'azure-work': { prod: { model: 'gpt-5.4', at: now } } });
+  learn('mine', 'gpt-4.1', { deployments: { mine: 'gpt-4.1' } });
+  learn('gpt-x', 'gpt-4.1', { knownAs: 'openai' });
+  learn('model-router', 'gpt-4.1', { name: 'azure' });
+  expect(changes).toHaveLength(2);
 });

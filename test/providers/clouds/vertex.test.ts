@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { RecordedRequest } from '../../support/exchange.ts';
+import { events as eventsOf, HI, PLAIN } from '../../support/gemini.ts';
 import { json, type Script } from '../../support/scripts.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
 import { startUpstream } from '../../support/upstream.ts';
 import { events } from '../../wire/support/event-scripts.ts';
 import { messageBody, messageStream, messageUsage, text } from '../../wire/support/messages-shapes.ts';
-import { ask, headerIn, setEnv, startClouds } from './support/clouds.ts';
+import { send } from '../../wire/support/send.ts';
+import { ask, headerIn, QUESTION, setEnv, startClouds } from './support/clouds.ts';
 
 const MODEL = 'claude-sonnet-4-5@20250929';
 const hello = messageBody([text('Hello')], { usage: messageUsage(1000, 100) });
@@ -79,13 +82,13 @@ test('Claude is addressed by the path, plain and streamed, and costs a tenth mor
   await service.close();
 });
 
-test('other models are reached by chat completions', async () => {
+test('models of other makers are reached by chat completions', async () => {
   const { service } = await defaultCredentials();
   const gateway = await startClouds({ vertex: { project: 'my-project', region: 'us' } });
   const refusal = { code: 429, message: 'Resource exhausted', status: 'RESOURCE_EXHAUSTED' };
   gateway.upstream.script(json(429, [{ error: refusal }]));
   const response = await gateway.post({
-    model: 'vertex/google/gemini-2.5-pro',
+    model: 'vertex/meta/llama-4-maverick-17b-128e-instruct-maas',
     messages: [{ role: 'user', content: 'Hi' }],
   });
   expect(response.status).toBe(429);
@@ -96,6 +99,99 @@ test('other models are reached by chat completions', async () => {
     '/v1/projects/my-project/locations/us/endpoints/openapi/chat/completions',
   );
   await service.close();
+});
+
+describe('Gemini', () => {
+  const CALL = { functionCall: { id: 'c1', name: 'read', args: { id: 1 } } };
+  const RESULT = { functionResponse: { id: 'c1', name: 'read', response: { output: 'x' } } };
+  const contents = [
+    { role: 'user', parts: [{ text: '"id": "kept"' }] },
+    { role: 'model', parts: [{ text: 'ok' }, { ...CALL, thoughtSignature: 'c2ln' }] },
+    { role: 'user', parts: [RESULT] },
+  ];
+  const start = () =>
+    startClouds({ vertex: { project: 'ours', keyEnv: 'TOKEN' } }, { env: { TOKEN: 'token' } });
+  const bodyOf = ({ body }: RecordedRequest) => JSON.parse(body.toString());
+  const ours = '/v1/projects/ours/locations/global/publishers/google/models/gemini-2.5-flash';
+
+  test.each(['gemini-2.5-flash', 'google/gemini-2.5-flash'])(
+    '%s is reached by its own API, calls without ids',
+    async (name) => {
+      const gateway = await start();
+      gateway.upstream.queue(json(200, PLAIN), eventsOf([PLAIN]));
+      const path = `/v1beta/models/vertex/${name}`;
+      const plain = await send(gateway, `${path}:generateContent`, { contents });
+      expect(JSON.parse(plain.text())).toEqual(PLAIN);
+      const streamed = await send(gateway, `${path}:streamGenerateContent?alt=sse`, { contents: HI });
+      expect(streamed.text()).toContain('"Hello"');
+      const [first, second] = gateway.upstream.requests as [RecordedRequest, RecordedRequest];
+      expect([first.path, second.path]).toEqual([
+        `${ours}:generateContent`,
+        `${ours}:streamGenerateContent?alt=sse`,
+      ]);
+      expect(headerIn(first, 'authorization')).toBe('Bearer token');
+      const call = { functionCall: { name: 'read', args: { id: 1 } }, thoughtSignature: 'c2ln' };
+      expect(bodyOf(first).contents).toEqual([
+        contents[0],
+        { role: 'model', parts: [{ text: 'ok' }, call] },
+        { role: 'user', parts: [{ functionResponse: { name: 'read', response: { output: 'x' } } }] },
+      ]);
+      const cost = 10 * 300 + 5 * 2500;
+      expect((await gateway.settled(2)).map(({ costNanoUsd }) => costNanoUsd)).toEqual([cost, cost]);
+    },
+  );
+
+  test('has results in the order of their calls, for clients of chat completions', async () => {
+    const gateway = await start();
+    gateway.upstream.script(json(200, PLAIN));
+    const call = (id: string) => ({ id, type: 'function', function: { name: 'read', arguments: '{}' } });
+    const messages = [
+      ...QUESTION,
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+      { role: 'tool', tool_call_id: 'b', content: 'of b' },
+      { role: 'tool', tool_call_id: 'a', content: 'of a' },
+    ];
+    expect((await gateway.post({ model: 'vertex/gemini-3-pro', messages })).status).toBe(200);
+    const [request] = gateway.upstream.requests as [RecordedRequest];
+    expect(bodyOf(request).contents.at(-1).parts).toEqual([
+      { functionResponse: { name: 'read', response: { output: 'of a' } } },
+      { functionResponse: { name: 'read', response: { output: 'of b' } } },
+    ]);
+  });
+
+  test('counts by its own endpoint, which takes no request around what is counted', async () => {
+    const gateway = await start();
+    gateway.upstream.script(json(200, { totalTokens: 42 }));
+    const generateContentRequest = {
+      model: 'models/vertex/gemini-2.5-flash',
+      contents,
+      safetySettings: [],
+    };
+    const path = '/v1beta/models/vertex/gemini-2.5-flash:countTokens';
+    expect(JSON.parse((await send(gateway, path, { generateContentRequest })).text())).toEqual({
+      totalTokens: 42,
+    });
+    const [request] = gateway.upstream.requests as [RecordedRequest];
+    expect(request.path).toBe(`${ours}:countTokens`);
+    expect(Object.keys(bodyOf(request))).toEqual(['contents']);
+    expect(await gateway.settled(1)).toMatchObject([{ costNanoUsd: 0 }]);
+  });
+
+  test('errors come in the words of each client, and of a list of them the first', async () => {
+    const gateway = await start();
+    const refusal = { code: 429, message: 'Resource exhausted', status: 'RESOURCE_EXHAUSTED' };
+    gateway.upstream.script(json(429, [{ error: refusal }]));
+    const model = 'vertex/gemini-2.5-flash';
+    const own = await send(gateway, `/v1beta/models/${model}:generateContent`, { contents: HI });
+    const chat = await gateway.post({ model, messages: QUESTION });
+    const messages = await ask(gateway, model);
+    expect([own, chat, messages].map(({ status }) => status)).toEqual([429, 429, 429]);
+    expect(JSON.parse(messages.text()).error).toEqual({
+      type: 'rate_limit_error',
+      message: refusal.message,
+    });
+    expect(JSON.parse(chat.text()).error).toMatchObject({ type: 'rate_limit_error' });
+  });
 });
 
 test('a token that expires in the middle of a session is renewed once, without a failed request', async () => {

@@ -3,12 +3,13 @@ import { scanObject } from '../../../json/scan.ts';
 import type { CloudAccount, CloudOptions, CloudRequest } from '../cloud.ts';
 import { addressedBody } from '../edit-body.ts';
 import { createAdc } from './adc.ts';
+import { ofPublisher } from './gemini.ts';
 
 /** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude */
 const VERSION = 'vertex-2023-10-16';
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** Claude by `rawPredict`, other models by chat completions. */
+/** Claude by `rawPredict`, Gemini by its own API, other models by chat completions. */
 export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | string {
   const { project, region = 'global', baseUrl } = settings;
   if (project === undefined) return 'has no project. Run: gw providers add vertex --project PROJECT';
@@ -21,6 +22,10 @@ export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | s
     claude: {
       baseUrl: `${location}/publishers/anthropic`,
       cloud: { wire: 'anthropic', countsInput: true, wrap: predicted, ...signed },
+    },
+    gemini: {
+      baseUrl: `${location}/publishers/google`,
+      cloud: { wire: 'gemini', countsInput: true, wrap: ofPublisher, ...signed },
     },
     keySource: 'Application Default Credentials',
   };

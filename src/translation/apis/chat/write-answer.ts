@@ -134,8 +134,8 @@ export class ChatAnswerWriter implements AnswerWriter {
     };
   }
 
-  error(error: ProviderError): Json {
-    return { error: errorFields(error) };
+  error(error: ProviderError, status: number): Json {
+    return { error: errorFields(error, status) };
   }
 }
 
@@ -180,12 +180,21 @@ function usageOf({ input, cached, written, output, reasoning }: AnswerUsage): Js
   };
 }
 
+/** OpenAI's types by HTTP status, for errors of APIs that have no types. */
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error',
+};
+
 /** An error in OpenAI's form, whose code tells clients to shorten the prompt. */
-export function errorFields(error: ProviderError): Json {
+export function errorFields(error: ProviderError, status?: number): Json {
   const { message, type, code, param } = error;
   return {
     message,
-    type: type ?? 'api_error',
+    type: type ?? ERROR_TYPES[status ?? 0] ?? 'api_error',
     param: param ?? null,
     code: isTooLong(error) ? 'context_length_exceeded' : (code ?? null),
   };

@@ -110,7 +110,9 @@ function contentsOf(turns: readonly Turn[], context: RequestContext): Content[] 
       for (const { id, name } of parts.filter(isCall)) names.set(id, name);
       add('model', modelParts(parts, context));
     } else if (role === 'user') {
-      const results = parts.filter(isResult);
+      // Where calls have no ids, the order says which results are theirs.
+      const places = [...names.keys()];
+      const results = parts.filter(isResult).sort((a, b) => places.indexOf(a.id) - places.indexOf(b.id));
       const media = results.flatMap((result) => result.parts.filter(({ type }) => type !== 'text'));
       const others = [...media, ...parts.filter((part) => !isResult(part))] as ContentPart[];
       add(
@@ -182,12 +184,23 @@ const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,/;
 /** Names of types that clients use, and Google refuses. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg' };
 
+/**
+ * Vertex AI wants the type of a file by address, Gemini finds it out:
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference
+ */
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ gif: 'image/gif', heic: 'image/heic', jpeg: 'image/jpeg', jpg: 'image/jpeg', png: 'image/png' },
+  ...{ webp: 'image/webp', mp4: 'video/mp4', pdf: 'application/pdf' },
+};
+
 function mediaPart({ url, at }: MediaPart, { cannotExpress }: RequestContext): Json {
   const media = DATA_URL.exec(url);
   if (media) {
     const [{ length }, type = ''] = media;
     return { inlineData: { mimeType: lookUp(MEDIA_TYPES, type) ?? type, data: url.slice(length) } };
   }
-  if (/^(?:https?|gs):\/\//.test(url)) return { fileData: { fileUri: url } };
-  throw cannotExpress(`${at}.url`, 'use an address, or a base64 data URL');
+  if (!/^(?:https?|gs):\/\//.test(url))
+    throw cannotExpress(`${at}.url`, 'use an address, or a base64 data URL');
+  const mimeType = lookUp(TYPES, /\.(\w+)(?:[?#].*)?$/.exec(url)?.[1]?.toLowerCase() ?? '');
+  return { fileData: definedFields({ fileUri: url, mimeType }) };
 }

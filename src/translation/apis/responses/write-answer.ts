@@ -278,8 +278,8 @@ export class ResponsesAnswerWriter implements AnswerWriter {
     return this.#event('response.output_item.done', { output_index: index, item });
   }
 
-  error(error: ProviderError): Json {
-    return { error: errorFields(error) };
+  error(error: ProviderError, status: number): Json {
+    return { error: errorFields(error, status) };
   }
 }
 
