@@ -33,6 +33,7 @@ const READING = [
   'budget list -p default --repo /home/me/shop',
   'budget check -p web',
   'budget backtest 0.01 --period weekly',
+  'budget backtest 0.01 --per key --on-limit fallback:sandbox/echo',
   'budget suggest -p web',
   'keys list',
   'keys list -p web --all',

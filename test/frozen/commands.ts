@@ -37,6 +37,7 @@ export const READING: Readonly<Record<string, readonly string[]>> = {
     'budget check -p web',
     'budget check -p default --repo /home/me/shop',
     'budget backtest 0.05 --from 7d',
+    'budget backtest 0.2 --from 7d --per agent --on-limit fallback:openai/gpt-5-mini --from 80%',
     'budget suggest',
     'asks',
   ],

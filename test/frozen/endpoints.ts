@@ -45,6 +45,7 @@ export const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
   '/v1/gw/budgets/backtest': [
     '/v1/gw/budgets/backtest?cap_usd=0.05&from=7d',
     '/v1/gw/budgets/backtest?cap_usd=x',
+    '/v1/gw/budgets/backtest?cap_usd=1&fallback=nobody/x',
   ],
   '/v1/gw/budgets/suggest': ['/v1/gw/budgets/suggest', '/v1/gw/budgets/suggest?project_id=nobody'],
   '/v1/gw/asks': ['/v1/gw/asks', '/v1/gw/asks?project_id=nobody'],

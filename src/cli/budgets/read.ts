@@ -1,7 +1,9 @@
 import { isAbsolute, resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
 import { repositoryOf } from '../../attribution/repository.ts';
 import { type NanoUsd, parseUsd } from '../../money.ts';
 import type { BudgetChange } from '../../operations/budget-scope.ts';
+import { EACH_CHOICES, type EachKind, isEachKind } from '../../store/ledger/terms.ts';
 import { parseDuration } from '../../terminal/time.ts';
 import { usageError } from '../exit.ts';
 
@@ -51,6 +53,12 @@ export function readOnLimit(
   if (text.startsWith('fallback'))
     throw usageError(`"${text}" does not name the models to go to: separate them by commas, ${example}`);
   throw usageError(`"${text}" is not what a budget can do at its limit: use block, ask or fallback:MODEL`);
+}
+
+/** Parses `session` or `label:customer`. */
+export function readEachKind(text: string): EachKind {
+  if (isEachKind(text)) return text;
+  throw new InvalidArgumentError(`Allowed choices are ${EACH_CHOICES}.`);
 }
 
 /** Parses a share of a window, `20%` or `20`, as millionths. */

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { CAN_ATTRIBUTE } from '../../attribution/attribution.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
 import {
@@ -20,8 +20,6 @@ import {
   budgetLabel,
   budgetName,
   EACH_CHOICES,
-  type EachKind,
-  isEachKind,
   RUNAWAY_ACTIONS,
   teamBudgetOf,
   teamBudgetText,
@@ -35,6 +33,7 @@ import {
   type LastingPeriod,
   readAlerts,
   readAmount,
+  readEachKind,
   readOldRepo,
   readOnLimit,
   readRate,
@@ -367,9 +366,4 @@ function scopeFrom({ repo, key, session, agent, model, provider, label, per }: S
   return per === undefined
     ? scopeFromQuery({ key, session, agent, model, provider })
     : scopeFromQuery({ per });
-}
-
-function readEachKind(text: string): EachKind {
-  if (isEachKind(text)) return text;
-  throw new InvalidArgumentError(`Allowed choices are ${EACH_CHOICES}.`);
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseUsd } from '../../money.ts';
 import { describe } from '../operation.ts';
-import { budgetScope, scopeQuery } from './budgets.ts';
+import { budgetScope, per, scopeQuery } from './budgets.ts';
 import { count, nanoUsd, time, usd } from './fields.ts';
 
 const stopped = z
@@ -21,9 +21,25 @@ const sums = {
   spent_usd: usd,
   spent_nano_usd: nanoUsd,
   blocked_requests: count,
-  saved_usd: usd.describe('what the refused requests have cost'),
+  fallback_requests: count.describe('what would have gone to a cheaper model'),
+  saved_usd: usd.describe('what the refused requests have cost, and cheaper models would have saved'),
   saved_nano_usd: nanoUsd,
 };
+
+const member = z
+  .object({ name: z.string(), ...sums, hit_at: time.describe('the first refusal or cheaper model') })
+  .describe('a session, say, that has a cap of its own');
+
+const cheaperModel = z.object({
+  model: z.string(),
+  input_usd_per_million: usd.nullable(),
+  output_usd_per_million: usd.nullable(),
+  requests: count.describe('what would have gone there'),
+  cost_usd: usd.describe('its list price of the recorded tokens'),
+  cost_nano_usd: nanoUsd,
+  own_cost_usd: usd.describe('what these requests cost with their own models'),
+  own_cost_nano_usd: nanoUsd,
+});
 
 /** The effect of a cap on past requests. */
 const BacktestReport = z.object({
@@ -40,7 +56,7 @@ const BacktestReport = z.object({
   exact: z
     .boolean()
     .describe(
-      'false where a record lacks its need, or a request was refused that the cap would have admitted',
+      'false where a record lacks its need, a request was refused that the cap would have admitted, or a cheaper model served or would have served one',
     ),
   periods: z.array(
     z.object({
@@ -52,6 +68,18 @@ const BacktestReport = z.object({
     }),
   ),
   total: z.object({ ...sums, periods: count, stopped_periods: count }),
+  members: z
+    .object({
+      total: count,
+      hit: count.describe('those with a request refused or sent to a cheaper model'),
+      most_hit: z.array(member).describe('at most 20, the one with most such requests first'),
+    })
+    .nullable()
+    .describe('of a cap for each; else null'),
+  fallback: z
+    .object({ from_percent: count, models: z.array(cheaperModel) })
+    .nullable()
+    .describe('the cheaper models, in order; null without'),
 });
 export type BacktestView = z.infer<typeof BacktestReport>;
 
@@ -80,7 +108,17 @@ export const backtest = describe({
     period: z.enum(['daily', 'weekly', 'monthly', 'lifetime']).default('daily'),
     from: z.string().optional().describe('first day, YYYY-MM-DD or 7d'),
     to: z.string().optional().describe('last day'),
+    repo: z.string().optional().describe('for one git repository: its path'),
     ...scopeQuery,
+    per,
+    fallback: z.string().optional().describe('cheaper models for requests beyond it, separated by commas'),
+    fallback_percent: z.coerce
+      .number({ error: 'use a whole number from 1 to 100' })
+      .int()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('from which share of the cap on requests go there; default: 100'),
   }),
   response: BacktestReport,
 });

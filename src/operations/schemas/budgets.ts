@@ -24,6 +24,13 @@ export const scopeQuery = {
   label: z.string().optional().describe('the budget of this label, NAME=VALUE'),
 };
 
+/** The kind of a cap for each. */
+export const per = z
+  .string()
+  .refine(isEachKind, { error: `use ${EACH_CHOICES}` })
+  .optional()
+  .describe('the cap for each of these');
+
 export const Budget = z.object({
   object: z.literal('budget'),
   id: z.string().describe('such as web/daily'),
@@ -174,11 +181,7 @@ export const removeBudget = describe({
     repo: z.string().optional().describe('the budget of this repository'),
     run: z.string().optional().describe('the budget of this run'),
     ...scopeQuery,
-    per: z
-      .string()
-      .refine(isEachKind, { error: `use ${EACH_CHOICES}` })
-      .optional()
-      .describe('the cap for each of these'),
+    per,
   }),
   response: deletedOf('budget'),
 });

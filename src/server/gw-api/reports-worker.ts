@@ -4,6 +4,7 @@ import { systemRandom } from '../../ids.ts';
 import { runOf } from '../../operations/local.ts';
 import type { Polls } from '../../operations/reader.ts';
 import type { Sources } from '../../operations/sources.ts';
+import { resolvePaths } from '../../paths.ts';
 import { createPolledConnections } from '../../store/dashboard/polled-connections.ts';
 import { answerCalls } from '../../worker-calls.ts';
 import type { ReportAnswer, ReportCall } from './reports.ts';
@@ -23,14 +24,29 @@ answerCalls(async ({ name, input, ...call }: ReportCall): Promise<ReportAnswer> 
   }
 });
 
-async function sourcesOf({ path, timezone, scope, nowMs }: Omit<ReportCall, 'name' | 'input'>) {
+async function sourcesOf({ path, timezone, scope, nowMs, pricing }: Omit<ReportCall, 'name' | 'input'>) {
   connections ??= createPolledConnections(path);
   if (calendar?.timezone !== timezone) calendar = createCalendar(timezone);
-  const sources: Pick<Sources, 'db' | 'pollDb' | 'scope' | 'calendar' | 'now' | 'polls'> = {
-    db: await connections.open(),
+  const db = await connections.open();
+  const now = () => nowMs;
+  const sources: Partial<Sources> = {
+    db,
     pollDb: connections.open,
-    ...{ scope, calendar, now: () => nowMs, polls },
+    ...{ scope, calendar, now, polls },
+    ...(pricing && { settings: () => pricing.settings, catalog: () => catalogOf(db, pricing, now) }),
   };
   // Reports use no more.
   return sources as Sources;
+}
+
+/** The catalog of the running gateway. Loads the bundled price table, which is large. */
+async function catalogOf(
+  db: Sources['db'],
+  { settings: { providers }, home }: NonNullable<ReportCall['pricing']>,
+  now: () => number,
+) {
+  const known = await import('../../operations/known-prices.ts');
+  const { listPrices } = await import('../../store/accounts/prices.ts');
+  const { prices } = resolvePaths({ GW_HOME: home });
+  return known.catalogOf(await listPrices(db), prices, { providers, now });
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import type { Settings } from '../../config/settings.ts';
 import { GwError, type GwErrorOptions } from '../../errors.ts';
 import type { Name } from '../../operations/registry.ts';
 import type { Scope, Sources } from '../../operations/sources.ts';
@@ -24,6 +25,8 @@ export interface ReportCall {
   timezone: string;
   scope: Scope;
   nowMs: number;
+  /** For prices. */
+  pricing?: { settings: Settings; home: string } | undefined;
 }
 
 export type ReportAnswer = { answer: unknown } | { refusal: GwErrorOptions & { message: string } };
@@ -39,10 +42,16 @@ export function createReports({ path, clock }: { path: string; clock: Clock }) {
   });
   return {
     /** Throws GwError as the operation does, and another error if the thread fails. */
-    async read(name: Report, input: object, { calendar, scope, now }: Sources): Promise<unknown> {
+    async read(
+      name: Report,
+      input: object,
+      { calendar, scope, now, settings, home }: Sources,
+    ): Promise<unknown> {
       const { projectId, project, admin, keyId } = scope;
       const call = { name, input, path, timezone: calendar.timezone, nowMs: now() };
-      const result = await calls.call({ ...call, scope: { projectId, project, admin, keyId } as Scope });
+      const pricing = name === 'backtest' ? { settings: settings(), home } : undefined;
+      const own = { projectId, project, admin, keyId } as Scope;
+      const result = await calls.call({ ...call, scope: own, pricing });
       if ('answer' in result) return result.answer;
       const { message, ...options } = result.refusal;
       throw new GwError(message, options);

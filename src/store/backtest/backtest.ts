@@ -1,117 +1,71 @@
 import type { Calendar } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Db } from '../database/open.ts';
 import type { PastRequest } from './past-requests.ts';
-import { createSimulatedBudget, type SimulatedTerms } from './simulated-budget.ts';
-
-/** The requests of one client that the cap would have refused. */
-interface Stopped {
-  keyId: number;
-  agentId: number;
-  sessionId: number;
-  firstAt: number;
-  blockedRequests: number;
-  savedNanoUsd: NanoUsd;
-}
-
-/** Effect of the cap in one period. */
-export interface BacktestPeriod {
-  start: number;
-  requests: number;
-  spentNanoUsd: NanoUsd;
-  /** When the alert would have been sent, and when the first request refused; undefined: never. */
-  alertAt: number | undefined;
-  stoppedAt: number | undefined;
-  blockedRequests: number;
-  /** Cost of the refused requests. */
-  savedNanoUsd: NanoUsd;
-  /** By client, the first to be refused first. */
-  stopped: Stopped[];
-}
+import type { SimulatedTerms } from './simulated-accounts.ts';
+import { createSimulatedBudget } from './simulated-budget.ts';
+import { createTally } from './tally.ts';
 
 interface Event extends TimelineEvent {
   request: PastRequest;
+  costNanoUsd: NanoUsd;
 }
 
 /**
- * Replays a project's requests, pages in the order of arrival, against a cap. `exact`: every record says what it needed,
- * and none was refused before that the cap would have admitted.
+ * Replays a project's requests, pages in the order of arrival, against a cap. `exact`: every record says what it needed
+ * and cost where it goes, and none was refused before that the cap would have admitted.
  */
 export async function backtest(
   pages: AsyncIterable<PastRequest[]>,
   terms: SimulatedTerms,
   { calendar, onBlocked = () => {} }: { calendar: Calendar; onBlocked?: (request: PastRequest) => void },
 ) {
-  const periods: BacktestPeriod[] = [];
+  const isEach = terms.scope?.kind === 'each';
   const timeline = createTimeline<Event>();
-  const clients = new Map<string, Stopped>();
+  const tally = createTally({ isEach });
   let waiting: PastRequest[] = [];
   let nowUs = 0;
   let exact = true;
   let now = terms.since;
-  let current: BacktestPeriod | undefined;
   const budget = createSimulatedBudget(terms, {
     calendar,
-    emit(type) {
-      if (type === 'budget.threshold_reached' && current) current.alertAt ??= now;
+    emit(type, _projectId, { kind }) {
+      if (type === 'budget.threshold_reached' && kind === undefined) tally.alert(now);
     },
   });
 
   function enter(timeUs: number): void {
     nowUs = timeUs;
     now = Math.floor(timeUs / 1_000);
-    const start = budget.enter(now);
-    if (current?.start === start) return;
-    current = periodAt(start);
-    periods.push(current);
-    clients.clear();
+    tally.enter(budget.enter(now));
   }
 
   function ask(request: PastRequest): void {
-    switch (budget.admit(request)) {
-      case 'held':
-        // It runs as long as it did.
-        timeline.add({ kind: 'settle', timeUs: nowUs + request.settledUs - request.askedUs, request });
-        if (request.wasBlocked) exact = false;
-        return;
-      case 'blocked':
-        block(request);
-        return;
-      default:
-        waiting.push(request);
-    }
-  }
-
-  function block(request: PastRequest): void {
-    if (!current) return;
-    const { keyId, agentId, sessionId, costNanoUsd, count } = request;
-    current.stoppedAt ??= now;
-    current.blockedRequests += count;
-    current.savedNanoUsd += costNanoUsd;
-    const name = `${keyId} ${agentId} ${sessionId}`;
-    let client = clients.get(name);
-    if (!client) {
-      client = { keyId, agentId, sessionId, firstAt: now, blockedRequests: 0, savedNanoUsd: 0 };
-      clients.set(name, client);
-      current.stopped.push(client);
-    }
-    client.blockedRequests += count;
-    client.savedNanoUsd += costNanoUsd;
-    onBlocked(request);
+    const placed = budget.admit(request);
+    if (placed.own !== request || placed.here !== request) exact = false;
+    if (placed.kind === 'held') {
+      // It runs as long as it did.
+      const timeUs = nowUs + request.settledUs - request.askedUs;
+      timeline.add({ kind: 'settle', timeUs, request, costNanoUsd: placed.here.costNanoUsd });
+      tally.fallBack(request, placed, now);
+      if (request.wasBlocked) exact = false;
+    } else if (placed.kind === 'blocked') {
+      tally.block(request, placed, now);
+      onBlocked(request);
+    } else waiting.push(request);
   }
 
   function play(untilUs: number): void {
     for (let event = timeline.next(untilUs); event; event = timeline.next(untilUs)) {
       enter(event.timeUs);
-      if (event.kind === 'settle') budget.settle(event.request);
+      if (event.kind === 'settle') budget.settle(event.request.id, event.costNanoUsd);
       // Those that wait are asked first, in order.
       if (waiting.length > 0) {
         const asking = waiting;
         waiting = [];
         for (const request of asking) ask(request);
       }
-      if (event.kind === 'ask' && current) {
-        current.requests += event.request.count;
+      if (event.kind === 'ask') {
+        tally.ask(event.request);
         ask(event.request);
       }
     }
@@ -119,32 +73,19 @@ export async function backtest(
 
   for await (const page of pages) {
     for (const request of page) {
+      if (isEach && request.member === '') continue;
       // Refusals that share a record have only the need of the first.
-      if (!request.isNeedKnown || request.count > 1) exact = false;
+      if (!request.isNeedKnown || request.count > 1 || request.isFallen) exact = false;
       // Without a need, gw can't know if a refused request would have fitted.
       if (request.wasBlocked && !request.isNeedKnown) continue;
-      timeline.add({ kind: 'ask', timeUs: request.askedUs, request });
+      timeline.add({ kind: 'ask', timeUs: request.askedUs, request, costNanoUsd: 0 });
     }
     const last = page.at(-1);
     // Later pages hold no request that was asked for before the last one here came in.
     if (last) play(last.startedUs);
   }
   play(Number.POSITIVE_INFINITY);
-  for (const period of periods) period.spentNanoUsd = budget.spentIn(period.start);
-  return { exact, periods: periods.filter(({ requests }) => requests > 0) };
-}
-
-function periodAt(start: number): BacktestPeriod {
-  return {
-    start,
-    requests: 0,
-    spentNanoUsd: 0,
-    alertAt: undefined,
-    stoppedAt: undefined,
-    blockedRequests: 0,
-    savedNanoUsd: 0,
-    stopped: [],
-  };
+  return { exact, ...tally.result(budget) };
 }
 
 /** Something that happens at a time. At one time, settlements come first: they only make room. */
@@ -195,25 +136,4 @@ function createQueue<T extends TimelineEvent>() {
       return event;
     },
   };
-}
-
-interface ClientNames {
-  /** The label of the key, or its last characters. */
-  key: string | null;
-  agent: string | null;
-  session: string | null;
-}
-
-/** Looks up the names of clients that a cap would have stopped; null where they aren't known. */
-export function createClientNames(
-  db: Db,
-): (client: Pick<Stopped, 'keyId' | 'agentId' | 'sessionId'>) => ClientNames {
-  const key = db.prepare<[number], string>('SELECT coalesce(label, hint) FROM keys WHERE id = ?').pluck();
-  const agent = db.prepare<[number], string>('SELECT name FROM names WHERE id = ?').pluck();
-  const session = db.prepare<[number], string>('SELECT external_id FROM sessions WHERE id = ?').pluck();
-  return ({ keyId, agentId, sessionId }) => ({
-    key: key.get(keyId) ?? null,
-    agent: agent.get(agentId) || null,
-    session: session.get(sessionId) || null,
-  });
 }

@@ -1,67 +1,48 @@
 import type { Calendar } from '../../calendar.ts';
+import type { NanoUsd } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
-import { Account } from '../ledger/account.ts';
+import type { Account } from '../ledger/account.ts';
 import { type Admission, type AdmissionResult, createAdmissions } from '../ledger/admission.ts';
-import type { BalanceRow } from '../ledger/balance-rows.ts';
 import type { EmitEvent } from '../ledger/events.ts';
 import type { Hold } from '../ledger/journal.ts';
 import type { RequestRecord } from '../ledger/record.ts';
-import { type BudgetPeriod, type BudgetTerms, spanOf } from '../ledger/terms.ts';
-import type { PastRequest } from './past-requests.ts';
+import type { FallenConversation, Standing } from '../ledger/standing.ts';
+import { fallNow } from '../ledger/terms.ts';
+import type { PastRequest, Served } from './past-requests.ts';
+import { createAccounts, type Priced, type SimulatedTerms, unused } from './simulated-accounts.ts';
 
-export interface SimulatedTerms {
-  projectId: number;
-  capNanoUsd: number;
-  period: Exclude<BudgetPeriod, 'rolling'>;
-  /** When the budget is set. UTC milliseconds. */
-  since: number;
+/** What becomes of a request. */
+export interface Placed {
+  kind: AdmissionResult['kind'];
+  /** What it needs and costs with its own model, and where it goes: the request itself if both are on record. */
+  own: Priced;
+  here: Priced;
+  /** The cheaper model. */
+  target?: Served;
 }
 
-export const DEFAULT_ALERT_PERCENT = 80;
+type Ways = Pick<Admission, 'mayFallBack' | 'fallenFrom'>;
 
-/** A budget that exists in memory alone, with the ledger's own account and admission. */
-export function createSimulatedBudget(
-  terms: SimulatedTerms,
-  { calendar, emit }: { calendar: Calendar; emit: EmitEvent },
-) {
-  const { projectId } = terms;
-  const balances = new Map<number, BalanceRow>();
+/** Asks for room in the accounts of a simulated budget, with the ledger's own admission. */
+function createTries(projectId: number, accounts: ReturnType<typeof createAccounts>) {
   const holds = new Map<number, Hold>();
-  const context = {
-    rows: {
-      read: (_id: number, start: number) => balanceAt(balances, start),
-      write: () => undefined,
-      advance: () => undefined,
-      advanceTeam: unused,
-      fall: () => undefined,
-      endRaises: unused,
-      listenersOf: unused,
-    },
-    windowRows: { sum: unused, write: unused, highestAlert: unused, isMarked: unused },
-    team: { period: unused, figures: unused },
-    calendar: () => calendar,
-    emit,
-    now: terms.since,
-    batch: 0,
-    changed: new Set<Account>(),
-  };
-  const account = new Account(context, termsOf(terms, calendar));
+  /** The account that counts the request that is being admitted. */
+  let counting: Account | undefined;
   const admissions = createAdmissions({
     slot: 0,
     balances: {
-      standingsFor: () => [account.standing()],
-      reserve: (_request, amount) => [account.reserve(amount)],
+      standingsFor: () => (counting ? [counting.standing()] : []),
+      reserve: (_request, amount) => (counting ? [counting.reserve(amount)] : []),
       post: unused,
       leave: unused,
-      exceed: () => account.emitExceeded(),
-      fallBack: () => account.emitFallback(),
+      exceed: () => counting?.emitExceeded(),
+      fallBack: (_projectId, id) => accounts.byId(id)?.emitFallback(),
     },
     journal: { open: (_slot, { id }, hold) => holds.set(id, hold), reopen: unused, holdOf: unused },
     emitBlocked() {},
     writeRecord: () => undefined,
-    now: () => context.now,
+    now: accounts.now,
   });
-
   const head = { id: 0, projectId, keyId: 0, endpoint: '', provider: '', model: '', askedModel: '' };
   /** One for all requests, a million of them: nothing keeps it. */
   const admission: Admission = {
@@ -73,35 +54,90 @@ export function createSimulatedBudget(
     blockedRecord: () => ({ ...head, ...BLOCKED }),
   };
 
+  function tryAt(request: PastRequest, target: Served | undefined, need: NanoUsd, ways: Ways) {
+    counting = accounts.at(request, target);
+    admission.id = request.id;
+    admission.keyId = request.keyId;
+    admission.queueKey = request.member;
+    admission.amount = need;
+    admission.least = need;
+    admission.mayFallBack = ways.mayFallBack;
+    admission.fallenFrom = ways.fallenFrom;
+    return admissions.admit(admission);
+  }
+
+  return { tryAt, holds, endBatch: admissions.endBatch };
+}
+
+/** A budget that exists in memory alone, with the ledger's own accounts and admission. */
+export function createSimulatedBudget(
+  terms: SimulatedTerms,
+  { calendar, emit }: { calendar: Calendar; emit: EmitEvent },
+) {
+  const { cheaper } = terms;
+  const accounts = createAccounts(terms, { calendar, emit });
+  const { tryAt, holds, endBatch } = createTries(terms.projectId, accounts);
+  /** The sessions whose requests have gone to a cheaper model. */
+  const fallen = new Map<number, FallenConversation>();
+  /** The requests that found no room at a cheaper model, and keep to their own. */
+  const kept = new Set<number>();
+
+  /** Sends a request to the first cheaper model that has room; undefined: it keeps to its own. */
+  function fallBack(request: PastRequest, own: Priced, { budget }: Standing): Placed | undefined {
+    for (const target of cheaper?.targets ?? []) {
+      if (request.work && isSame(request.work.asked, target)) continue;
+      const here = pricedAt(request, target);
+      if (!here) continue;
+      if (tryAt(request, target, here.needNanoUsd, { fallenFrom: budget.id }).kind !== 'held') continue;
+      const fall = { budgetId: budget.id, ...fallNow(budget, accounts.now()) };
+      if (request.sessionId !== 0) fallen.set(request.sessionId, fall);
+      return { kind: 'held', own, here, target };
+    }
+    return undefined;
+  }
+
+  const pricedAt = (request: PastRequest, target: Served | undefined): Priced | undefined =>
+    !target || (request.work && isSame(request.work.served, target))
+      ? request
+      : cheaper?.priceAt(request, target);
+
   return {
     /** Enters a time, not before the last one, and returns the start of the running period. */
     enter(timeMs: number): number {
-      context.now = timeMs;
-      context.batch++;
-      account.enterBatch();
-      admissions.endBatch();
-      return account.budget.currentStart;
+      endBatch();
+      return accounts.enter(timeMs);
     },
-    admit({ id, keyId, needNanoUsd }: PastRequest): AdmissionResult['kind'] {
-      admission.id = id;
-      admission.keyId = keyId;
-      admission.amount = needNanoUsd;
-      admission.least = needNanoUsd;
-      return admissions.admit(admission).kind;
+    admit(request: PastRequest): Placed {
+      const asked = request.work?.asked;
+      const own = pricedAt(request, asked) ?? request;
+      const before = fallen.get(request.sessionId);
+      const mayFallBack = cheaper && !kept.has(request.id) ? { before } : undefined;
+      const first = tryAt(request, asked, own.needNanoUsd, { mayFallBack });
+      if (first.kind !== 'fallback') return { kind: first.kind, own, here: own };
+      const [full] = first.standings;
+      const placed = full && fallBack(request, own, full);
+      if (placed) return placed;
+      kept.add(request.id);
+      return { kind: tryAt(request, asked, own.needNanoUsd, {}).kind, own, here: own };
     },
     /** Books the cost of an admitted request in the period of its hold. */
-    settle({ id, costNanoUsd }: PastRequest) {
+    settle(id: number, costNanoUsd: NanoUsd) {
       const hold = holds.get(id);
       holds.delete(id);
-      for (const [, start] of hold?.charges ?? []) {
-        account.post(start, hold?.amount ?? 0, costNanoUsd);
-        if (costNanoUsd > 0 && account.isRunning(start)) account.emitReached();
+      for (const [accountId, start] of hold?.charges ?? []) {
+        const account = accounts.byId(accountId);
+        account?.enterBatch();
+        account?.post(start, hold?.amount ?? 0, costNanoUsd);
+        if (costNanoUsd > 0 && account?.isRunning(start)) account.emitReached();
       }
     },
-    /** Spend in the period that starts at `start`. */
-    spentIn: (start: number): number => balanceAt(balances, start).posted,
+    spentIn: accounts.spentIn,
+    spentBy: accounts.spentBy,
   };
 }
+
+const isSame = (one: Served, other: Served): boolean =>
+  one.provider === other.provider && one.model === other.model;
 
 const BLOCKED: Omit<
   RequestRecord,
@@ -117,47 +153,3 @@ const BLOCKED: Omit<
   durationMs: 0,
   firstByteMs: null,
 };
-
-function termsOf({ projectId, capNanoUsd, period, since }: SimulatedTerms, calendar: Calendar): BudgetTerms {
-  return {
-    id: 1,
-    projectId,
-    projectName: '',
-    period,
-    windowMs: null,
-    capNanoUsd,
-    alertPercent: DEFAULT_ALERT_PERCENT,
-    alertPercents: '',
-    capVersion: 1,
-    projects: '',
-    runaway: 'alert',
-    raisedNanoUsd: 0,
-    raisedUntil: null,
-    currentStart: period === 'lifetime' ? since : spanOf(period, since, calendar).start,
-    repo: '',
-    scopeKind: '',
-    scopeValue: '',
-    keyId: 0,
-    parentId: 0,
-    teamBudgetId: null,
-    onLimit: 'block',
-    fallback: '',
-    fallbackPercent: 100,
-    fallbackVersion: 0,
-    fallbackStart: 0,
-    removed: 0,
-  };
-}
-
-function balanceAt(balances: Map<number, BalanceRow>, start: number): BalanceRow {
-  let row = balances.get(start);
-  if (!row) {
-    row = { start, posted: 0, pending: 0, thresholdVersion: 0, exceededVersion: 0, thresholdPercent: 0 };
-    balances.set(start, row);
-  }
-  return row;
-}
-
-function unused(): never {
-  throw new Error('a simulated budget has no window, no team and no raises');
-}

@@ -1,16 +1,14 @@
 import { requestIdAt } from '../../ids.ts';
-import { labelName } from '../../labels.ts';
 import type { NanoUsd } from '../../money.ts';
 import { oldestRecordAt } from '../database/daemons.ts';
 import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
-import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
 import type { Charge } from '../ledger/account.ts';
 import { prepareCopyRaises, prepareInsertMember, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Balances } from '../ledger/balances.ts';
-import { type CountedRequests, countedBy, countedConditions } from '../ledger/counted-requests.ts';
+import { type CountedRequests, countedBy, countedConditions, memberSql } from '../ledger/counted-requests.ts';
 import { IS_BILLED, SOURCES } from '../ledger/record.ts';
-import type { BudgetPeriod, BudgetTerms, EachKind, LabelKind } from '../ledger/terms.ts';
+import type { BudgetPeriod, BudgetTerms, EachKind } from '../ledger/terms.ts';
 
 /** A new cap for each session, agent or key. */
 interface NewEach {
@@ -109,21 +107,6 @@ const HOUR_MS = 3_600_000;
 
 type Parameters = Record<string, string | number>;
 
-/** SQL for what requests are of. */
-const VALUES: Record<Exclude<EachKind, LabelKind>, string> = {
-  key: 'CAST(key_id AS TEXT)',
-  provider: '(SELECT name FROM names WHERE id = provider_id)',
-  model: `(SELECT ${MODEL_NAME} FROM names v, names m WHERE v.id = provider_id AND m.id = model_id)`,
-  agent: '(SELECT name FROM names WHERE id = agent_id)',
-  session: "coalesce((SELECT external_id FROM sessions WHERE id = session_id), '')",
-};
-
-function valueSql(kind: EachKind): string {
-  const name = labelName(kind);
-  if (name === undefined) return VALUES[kind as keyof typeof VALUES];
-  return `coalesce((SELECT ${labelValueSql(name)} FROM label_sets WHERE id = labels_id), '')`;
-}
-
 /** Spend before a budget was set: by session, agent or key for a per-member cap, else under ''. */
 export function spentSince(
   db: Db,
@@ -136,7 +119,7 @@ export function spentSince(
   const sum = (source: string, column: string, from: number, until = Number.MAX_SAFE_INTEGER) => {
     const rows = db
       .prepare<[Parameters], { value: string; cost: NanoUsd }>(`
-        SELECT ${each ? valueSql(each) : "''"} AS value, sum(cost_nano_usd) AS cost FROM ${source}
+        SELECT ${each ? memberSql(each) : "''"} AS value, sum(cost_nano_usd) AS cost FROM ${source}
         WHERE source = ${SOURCES.gw} AND ${column} >= @from AND ${column} < @until AND ${where} GROUP BY 1`)
       .all({ ...parameters, from, until });
     for (const { value, cost } of rows) spent.set(value, (spent.get(value) ?? 0) + cost);
@@ -158,7 +141,7 @@ export function spentSince(
 function runningValues(db: Db, counted: CountedRequests, each: EachKind): string[] {
   const { where, parameters } = countedConditions(db, counted);
   return db
-    .prepare<[Parameters], string>(`SELECT DISTINCT ${valueSql(each)} FROM journal WHERE state = 0
+    .prepare<[Parameters], string>(`SELECT DISTINCT ${memberSql(each)} FROM journal WHERE state = 0
       AND ${IS_BILLED} AND at >= @from AND ${where}`)
     .pluck()
     .all({ ...parameters, from: counted.since });

@@ -1,7 +1,7 @@
 import { labelName } from '../../labels.ts';
 import type { Db } from '../database/open.ts';
-import { labelValueSql } from '../database/recorded-names.ts';
-import { isEachKind, matchesModel } from './terms.ts';
+import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
+import { type EachKind, isEachKind, type LabelKind, matchesModel } from './terms.ts';
 
 /** The requests that a budget counts; undefined fields match all. */
 export interface CountedRequests {
@@ -80,4 +80,20 @@ export function countedConditions(
     label: label?.value ?? '',
   };
   return { where, parameters };
+}
+
+/** SQL for the members of per-member caps. */
+const MEMBERS: Record<Exclude<EachKind, LabelKind>, string> = {
+  key: 'CAST(key_id AS TEXT)',
+  provider: '(SELECT name FROM names WHERE id = provider_id)',
+  model: `(SELECT ${MODEL_NAME} FROM names v, names m WHERE v.id = provider_id AND m.id = model_id)`,
+  agent: '(SELECT name FROM names WHERE id = agent_id)',
+  session: "coalesce((SELECT external_id FROM sessions WHERE id = session_id), '')",
+};
+
+/** SQL for the member of a per-member cap that counts a request; '' or '0': none. */
+export function memberSql(kind: EachKind): string {
+  const name = labelName(kind);
+  if (name === undefined) return MEMBERS[kind as keyof typeof MEMBERS];
+  return `coalesce((SELECT ${labelValueSql(name)} FROM label_sets WHERE id = labels_id), '')`;
 }
