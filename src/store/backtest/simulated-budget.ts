@@ -24,7 +24,8 @@ export interface Placed {
 type Ways = Pick<Admission, 'mayFallBack' | 'fallenFrom'>;
 
 /** Asks for room in the accounts of a simulated budget, with the ledger's own admission. */
-function createTries(projectId: number, accounts: ReturnType<typeof createAccounts>) {
+function createTries({ projectId, scope }: SimulatedTerms, accounts: ReturnType<typeof createAccounts>) {
+  const isOfClients = scope !== undefined && scope.kind !== 'key' && scope.value !== 'key';
   const holds = new Map<number, Hold>();
   /** The account that counts the request that is being admitted. */
   let counting: Account | undefined;
@@ -58,7 +59,8 @@ function createTries(projectId: number, accounts: ReturnType<typeof createAccoun
     counting = accounts.at(request, target);
     admission.id = request.id;
     admission.keyId = request.keyId;
-    admission.queueKey = request.member;
+    // As a gateway has it: a queue for a project or a key, or for each session under other caps.
+    admission.queueKey = isOfClients ? request.sessionId : request.member;
     admission.amount = need;
     admission.least = need;
     admission.mayFallBack = ways.mayFallBack;
@@ -76,7 +78,7 @@ export function createSimulatedBudget(
 ) {
   const { cheaper } = terms;
   const accounts = createAccounts(terms, { calendar, emit });
-  const { tryAt, holds, endBatch } = createTries(terms.projectId, accounts);
+  const { tryAt, holds, endBatch } = createTries(terms, accounts);
   /** The sessions whose requests have gone to a cheaper model. */
   const fallen = new Map<number, FallenConversation>();
   /** The requests that found no room at a cheaper model, and keep to their own. */

@@ -87,6 +87,15 @@ interface Played {
   db: Awaited<ReturnType<typeof memoryDatabase>>;
 }
 
+type Head = Parameters<ReturnType<typeof startDaemon>['ledger']['admit']>[0];
+
+/** As a gateway has it: a queue for a project or a key, or for each session under other caps. */
+function queueKeyOf({ key, session }: Drawn, under: Terms | undefined): string {
+  const { kind, value } = under?.scope ?? {};
+  if (kind === undefined) return '';
+  return kind === 'each' && value === 'key' ? `${key}` : `${session}`;
+}
+
 /** Plays requests on a ledger, under a cap if there is one, with the queue that a gateway has. */
 async function play(drawn: readonly Drawn[], under: Terms | undefined): Promise<Played> {
   const db = await memoryDatabase();
@@ -107,7 +116,7 @@ async function play(drawn: readonly Drawn[], under: Terms | undefined): Promise<
   const ids: number[] = [];
   const gone = new Map<number, FallenConversation>();
   const running: { endsAt: number; end: () => Promise<void> }[] = [];
-  let waiting: { position: number; mayFallBack: boolean }[] = [];
+  let waiting: { position: number; mayFallBack: boolean; admission: Head }[] = [];
   let fallen = 0;
   let fallenCost = 0;
   let hasWaited = false;
@@ -135,14 +144,16 @@ async function play(drawn: readonly Drawn[], under: Terms | undefined): Promise<
         durationMs: world.clock.now() - NOON,
         need: need(),
       } as const;
-      const admitted = ledger.admit(
-        admissionOf(id, priceOf(target, request.tokens), {
-          ...{ ...target, ...client, ...ways, needOf: need },
-          blockedRecord: () => recordOf(id, { ...client, ...target, ...blocked }),
-        }),
-      );
+      const admission = admissionOf(id, priceOf(target, request.tokens), {
+        ...{ ...target, ...client, ...ways, needOf: need, queueKey: queueKeyOf(request, under) },
+        blockedRecord: () => recordOf(id, { ...client, ...target, ...blocked }),
+      });
+      // Those that wait are before it.
+      const before = waiting.map((waiter) => ledger.admit(waiter.admission));
+      const admitted = ledger.admit(admission);
       ledger.flush();
-      return admitted;
+      for (const { kind } of await Promise.all(before)) expect(kind).toBe('wait');
+      return { ...(await admitted), admission };
     };
     const hold = (target: Served, rest: Partial<RequestRecord> = {}) => {
       const tokens = Math.floor((request.tokens * request.percent) / 100);
@@ -176,7 +187,7 @@ async function play(drawn: readonly Drawn[], under: Terms | undefined): Promise<
     if (first.kind === 'blocked') refused.push(position);
     else if (first.kind !== 'wait') throw new Error(first.kind);
     else {
-      waiting.push({ position, mayFallBack: !isAskedAgain });
+      waiting.push({ position, mayFallBack: !isAskedAgain, admission: first.admission });
       hasWaited ||= isAskedAgain;
     }
   }
