@@ -34,9 +34,9 @@ export function activeBlocks(blocks: Blocks, ids: readonly string[], nowMs: numb
   return active.sort((a, b) => b.untilMs - a.untilMs);
 }
 
-/** Lifts the blocks that are older than a successful attempt, because its success disproves them. */
-export function lift(blocks: Blocks, ids: readonly string[], attemptBeganMs: number): void {
-  for (const id of ids) {
-    if ((blocks.get(id)?.sinceMs ?? Number.POSITIVE_INFINITY) < attemptBeganMs) blocks.delete(id);
-  }
+/** Lifts the blocks that are older than a successful attempt, because its success disproves them. Returns whether any was. */
+export function lift(blocks: Blocks, ids: readonly string[], attemptBeganMs: number): boolean {
+  const old = ids.filter((id) => (blocks.get(id)?.sinceMs ?? Number.POSITIVE_INFINITY) < attemptBeganMs);
+  for (const id of old) blocks.delete(id);
+  return old.length > 0;
 }

@@ -100,8 +100,10 @@ export function createHealth(options: {
     return {
       succeeded(ttfbMs, headers) {
         probing = false;
+        const wasBroken = health.breaker.phase !== 'closed';
         applySuccess(health, ttfbMs, clock.monotonic());
-        if (state.blocks.size > 0) lift(state.blocks, reachOf(target).ids, beganMs);
+        const isLifted = state.blocks.size > 0 && lift(state.blocks, reachOf(target).ids, beganMs);
+        if (wasBroken || isLifted) onChange?.();
         const forMs = headers === NO_HEADERS ? undefined : exhaustedMs(headers, clock.now());
         if (forMs !== undefined) blockFor(targetId(target), 'used_up', Math.min(forMs, MAX_EXHAUSTED_MS));
       },

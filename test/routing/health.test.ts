@@ -16,13 +16,15 @@ const limited = (cooldownMs?: number): Failure => ({
 
 function setup() {
   const clock = createVirtualClock();
-  const health = createHealth({ clock, random: seededRandom(1) });
+  const changes: number[] = [];
+  const onChange = () => void changes.push(clock.now());
+  const health = createHealth({ clock, random: seededRandom(1), onChange });
   const run = (report: (permit: ReturnType<typeof health.begin>) => void) => {
     const permit = health.begin(to);
     report(permit);
     permit.ended();
   };
-  return { clock, health, run };
+  return { clock, health, run, changes };
 }
 
 describe('health', () => {
@@ -52,6 +54,24 @@ describe('health', () => {
     clock.advanceNow(1_000);
     run((permit) => permit.succeeded(100, {}));
     expect(health.availabilityOf(target('a', 'other'))).toEqual({ ready: true });
+  });
+
+  test('is saved when it is mended, and not for each answer', () => {
+    const { health, run, clock, changes } = setup();
+    const succeed = () => run((permit) => permit.succeeded(100, {}));
+    succeed();
+    expect(changes).toHaveLength(0);
+    for (let i = 0; i < 5; i++) run((permit) => permit.failed(server, 1));
+    run((permit) => permit.failed({ class: 'auth', scope: 'key', next: 'elsewhere' }, 1));
+    expect(health.snapshot()).toMatchObject({ blocks: [{ because: 'auth' }], targets: [{ openings: 1 }] });
+    changes.length = 0;
+    clock.advanceNow(1_000);
+    succeed();
+    succeed();
+    expect(changes).toHaveLength(2);
+    expect(health.snapshot()).toMatchObject({ blocks: [], targets: [{ openings: 0, openLeftMs: 0 }] });
+    succeed();
+    expect(changes).toHaveLength(2);
   });
 
   test('guesses ever longer at rate limits that do not say when they end', () => {

@@ -72,6 +72,22 @@ describe('the dashboard', () => {
     }
   });
 
+  test('warns of a provider in its first line until its last failure is a minute old, with answers since', () => {
+    const [failing] = sampleData().providers;
+    if (!failing) throw new Error('no provider');
+    const headerOf = (change: Partial<typeof failing>) => {
+      const provider = { ...failing, attempts: 8, failedAttempts: 5, ...change };
+      const data = { ...sampleData(), blocked: [], providers: [provider] };
+      return draw(sampleState(160, 45, data)).split('\n', 1)[0];
+    };
+    const warning = /! anthropic: .*63% of 8 calls failed/;
+    const [lastFailureAt, since] = [NOW - 60_001, NOW - 100];
+    expect(headerOf({ lastFailureAt: NOW - 59_000, lastSuccessAt: since })).toMatch(warning);
+    expect(headerOf({ lastFailureAt, lastSuccessAt: NOW - 70_000 })).toMatch(warning);
+    expect(headerOf({ lastFailureAt, blocks: [{ because: 'auth', until: NOW + 5_000 }] })).toMatch(warning);
+    expect(headerOf({ lastFailureAt, lastSuccessAt: since })).not.toContain('anthropic');
+  });
+
   test('shows what waits for room in a budget before what runs', () => {
     const [run] = sampleData().running;
     if (!run) throw new Error('nothing runs');

@@ -99,11 +99,21 @@ function runawayText([last, ...others]: readonly RunawayView[]): string {
   return `${last.agent ?? 'session'} ${last.session} runs away: ${last.message}${more}`;
 }
 
-/** The provider with the most failures; empty if all are healthy. */
+/** The provider with the most failures of those in trouble now; empty without one. */
 function outageText(providers: readonly ProviderHealth[], { times }: Look, now: number): string {
-  const troubled = providers.filter(isTroubled).sort((a, b) => b.failedAttempts - a.failedAttempts);
+  const troubled = providers
+    .filter((health) => isTroubled(health) && !isOver(health, now))
+    .sort((a, b) => b.failedAttempts - a.failedAttempts);
   const [worst] = troubled;
   return worst ? `${worst.provider}: ${healthText(worst, times, now)}` : '';
+}
+
+/** For how long a failure is news, if answers have come since. The providers' panel has the hour. */
+const NEWS_MS = 60_000;
+
+function isOver({ blocks, lastFailureAt, lastSuccessAt }: ProviderHealth, now: number): boolean {
+  const failedAt = lastFailureAt ?? 0;
+  return blocks.length === 0 && (lastSuccessAt ?? 0) > failedAt && now - failedAt > NEWS_MS;
 }
 
 function pausedText({ pausedProjects }: HeaderProps): string {
