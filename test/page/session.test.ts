@@ -4,8 +4,9 @@ import { openDatabase } from '../../src/store/database/open.ts';
 import { cliHome, stopAfterwards } from '../cli/cli-home.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { answer } from '../support/chat-scripts.ts';
-import { startGateway, until } from '../support/gateway.ts';
+import { PLAIN, startGateway, until } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
+import { createReceiver } from '../webhooks/support/receiver.ts';
 import { enter, hasBrowser, openWindow, show, startBrowser } from './support/browser.ts';
 
 let browser: Browser;
@@ -208,6 +209,63 @@ describe.skipIf(!hasBrowser)('a session of the page', () => {
     await dialog.getByLabel('Raise by ($)').fill('-1');
     await dialog.getByRole('button', { name: 'Raise' }).click();
     await dialog.getByRole('alert').getByText('amount').waitFor();
+  });
+
+  test('sends samples to webhooks and deliveries again, as the command line then lists', async () => {
+    const { clock, gateway, window, page, cli } = await started();
+    const receiver = await createReceiver(clock);
+    onTestFinished(() => receiver.close());
+    await cli.run(['plan', 'set', 'pro']);
+    await cli.run(['webhooks', 'add', receiver.url]);
+    await enter(window, gateway.origin, gateway.adminKey);
+    await show(window, '#/webhooks');
+    await page.getByRole('button', { name: 'Test wh_1' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Test' }).click();
+    await page.getByRole('dialog').getByText('HTTP 200').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    const listed = () => cli.json<{ status: string }[]>(['webhooks', 'deliveries']);
+    // A refusal is an event, which the daemon delivers.
+    await gateway.setBudget({ period: 'daily', capUsd: 0 });
+    expect((await gateway.post(PLAIN)).status).toBe(402);
+    await until(async () => {
+      await clock.advance(1_000);
+      const deliveries = await listed();
+      return deliveries.length > 0 && deliveries.every(({ status }) => status === 'delivered');
+    });
+    const before = (await listed()).length;
+    await page
+      .getByRole('button', { name: /^Replay/ })
+      .first()
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    expect(await listed()).toHaveLength(before + 1);
+    expect(window.problems).toEqual([]);
+  });
+
+  test('answers a question of a budget, whose request then goes on', async () => {
+    const { clock, gateway, window, page, cli } = await started();
+    gateway.upstream.script(answer('Hello'));
+    await gateway.setPrice({ provider: 'mock', model: 'test-model', inputPicoUsd: 1e9, outputPicoUsd: 1e9 });
+    expect((await cli.run(['budget', 'set', '0.01', '--on-limit', 'ask'])).code).toBe(0);
+    let status = 0;
+    const messages = [{ role: 'user', content: 'Hi' }];
+    const asked = gateway.post({ model: 'test-model', messages, max_tokens: 900 }).then((found) => {
+      status = found.status;
+    });
+    await enter(window, gateway.origin, gateway.adminKey);
+    await page.getByRole('button', { name: /^Approve/ }).click();
+    expect(await cli.json(['asks'])).toHaveLength(1);
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await until(async () => {
+      await clock.advance(200);
+      return status !== 0;
+    });
+    await asked;
+    expect(status).toBe(200);
+    expect(await cli.json(['asks'])).toEqual([]);
+    expect(window.problems).toEqual([]);
   });
 
   test('signs a team in over TLS, with a key of gw and a cookie of the host alone', async () => {
