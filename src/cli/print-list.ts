@@ -40,6 +40,13 @@ export function listText<Row>(
   return [
     ...(title === undefined ? [] : [...wrap(title, terminal.textColumns).map(bold), '']),
     ...table(rows, columns, { terminal }),
-    ...(below.length > 0 ? ['', ...below.map(dim)] : []),
+    ...(below.length > 0 ? ['', ...below.flatMap((text) => indented(text, terminal)).map(dim)] : []),
   ].join('\n');
+}
+
+/** A remark in lines that all stand as far in as its first. */
+function indented(text: string, { textColumns }: Terminal): string[] {
+  const words = text.trimStart();
+  const indent = text.slice(0, text.length - words.length);
+  return wrap(words, textColumns - indent.length).map((line) => indent + line);
 }

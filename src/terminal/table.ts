@@ -1,6 +1,6 @@
 import type { Style } from './palette.ts';
 import type { Terminal } from './terminal.ts';
-import { clean, pad, shortenMiddle, widthOf } from './text.ts';
+import { clean, pad, shortenMiddle, widthOf, wrap } from './text.ts';
 
 export interface Column<Row> {
   header: string;
@@ -13,6 +13,8 @@ export interface Column<Row> {
   optional?: boolean;
   /** Gives the column the remaining width, up to this many cells. Dropped if that is less than MIN_FILLED. */
   fills?: number;
+  /** For the last column: its texts are never cut, and go on in lines of their own. */
+  wraps?: boolean;
   style?: Style | ((text: string, row: Row) => string);
 }
 
@@ -32,6 +34,9 @@ const MIN_SHRUNK = 8;
 /** Cells that names keep before optional columns are dropped, if they have as many. */
 const MIN_LEGIBLE = 12;
 const MIN_FILLED = 4;
+/** Cells that a column with `wraps` needs beside the others; with less it stands below them. */
+const MIN_BESIDE = 20;
+const BELOW = 4;
 
 interface SizedColumn<Row> {
   column: Column<Row>;
@@ -59,8 +64,19 @@ export function table<Row>(
       return style ? style(text, row) : text;
     });
     lines.push(joinCells(cells));
+    const last = columns.at(-1);
+    if (last?.wraps) lines.push(...restOf(last.value(row, 0), sizedColumns, terminal));
   });
   return lines;
+}
+
+/** What the last column's text has no room for in its row. */
+function restOf<Row>(text: string, sizedColumns: SizedColumn<Row>[], { textColumns }: Terminal): string[] {
+  const last = sizedColumns.at(-1);
+  const isBeside = last?.column.wraps === true;
+  const indent = isBeside ? widthOfAll(sizedColumns) - last.width : BELOW;
+  const rest = isBeside ? wrap(text, last.width).slice(1) : wrap(text, textColumns - BELOW);
+  return rest.filter((line) => line !== '').map((line) => ' '.repeat(indent) + line);
 }
 
 function layOut<Row>(
@@ -68,15 +84,25 @@ function layOut<Row>(
   columns: Column<Row>[],
   { columns: limit, textColumns }: Terminal,
 ): SizedColumn<Row>[] {
-  const measured = columns.filter(({ fills }) => fills === undefined).map((column) => measure(rows, column));
+  const measured = columns
+    .filter(({ fills, wraps }) => fills === undefined && !wraps)
+    .map((column) => measure(rows, column));
   const fixed = shrink(measured, textColumns);
   const left = limit - widthOfAll(fixed) - GAP;
   return columns.flatMap((column) => {
+    if (column.wraps) return besides(measure(rows, column), textColumns - widthOfAll(fixed) - GAP);
     if (column.fills === undefined) return fixed.filter((sized) => sized.column === column);
     if (left < MIN_FILLED) return [];
     const width = Math.min(left, column.fills);
     return [{ column, width, texts: rows.map((row) => clean(column.value(row, width))) }];
   });
+}
+
+/** A column with `wraps` in the cells that are left, with the first line of each text; none if it goes below. */
+function besides<Row>({ column, width, texts }: SizedColumn<Row>, left: number): SizedColumn<Row>[] {
+  if (width > left && left < MIN_BESIDE) return [];
+  const room = Math.min(width, left);
+  return [{ column, width: room, texts: texts.map((text) => wrap(text, room)[0] ?? '') }];
 }
 
 function measure<Row>(rows: Row[], column: Column<Row>): SizedColumn<Row> {

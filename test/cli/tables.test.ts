@@ -10,6 +10,7 @@ const COMMANDS = [
   ['usage', '-g', 'model,agent'],
   ['sessions'],
   ['requests', '-n', '6'],
+  ['keys', 'list'],
 ];
 
 /** Two projects and two keys, long names, names in other scripts, and a budget that is full. */
@@ -22,8 +23,21 @@ async function busyHome(): Promise<CliHome> {
     ['datenverarbeitung-und-auswertung', '1.25'],
   ] as const) {
     await cli.run(['keys', 'create', '-p', project]);
+    const limits = ['--rpm', '30', '--models', 'claude-sonnet-4-5-20250929,模型-強い-🚀,gpt-4.1-mini'];
+    await cli.run([
+      'keys',
+      'create',
+      '-p',
+      project,
+      '--label',
+      `レビュー-🧪-${project}`,
+      '--budget',
+      '2',
+      ...limits,
+    ]);
     await cli.run(['budget', 'set', cap, '-p', project]);
     await cli.run(['budget', 'set', '100', '--period', 'monthly', '-p', project]);
+    await cli.run(['budget', 'set', '0', '--period', 'weekly', '-p', project]);
   }
   const usage = { ...NO_USAGE, inputTokens: 1_234_567, cachedInputTokens: 1_200_000, outputTokens: 4_321 };
   await cli.record(
@@ -52,7 +66,7 @@ test('tables fit a terminal of 60 to 200 columns, and are whole in a pipe', asyn
     const texts: string[] = [];
     for (const args of COMMANDS) {
       const screen = columns === undefined ? {} : { columns, tty: true, env: { NO_COLOR: '1' } };
-      const { stdout } = await cli.run(args, screen);
+      const stdout = (await cli.run(args, screen)).stdout.replace(/(sk-gw-\.{3})\S{4}/g, '$1abcd');
       const lines = stdout.trimEnd().split('\n');
       expect(Math.max(...lines.map(widthOf)), args.join(' ')).toBeLessThanOrEqual(columns ?? 1_000);
       if (columns === undefined) expect(stdout).not.toContain('…');

@@ -50,6 +50,35 @@ test('table() gives the remaining width to a bar, and drops it if that is too li
   expect(table(rows, filled, { terminal: terminal(14) })[1]).toBe('abcd     1');
 });
 
+test('table() never cuts a last column that wraps: beside the others, or below them without room for it', () => {
+  const wrapped: Column<Row & { note: string }>[] = [
+    ...COLUMNS,
+    { header: 'note', value: ({ note }) => note, wraps: true },
+  ];
+  const rows = [
+    { name: 'a', size: '1', note: 'gpt-4.1, gpt-4.1-mini, 模型-強い' },
+    { name: 'b', size: '2', note: '' },
+  ];
+  expect(table(rows, wrapped, { terminal: terminal(80) })).toEqual([
+    'name  size  note',
+    'a        1  gpt-4.1, gpt-4.1-mini, 模型-強い',
+    'b        2',
+  ]);
+  expect(table(rows, wrapped, { terminal: terminal(34) })).toEqual([
+    'name  size  note',
+    'a        1  gpt-4.1, gpt-4.1-mini,',
+    '            模型-強い',
+    'b        2',
+  ]);
+  expect(table(rows, wrapped, { terminal: terminal(28) })).toEqual([
+    'name  size',
+    'a        1',
+    '    gpt-4.1, gpt-4.1-mini,',
+    '    模型-強い',
+    'b        2',
+  ]);
+});
+
 test('table() separates the total with a rule', () => {
   const lines = table([{ name: 'a', size: '1' }], COLUMNS, {
     terminal: terminal(80),

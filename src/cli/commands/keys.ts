@@ -143,12 +143,20 @@ const list: SetUp = (command, context) =>
           right('id', ({ id }) => String(id)),
           { header: 'project', value: (key) => key.project_id, shrinks: true },
           { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
-          { header: 'kind', value: ({ admin, team }) => (team ? 'team' : admin ? 'admin' : 'project') },
+          {
+            header: 'kind',
+            value: ({ admin, team }) => (team ? 'team' : admin ? 'admin' : 'project'),
+            optional: true,
+          },
           { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
-          { header: 'last used', value: ({ last_used_at: time }) => (time === null ? '-' : at(time)) },
+          {
+            header: 'last used',
+            value: ({ last_used_at: time }) => (time === null ? '-' : at(time)),
+            optional: true,
+          },
           right('spent', ({ spent_nano_usd }) => formatUsd(spent_nano_usd)),
           { header: 'until', value: (key) => endOf(key, { at, now }) },
-          { header: '', value: (key) => limitsOf(key, budgets), shrinks: true },
+          { header: '', value: (key) => limitsOf(key, budgets), wraps: true },
         ],
         { json },
       );
@@ -168,7 +176,7 @@ function limitsOf({ id, label, project_id, models, rpm }: KeyView, budgets: Budg
     .filter(({ scope, ...budget }) => budget.project_id === project_id && scope?.kind === 'key')
     .filter(({ scope }) => scope?.value === (label ?? '') || scope?.value === String(id))
     .map((budget) => `${capText(budget)} ${budget.period}`);
-  return [...caps, rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
+  return [...caps, rpm === null ? '' : `${rpm}/min`, models?.join(', ')].filter(Boolean).join('  ');
 }
 
 const revoke: SetUp = (command, context) =>

@@ -2,7 +2,7 @@ import { formatUsd } from '../../money.ts';
 import { healthOf } from '../../operations/provider-views.ts';
 import type { StatusView } from '../../operations/schemas/status.ts';
 import { budgetLabel } from '../../store/ledger/terms.ts';
-import { forecastText, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
+import { forecastText, forecastWords, grantedText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { pasteable } from '../../terminal/command-names.ts';
 import { windowsText } from '../../terminal/limit-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
@@ -50,8 +50,8 @@ interface StatusLook extends Pick<Terminal, 'palette' | 'textColumns'> {
 
 interface Line {
   label: string;
-  /** As many as fit are shown; the first is shortened if it must be. */
-  parts: string[];
+  /** As many as fit are shown, each by the longest of its wordings that fits; the first is shortened if it must be. */
+  parts: (string | readonly string[])[];
   /** Always shown, such as the command that shows what has no room. */
   last?: string | undefined;
   separator?: string;
@@ -78,13 +78,17 @@ export function statusLines(status: Status, { version, gw, palette, textColumns 
 }
 
 function fitted({ parts, last = '', separator = ', ' }: Line, room: number, gw: string): string {
-  const end = last === '' ? '' : `; ${pasteable(last, gw)}`;
-  const [first = '', ...rest] = parts.map((part) => clean(pasteable(part, gw)));
+  const worded = parts.map((part) => [part].flat().map((text) => clean(pasteable(text, gw))));
+  const [[first = ''] = [], ...rest] = worded;
+  // Without room for both, the command alone.
+  const ends =
+    last === '' ? [''] : [last, last.replace(/^[^:]*: /, '')].map((text) => `; ${pasteable(text, gw)}`);
+  const end = ends.find((each) => widthOf(first + each) <= room) ?? ends.at(-1) ?? '';
   const left = room - widthOf(end);
   const text = rest.reduce(
-    (shown, part) => {
-      const longer = `${shown}${separator}${part}`;
-      return widthOf(longer) <= left ? longer : shown;
+    (shown, wordings) => {
+      const longer = wordings.map((wording) => `${shown}${separator}${wording}`);
+      return longer.find((each) => widthOf(each) <= left) ?? shown;
     },
     shortenMiddle(first, Math.max(left, Math.min(room, LABEL))),
   );
@@ -149,12 +153,14 @@ function budgetParts({ budgets, timezone, now }: Status): Pick<Line, 'parts' | '
   const [first, ...rest] = [...budgets].sort((a, b) => shareOf(b) - shareOf(a));
   if (!first) return { parts: ['none'] };
   const full = rest.filter(({ exceeded }) => exceeded).length;
-  const parts = [
-    `${mark(first)} ${budgetLabel(first.id)} ${percent(shareOf(first))}`.trim(),
-    `${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}${grantedText(first)}`,
-    forecastText(first, createTimeFormat(timezone), now),
-  ];
-  const others = full > 0 ? `${full} more full of ${rest.length} more` : `${rest.length} more`;
+  const times = createTimeFormat(timezone);
+  const name = `${mark(first)} ${budgetLabel(first.id)} ${percent(shareOf(first))}`.trim();
+  const amounts = `${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}${grantedText(first)}`;
+  const words = forecastWords(first, times, now);
+  const forecast = [forecastText(first, times, now), words.startsWith('until') ? `refuses ${words}` : words];
+  // That requests are refused matters more than how much was spent.
+  const parts = first.exceeded ? [name, forecast, amounts] : [name, amounts, forecast];
+  const others = `${rest.length} more${full > 0 ? `, ${full} full` : ''}`;
   return { parts, last: rest.length > 0 ? `${others}: gw budget list` : undefined };
 }
 

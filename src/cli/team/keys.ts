@@ -56,7 +56,7 @@ async function list(context: Context, { all = false, ...options }: AdminOptions 
       { header: 'project', value: ({ project }) => project, shrinks: true },
       { header: 'label', value: ({ label }) => label, shrinks: true },
       { header: 'until', value: (key) => endOf(key, (time) => times.moment(time, now), now) },
-      { header: '', value: limitsOf, shrinks: true },
+      { header: '', value: limitsOf, wraps: true },
     ],
     {
       json: options.json,
@@ -105,7 +105,7 @@ function endOf({ revokedAt, expiresAt }: TeamKey, at: (time: number) => string, 
 }
 
 const limitsOf = ({ models, rpm }: TeamKey): string =>
-  [rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
+  [rpm === null ? '' : `${rpm}/min`, models?.join(', ')].filter(Boolean).join('  ');
 
 function keyView({ id, hint, label, project, models, rpm, ...key }: Omit<TeamKey, 'hash'>) {
   const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());

@@ -85,7 +85,7 @@ async function list(context: Context, options: AdminOptions): Promise<void> {
       },
       right('waiting', ({ pendingDeliveries }) => String(pendingDeliveries)),
       right('failed', ({ failedDeliveries }) => String(failedDeliveries)),
-      { header: '', value: ({ lastError }) => lastError ?? '', shrinks: true },
+      { header: '', value: ({ lastError }) => lastError ?? '', wraps: true },
     ],
     {
       json: options.json,
