@@ -22,8 +22,10 @@ const FROM = { project: 56, took: 66, tokens: 72 };
 /** Minimum width of the model column beside a long note. */
 const MIN_MODEL_WITH_NOTE = 16;
 
-export function feedColumns(width: number): FeedColumns {
-  const [project, tokens, took] = [width >= FROM.project, width >= FROM.tokens, width >= FROM.took];
+/** `projects`: how many there are; one needs no column. */
+export function feedColumns(width: number, projects = 2): FeedColumns {
+  const project = projects > 1 && width >= FROM.project;
+  const [tokens, took] = [width >= FROM.tokens, width >= FROM.took];
   const always = WIDTHS.mark + WIDTHS.time + WIDTHS.status + WIDTHS.cost + 4;
   const more = (project ? WIDTHS.project + 1 : 0) + optionalFigures({ tokens, took });
   return { project, tokens, took, model: Math.max(8, width - always - more) };

@@ -119,6 +119,7 @@ function drawPanel({ state, baseUrl, look }: DashboardProps, box: PanelBox, all:
       return drawRequests({
         ...{ ...shared, baseUrl, selected: selected.request },
         entries: feedOf(state),
+        projects: data.projects.length,
         filter: state.filter,
         sort: state.sort,
         newer: state.heldFeed ? newerThanHeld(state) : undefined,

@@ -223,12 +223,12 @@ describe('the dashboard', () => {
        cost     $0.0012 of $0.01 held, $0.0088 given back
        saved    $0.000048, 120 tokens by compression
        timing   2.8s, first byte after 532ms, 200 tokens/s
-       stages   reading 1ms, compressing 1ms, admitting 1ms, sending 1ms, provider 52…
-       dollars  compressing saved $0.000048, admitting held $0.01, provider took $0.0…
+       stages   reading 1ms, compressing 1ms, admitting 1ms, sending 1ms, provider
+                528ms, answering 2.3s
+       dollars  compressing saved $0.000048, admitting held $0.01, provider took
+                $0.0012, settling gave back $0.0088
        attempts anthropic/claude-sonnet-4: 529, 180ms, $0.00
                 openai/gpt-4.1-mini: ok, 2.6s, $0.0012
-
-
 
 
 

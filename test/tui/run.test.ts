@@ -85,7 +85,7 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     const terminal = await gw(cli, 'top');
     await terminal.until(/running localhost:\d+ .*live[\s\S]*No requests yet[\s\S]*eval "\$\(gw env\)"/);
     expect((await ask()).status).toBe(200);
-    await terminal.until(/^ {3}\d\d:\d\d:\d\d default +\S*echo +200/m);
+    await terminal.until(/^ {3}\d\d:\d\d:\d\d \S*echo +200/m);
 
     await cli.exec(['budget', 'set', '0']);
     expect((await ask()).status).toBe(402);
@@ -94,7 +94,7 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect(blocked).toMatch(/X default\/daily .* 100% .* BLOCK/);
     const lines = blocked.split('\n');
     expect(lines[0]).toMatch(/X REFUSED: default\/daily has no room \(x2\)/);
-    expect(lines[1]).toMatch(/^─ BUDGETS ─.* forecast ────$/);
+    expect(lines[1]).toMatch(/^─ BUDGETS ─.* forecast ─+$/);
     expect(lines[1]).toHaveLength(80);
     expect(lines[23]).toBe('');
 

@@ -74,7 +74,7 @@ interface BudgetLineOptions extends BudgetsProps {
   name: number;
 }
 
-const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 14, shortForecast: 11 };
+const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 16, shortForecast: 11 };
 const MIN_NAME = 8;
 const MIN_BAR = 8;
 const NAME_CELLS = 20;

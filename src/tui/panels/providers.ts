@@ -50,7 +50,7 @@ export function drawProviders({ providers, trends, focused, ...area }: Providers
 function trendLine(trend: ProviderTrend, { width, look }: Area): string {
   const charts: [string, readonly (number | null)[], (value: number) => string][] = [
     ['first', trend.firstByteMs, tookText],
-    ['tok/s', trend.tokensPerSecond, tokens],
+    ['tok/s', trend.tokensPerSecond, (value) => tokens(Math.round(value))],
     ['cache', trend.cachedShare, percent],
   ];
   const { dim, accent } = look.palette;

@@ -18,14 +18,16 @@ interface RequestsProps extends Area {
   /** Number of requests since the feed was held; undefined while it follows. */
   newer: number | undefined;
   focused: boolean;
+  /** How many there are. */
+  projects: number;
   /** URL for clients; shown while there are no requests. */
   baseUrl: string;
 }
 
 /** The newest requests, one per line. */
 export function drawRequests(props: RequestsProps): string[] {
-  const { entries, selected, width, height, look, focused } = props;
-  const columns = feedColumns(width);
+  const { entries, selected, projects, width, height, look, focused } = props;
+  const columns = feedColumns(width, projects);
   const visible = Math.max(0, height - 2);
   const top = topFor(
     entries.findIndex(({ row }) => row.id === selected),

@@ -71,11 +71,8 @@ const DESIGNS: readonly {
   {
     from: { columns: 190, rows: 34 },
     columns: [
-      {
-        share: 0.36,
-        panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'models', 'callers', 'imported'],
-      },
-      { share: 0.36, panels: ['spend', 'requests'] },
+      { share: 0.36, panels: ['asks', 'budgets', 'limits', 'running', 'refused', 'requests'] },
+      { share: 0.36, panels: ['spend', 'models', 'callers', 'imported'] },
       { share: 0.28, panels: ['providers', 'misses', 'webhooks', 'detail'] },
     ],
   },

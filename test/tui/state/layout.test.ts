@@ -39,15 +39,15 @@ describe('layoutOf()', () => {
       ['spend', 'models', 'callers', 'providers', 'misses', 'webhooks'],
     ]);
     expect(panelsOf(layoutOf({ columns: 200, rows: 50 }, few))).toEqual([
-      ['budgets', 'running', 'refused', 'models', 'callers'],
-      ['spend', 'requests'],
+      ['budgets', 'running', 'refused', 'requests'],
+      ['spend', 'models', 'callers'],
       ['providers', 'misses', 'webhooks', 'detail'],
     ]);
   });
 
   test('gives the room of panels with nothing to say away', () => {
     const layout = layoutOf({ columns: 200, rows: 50 }, none);
-    expect(panelsOf(layout)).toEqual([['budgets'], ['spend', 'requests'], ['detail']]);
+    expect(panelsOf(layout)).toEqual([['budgets', 'requests'], ['spend'], ['detail']]);
   });
 
   test('shows what waits for an answer first, at every size', () => {

@@ -59,7 +59,7 @@ describe('keys', () => {
     expect(state.selected).toEqual({ budget: 'agents/daily', request: null, webhook: 2 });
     expect(state.focus).toBe('budgets');
     expect(pressing(state, 'shift-tab').focus).toBe('requests');
-    expect(pressing(sampleState(200, 50), 'shift-tab').focus).toBe('spend');
+    expect(pressing(sampleState(200, 50), 'shift-tab').focus).toBe('refused');
   });
 
   test('go to the budgets if the terminal shows nothing else', () => {
