@@ -130,7 +130,9 @@ const list: SetUp = (command, context) =>
     .action(async ({ project, all, json }) => {
       const { rows, budgets, timezone } = await withGateway(context, async (reader) => ({
         rows: await reader.keys({ project_id: project, revoked: all }),
-        budgets: json ? [] : await reader.budgets({ project_id: project }),
+        budgets: json
+          ? []
+          : (await reader.budgets({ project_id: project })).filter(({ scope }) => scope?.kind === 'key'),
         timezone: (await reader.calendar()).timezone,
       }));
       const times = createTimeFormat(timezone);
@@ -171,9 +173,10 @@ function endOf(
   return Date.parse(expires_at) <= now ? 'expired' : at(expires_at);
 }
 
+/** `budgets` are of keys. */
 function limitsOf({ id, label, project_id, models, rpm }: KeyView, budgets: BudgetView[]): string {
   const caps = budgets
-    .filter(({ scope, ...budget }) => budget.project_id === project_id && scope?.kind === 'key')
+    .filter((budget) => budget.project_id === project_id)
     .filter(({ scope }) => scope?.value === (label ?? '') || scope?.value === String(id))
     .map((budget) => `${capText(budget)} ${budget.period}`);
   return [...caps, rpm === null ? '' : `${rpm}/min`, models?.join(', ')].filter(Boolean).join('  ');
