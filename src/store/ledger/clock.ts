@@ -103,8 +103,9 @@ function closePeriods(
 function closeMinutes(db: Db, { id, windowMs, cap }: FutureBudget, charges: HoldCharge[], now: number): void {
   const lengthMs = (windowMs ?? 0) + MINUTE_MS;
   const stepMs = Math.ceil(lengthMs / MINUTE_MS) * MINUTE_MS;
-  const { posted, last } = takeAfter(db, id, now);
   let start = now - (now % MINUTE_MS);
+  keepMarksFrom(db, { id, start });
+  const { posted, last } = takeAfter(db, id, now);
   let room = Math.max(0, cap - usedSince(db, id, now - lengthMs));
   let windows = 1;
   const isLast = () => cap === 0 || start + stepMs > last || windows === MAX_WINDOWS;
@@ -129,6 +130,22 @@ function closeMinutes(db: Db, { id, windowMs, cap }: FutureBudget, charges: Hold
     add(db, { id, start, posted: 0, pending: amount, early: 0, rolling: 1 });
   }
   db.prepare('UPDATE budgets SET window_from = NULL, window_posted_nano_usd = NULL WHERE id = ?').run(id);
+}
+
+/** Marks the running minute with the events that it and minutes in the future have had, so that none is sent again. */
+function keepMarksFrom(db: Db, minute: { id: number; start: number }): void {
+  db.prepare<[typeof minute]>(`
+    WITH marks AS (SELECT threshold_version AS version, threshold_percent AS percent, exceeded_version AS exceeded
+      FROM budget_periods WHERE budget_id = @id AND start >= @start AND (threshold_version > 0 OR exceeded_version > 0))
+    INSERT INTO budget_periods (budget_id, start, rolling, posted_nano_usd, pending_nano_usd, threshold_version,
+      threshold_percent, exceeded_version)
+    SELECT @id, @start, 1, 0, 0, max(version),
+      (SELECT max(percent) FROM marks WHERE version = (SELECT max(version) FROM marks)), max(exceeded)
+    FROM marks HAVING count(*) > 0
+    ON CONFLICT DO UPDATE SET threshold_version = excluded.threshold_version,
+      threshold_percent = excluded.threshold_percent, exceeded_version = excluded.exceeded_version`).run(
+    minute,
+  );
 }
 
 /** Spend in a window plus all open holds, which count whenever they began. */

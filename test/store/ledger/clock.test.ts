@@ -89,6 +89,20 @@ describe('after a clock that was in the future for a while', () => {
     expect((await shop.standings())[0]).toMatchObject({ posted: 0 });
   });
 
+  test('a window does not send again the events that it has sent', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'rolling', capNanoUsd: CAP, windowMs: HOUR });
+    shop.clock.set(NOON + 10 * MINUTE);
+    await shop.spend(CAP - 10);
+    expect(await shop.admit(20)).toMatchObject({ kind: 'blocked' });
+    const sent = eventsOf(shop.db).map(({ type }) => type);
+    expect(sent).toEqual(expect.arrayContaining(['budget.threshold_reached', 'budget.exceeded']));
+    shop.clock.set(NOON);
+    expect(await shop.admit(20)).toMatchObject({ kind: 'blocked' });
+    const budgetEvents = eventsOf(shop.db).filter(({ type }) => type.startsWith('budget.'));
+    expect(budgetEvents.map(({ type }) => type)).toEqual(sent.filter((type) => type.startsWith('budget.')));
+  });
+
   test('requests have the time of the clock, in the order in which they came in', async () => {
     const shop = await openShop();
     await shop.spend(1);
