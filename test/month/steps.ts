@@ -123,6 +123,8 @@ async function share(world: World): Promise<void> {
 async function backUp(world: World): Promise<void> {
   const path = join(world.newHome(), 'backup.db');
   await first(world).db.backup(path);
+  // The disk is small, and only the last one is ever restored.
+  if (world.backup) rmSync(world.backup.path);
   world.backup = { path, at: world.clock.now(), cases: world.cases.size };
 }
 
@@ -135,6 +137,7 @@ async function restore(world: World): Promise<void> {
   const cli = commandLineOf(home as Parameters<typeof commandLineOf>[0], 'locally', world.clock);
   const { code, stderr } = await cli.run(['restore', backup.path, '--yes']);
   if (code !== 0) throw new Error(`no restore: ${stderr}`);
+  rmSync(backup.path);
   world.backup = undefined;
   for (const number of world.cases.keys()) if (number >= backup.cases) world.cases.delete(number);
   world.provider.bills = world.provider.bills.filter((bill) => bill.case < backup.cases);
