@@ -1,5 +1,5 @@
 import { useApp, useInput } from 'ink';
-import { type Dispatch, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
+import { type Dispatch, useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'react';
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { GwError, messageOf } from '../errors.ts';
@@ -44,7 +44,8 @@ export interface AppProps extends Omit<DashboardProps, 'state'> {
 }
 
 /** The running dashboard: state in a reducer, effects in hooks. Exits with an exit code. */
-export function App({ source, surface, clock, readonly, view = {}, ...props }: AppProps) {
+export function App(props: AppProps) {
+  const { source, surface, clock, readonly, view = {} } = props;
   const [state, dispatch] = useReducer(reduce, undefined, () =>
     initialState({ size: surface.size(), readonly, now: clock.now(), view }),
   );
@@ -56,13 +57,18 @@ export function App({ source, surface, clock, readonly, view = {}, ...props }: A
   useCommands(state, dispatch, source);
   useSurface(state, dispatch, surface);
   useMemory(state, source);
-  usePaint(drawDashboard({ state, ...props }), surface);
+  usePaint(state, props);
   return null;
 }
 
 /** Ink reads the keys; its own output would take apart and compose every cell of a frame, most of the dashboard's CPU. */
-function usePaint(frame: Block[], surface: Surface): void {
-  useLayoutEffect(() => surface.paint(frame));
+function usePaint(state: State, { surface, version, baseUrl, look }: AppProps): void {
+  // React calls the component for actions that change nothing, too.
+  const frame = useMemo(
+    () => drawDashboard({ state, version, baseUrl, look }),
+    [state, version, baseUrl, look],
+  );
+  useLayoutEffect(() => surface.paint(frame), [frame, surface]);
 }
 
 function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Source): void {
