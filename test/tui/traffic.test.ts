@@ -79,7 +79,9 @@ describe.skipIf(!isReady)('gw top', () => {
 
   const REQUESTS = process.env.GW_LONG ? 18_000 : 900;
 
-  test(`shows ${REQUESTS} requests of 24 clients as they come, through resizes and keys, and ends at the right sums`, async () => {
+  test(`shows ${REQUESTS} requests of 24 clients as they come, through resizes and keys, and ends at the right sums`, {
+    timeout: REQUESTS * 100,
+  }, async () => {
     const { cli, keys, send, terminal } = await watched({ budget: { period: 'daily', capUsd: 1_000 } });
     const sent: [number, number] = [0, 0];
     let isOver = false;
