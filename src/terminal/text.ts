@@ -38,12 +38,19 @@ function stringWidth(): (text: string) => number {
   return loaded;
 }
 
+/** What a person sees as characters: marks stay with their letters. */
+function charactersOf(text: string): string[] {
+  return NARROW.test(text)
+    ? [...text]
+    : Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+}
+
 /** Cuts text to `width` cells, including the ellipsis that marks the cut. */
 export function shorten(text: string, width: number, ellipsis = '…'): string {
   if (widthOf(text) <= width) return text;
   let cut = '';
   let used = widthOf(ellipsis);
-  for (const character of text) {
+  for (const character of charactersOf(text)) {
     used += widthOf(character);
     if (used > width) break;
     cut += character;
@@ -57,7 +64,7 @@ export function shortenMiddle(text: string, width: number, ellipsis = '…'): st
   const tail = Math.floor((width - widthOf(ellipsis)) * 0.4);
   if (tail < 2) return shorten(text, width, ellipsis);
   let end = '';
-  for (const character of [...text].reverse()) {
+  for (const character of charactersOf(text).reverse()) {
     if (widthOf(character + end) > tail) break;
     end = character + end;
   }
