@@ -116,11 +116,15 @@ export function libraryModelNames(providerName: string): string[] {
   return [provider, ...makers].flatMap((each) => (each?.models ?? []).map(({ id }) => id));
 }
 
+/** The model behind a deployment's name; other names stand for themselves. */
+export const soldModel = (providerName: string, model: string): string =>
+  deploymentOf(billedAs.get(providerName), model)?.model ?? model;
+
 /** The library's match for a model name, with its prices at `atMs`. */
 export function findInLibrary(providerName: string, model: string, atMs: number): LibraryModel | undefined {
   const providerId = libraryId(providerName);
   if (providerId === undefined) return undefined;
-  const sold = deploymentOf(billedAs.get(providerName), model)?.model ?? model;
+  const sold = soldModel(providerName, model);
   const name = providerId === 'google' ? sold.replace(GOOGLE_PREFIX, '') : sold;
   const match = library().calcPrice({}, name, { providerId, timestamp: new Date(atMs) });
   if (!match) return undefined;

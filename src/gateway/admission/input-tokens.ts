@@ -1,3 +1,4 @@
+import { soldModel } from '../../pricing/library.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { type Encoding, encodingOf, tokenBound } from '../../tokens/encoding.ts';
 import { imageTokens, type NonTextInput, nonTextTokens } from '../../wire/request/non-text-input.ts';
@@ -198,7 +199,8 @@ const writesJson = (target: Target): boolean => /gpt-oss/.test(target.model) && 
  * template, or another model.
  */
 function exactEncoding(target: Target): Encoding | undefined {
-  return rewritesJson(target) && !writesJson(target) ? undefined : encodingOf(target.model);
+  if (rewritesJson(target) && !writesJson(target)) return undefined;
+  return encodingOf(soldModel(target.provider.name, target.model));
 }
 
 /** The encoding of the only model that may answer. */
