@@ -3,6 +3,7 @@ import { listEnvelope } from '../gateway/answer/json-list.ts';
 import { complete } from '../gateway/complete.ts';
 import type { Exchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { nameAt } from '../gateway/intake/addressed-message.ts';
 import { costsOf } from '../gateway/pass-through/endpoints.ts';
 import { type GoogleCall, knownPath } from '../gateway/pass-through/google-call.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
@@ -23,8 +24,28 @@ export function geminiRoutes(gateway: Gateway): RouteTable {
     'GET /v1beta/{call...}': answer,
     'PATCH /v1beta/{call...}': answer,
     'DELETE /v1beta/{call...}': answer,
+    ...ofVertex((exchange, { call = '' }) => {
+      const at = call.lastIndexOf(':');
+      const model = nameAt(gateway, 'vertex', call.slice(0, Math.max(at, 0)));
+      return answerCall(gateway, exchange, model + call.slice(Math.max(at, 0)));
+    }),
   };
 }
+
+/**
+ * Gemini as clients of Vertex AI ask for it, in a project or by a key alone:
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference,
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/overview
+ */
+const ofVertex = (handler: Handler): RouteTable =>
+  Object.fromEntries(
+    ['v1', 'v1beta1'].flatMap((version) =>
+      ['', '/projects/{project}/locations/{location}'].map((place) => [
+        `POST /${version}${place}/publishers/google/models/{call...}`,
+        handler,
+      ]),
+    ),
+  );
 
 /** Objects that the API stores, whose names may be followed by what is asked of them: `batches/b1:cancel`. */
 const STORED = /^(?:files|cachedContents|batches)(?:\/|$)/;

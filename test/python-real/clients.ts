@@ -37,7 +37,7 @@ export const PYTHON_CLIENTS: readonly PythonClient[] = [
     program: 'langgraph_agent.py',
     answers: 2,
   },
-  { name: 'google-genai', packages: ['google-genai==3.6.1'], program: 'google_genai.py', answers: 3 },
+  { name: 'google-genai', packages: ['google-genai==3.6.1'], program: 'google_genai.py', answers: 4 },
   { name: 'litellm', packages: ['litellm==1.106.2'], program: 'litellm_sdk.py', answers: 2 },
   { name: 'boto3', packages: ['boto3==1.44.8'], program: 'bedrock_boto3.py', answers: 4 },
   {

@@ -48,8 +48,8 @@ export function plainMessage(
   }
 }
 
-/** The model at an account of the cloud; without one, by the name that Anthropic has for it. */
-function nameAt(
+/** The model at an account of the cloud; without one, by the name that its maker has for it. */
+export function nameAt(
   { providers, settings }: Pick<Gateway, 'providers' | 'settings'>,
   cloud: Addressed['cloud'],
   model: string,

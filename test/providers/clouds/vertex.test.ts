@@ -177,6 +177,24 @@ describe('Gemini', () => {
     expect(await gateway.settled(1)).toMatchObject([{ costNanoUsd: 0 }]);
   });
 
+  test.each(['/v1beta1', '/v1/projects/theirs/locations/eu'])(
+    'of Vertex AI have their requests at %s served by the account',
+    async (place) => {
+      const gateway = await start();
+      gateway.upstream.queue(json(200, PLAIN), json(200, { totalTokens: 3 }));
+      const path = `${place}/publishers/google/models/gemini-2.5-flash`;
+      const answer = await send(gateway, `${path}:generateContent`, { contents: HI });
+      expect(JSON.parse(answer.text())).toEqual(PLAIN);
+      const count = await send(gateway, `${path}:countTokens`, { contents: HI });
+      expect(JSON.parse(count.text())).toEqual({ totalTokens: 3 });
+      expect(gateway.upstream.requests.map((request) => request.path)).toEqual([
+        `${ours}:generateContent`,
+        `${ours}:countTokens`,
+      ]);
+      expect((await send(gateway, `${path}:predict`, {})).status).toBe(404);
+    },
+  );
+
   test('errors come in the words of each client, and of a list of them the first', async () => {
     const gateway = await start();
     const refusal = { code: 429, message: 'Resource exhausted', status: 'RESOURCE_EXHAUSTED' };

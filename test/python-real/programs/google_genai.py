@@ -1,14 +1,15 @@
-"""An answer, a stream, and JSON of a schema. A refusal has the code of gw's error."""
+"""An answer, a stream, JSON of a schema, and an answer in Vertex AI's mode. A refusal has the code of gw's error."""
 import json
 import os
 
 from google import genai
 from google.genai import errors, types
 
-client = genai.Client(
-    api_key=os.environ["OPENAI_API_KEY"],
-    http_options=types.HttpOptions(base_url=os.environ["OPENAI_BASE_URL"].removesuffix("/v1")),
-)
+options = {
+    "api_key": os.environ["OPENAI_API_KEY"],
+    "http_options": types.HttpOptions(base_url=os.environ["OPENAI_BASE_URL"].removesuffix("/v1")),
+}
+client = genai.Client(**options)
 schema = {"type": "object", "properties": {"said": {"type": "string"}}, "required": ["said"]}
 try:
     print(client.models.generate_content(model="gemini-2.5-flash", contents="Hi").text)
@@ -21,5 +22,7 @@ try:
     )
     answer = client.models.generate_content(model="claude-sonnet-4-5", contents="Hi", config=config)
     print(json.loads(answer.text)["said"])
+    vertex = genai.Client(vertexai=True, **options)
+    print(vertex.models.generate_content(model="gemini-2.5-flash", contents="Hi").text)
 except errors.APIError as e:
     print("refused", e.code, e.details["error"]["details"][0]["reason"])

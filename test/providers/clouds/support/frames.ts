@@ -41,6 +41,9 @@ export const exception = (type: string, message: string): Buffer =>
     { message },
   );
 
+/** A body of frames. */
+export const joined = (list: readonly Buffer[]): Buffer => Buffer.concat(list);
+
 /** A stream of frames, cut into pieces of some bytes. */
 export function frames(list: Buffer[], pieceBytes: number): Script {
   return async (exchange) => {
