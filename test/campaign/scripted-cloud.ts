@@ -93,12 +93,12 @@ export const CLOUD_CASES: readonly CloudCase[] = [
   },
   {
     name: 'Bedrock, mantle',
-    served: 'claude-opus-4-8',
+    served: 'claude-sonnet-4-6',
     tokens: QUARTERS,
     provider: 'bedrock',
-    model: 'anthropic.claude-opus-4-8',
+    model: 'anthropic.claude-sonnet-4-6',
     settings: { region: 'us-east-1', surface: 'mantle' },
-    prices: { input: 5.5e6, cached: 0.55e6, written: 6.875e6, output: 27.5e6 },
+    prices: times(SONNET, 1.1),
   },
   {
     name: 'Vertex AI, Claude',
@@ -120,12 +120,12 @@ export const CLOUD_CASES: readonly CloudCase[] = [
   },
   {
     name: 'Foundry, Claude',
-    served: 'claude-opus-4-8',
+    served: 'claude-sonnet-4-6',
     tokens: QUARTERS,
     provider: 'azure',
-    model: 'claude-opus-4-8',
+    model: 'claude-sonnet-4-6',
     settings: { baseUrl: '/openai/v1' },
-    prices: { input: 5e6, cached: 0.5e6, written: 6.25e6, output: 25e6 },
+    prices: SONNET,
   },
   {
     name: 'Azure OpenAI',

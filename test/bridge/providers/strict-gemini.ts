@@ -31,10 +31,13 @@ const STAND_IN = 'skip_thought_signature_validator';
 export interface GeminiHost {
   /** Models before Gemini 3 give calls no ids, and ask for no signatures. */
   isBefore3?: boolean;
+  /** Calls have no ids, as at Vertex AI. */
+  hasNoIds?: boolean;
 }
 
 /** Gemini's API, by https://ai.google.dev/api/generate-content and .../gemini-api/docs/thought-signatures. */
-export function strictGemini({ isBefore3 = false }: GeminiHost = {}): StrictApi {
+export function strictGemini({ isBefore3 = false, hasNoIds = isBefore3 }: GeminiHost = {}): StrictApi {
+  const kind = { isBefore3, hasNoIds };
   /** The signature that each first call came with, by its arguments. */
   const signed = new Map<string, string>();
   return {
@@ -59,9 +62,9 @@ export function strictGemini({ isBefore3 = false }: GeminiHost = {}): StrictApi 
           functionResponse ? [JSON.stringify(functionResponse)] : [],
         ),
       ),
-    plain: (reply) => answerOf(reply, partsOf(reply, signed, isBefore3), true),
+    plain: (reply) => answerOf(reply, partsOf(reply, signed, kind), true),
     stream: (reply) => {
-      const parts = partsOf(reply, signed, isBefore3).flatMap(halves);
+      const parts = partsOf(reply, signed, kind).flatMap(halves);
       const events = parts.map((part, i) => answerOf(reply, [part], i === parts.length - 1));
       return events.map((event) => `data: ${JSON.stringify(event)}\r\n\r\n`).join('');
     },
@@ -83,7 +86,7 @@ function halves(part: Json): Json[] {
 function partsOf(
   { reasoning, text, calls, turn }: Reply,
   signed: Map<string, string>,
-  isBefore3: boolean,
+  { isBefore3, hasNoIds }: Required<GeminiHost>,
 ): Json[] {
   return [
     { text: reasoning, thought: true },
@@ -91,7 +94,7 @@ function partsOf(
     ...calls.map(({ name, args }, i) => {
       const thoughtSignature = Buffer.from(`signature of ${reasoning}`).toString('base64');
       if (i === 0) signed.set(keyOf({ name, args }), thoughtSignature);
-      const id = isBefore3 ? {} : { id: `call${turn}.${i}` };
+      const id = hasNoIds ? {} : { id: `call${turn}.${i}` };
       return { functionCall: { ...id, name, args }, ...(i === 0 && !isBefore3 && { thoughtSignature }) };
     }),
   ];

@@ -25,7 +25,9 @@ export interface StrictApi {
   toolsOf(body: Json): string[];
   resultsOf(body: Json): string[];
   plain(reply: Reply): Json;
-  stream(reply: Reply): string;
+  stream(reply: Reply): string | Buffer;
+  /** Of a stream, if it is no list of events. */
+  streamType?: string;
   error(message: string, status: number): Json;
 }
 
@@ -61,7 +63,8 @@ export function strictProvider(apis: readonly StrictApi[], turns = TURNS): { scr
     const { model, stream } = api.callOf?.(full) ?? body;
     const reply = { ...replyTo(api, body, seen.billed.length, turns), model: String(model) };
     seen.billed.push(reply.usage);
-    if (stream === true) await exchange.send(200, { 'content-type': 'text/event-stream' }, api.stream(reply));
+    const { streamType = 'text/event-stream' } = api;
+    if (stream === true) await exchange.send(200, { 'content-type': streamType }, api.stream(reply));
     else await exchange.send(200, JSON_TYPE, JSON.stringify(api.plain(reply)));
   };
   return { script, seen };
