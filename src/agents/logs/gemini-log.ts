@@ -1,22 +1,40 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { objectsIn } from '../../json/object.ts';
 import { NO_USAGE } from '../../usage.ts';
 import { countField, field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogParser } from './logged-call.ts';
+import { type LineReader, readLines } from './read-lines.ts';
 
 /**
  * Gemini CLI's logs, as written by version 0.61.0: `tmp/PROJECT/chats/session-TIME-ID.jsonl`, with subagents in subfolders. An
- * answer has a line, and one more with its tool calls. Requests that choose a model, title a session or summarize are not
- * in it, and no ids of the provider.
+ * answer has a line, and one more with its tool calls. Earlier versions have the same in a JSON file for each session, which is
+ * written anew, and no folder. Requests that choose a model, title a session or summarize are not in it, and no ids of the
+ * provider.
  */
 export const GEMINI_LOG: AgentLog = {
   folders: ({ home, env }) => [join(env.GEMINI_CLI_HOME || home, '.gemini/tmp')],
-  isLog: (name) => name.endsWith('.jsonl'),
-  recognizes: (line) => textField(line, 'projectHash') !== '',
+  isLog: (name) => name.endsWith('.jsonl') || /^session-.+\.json$/.test(name),
+  recognizes: (line) =>
+    textField(line, 'projectHash') !== '' || (typeof line === 'string' && /^\s*"projectHash": "/.test(line)),
   markers: ['"tokens"', '"projectHash"', '"<session_context>'],
+  hasLines: (path) => path.endsWith('.jsonl'),
+  readLines: (path, options) =>
+    path.endsWith('.json') ? readSession(path, options) : readLines(path, options),
   createParser,
 };
+
+/** Reads the session's head and each of its messages as a line. */
+async function readSession(...[path, { onLine, onBytes }]: Parameters<LineReader>): Promise<boolean> {
+  const file = await readFile(path);
+  const session: unknown = JSON.parse(file.toString());
+  const head = { sessionId: field(session, 'sessionId'), projectHash: field(session, 'projectHash') };
+  const lines = [head, ...objectsIn(field(session, 'messages'))];
+  for (const line of lines) onLine(Buffer.from(JSON.stringify(line)));
+  onBytes?.(file.length);
+  return true;
+}
 
 function createParser(): LogParser {
   let session: unknown;

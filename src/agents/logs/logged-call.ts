@@ -48,6 +48,8 @@ export interface AgentLog {
   createParser(): LogParser;
   /** Reads a binary log as lines. */
   readLines?: LineReader;
+  /** Whether a file for `readLines` has lines of text all the same, and more are only added. */
+  hasLines?(path: string): boolean;
 }
 
 export interface LogPlaces {

@@ -46,7 +46,8 @@ export function createLogTail(log: AgentLog): LogTail {
     return current;
   }
 
-  const readsWhole = (path: string) => log.readLines !== undefined || path.endsWith('.zst');
+  const readsWhole = (path: string) =>
+    (log.readLines !== undefined && !log.hasLines?.(path)) || path.endsWith('.zst');
 
   return {
     readsWhole,

@@ -13,12 +13,13 @@ export const route: SetUp = (command, context) => {
     .usage('[options] [file]')
     .argument('[file]', 'JSON file with a request, or with its array of messages; - is stdin')
     .option('-p, --project <name>', 'project that the request is for', DEFAULT_PROJECT)
+    .option('--model <model>', "model of a file that names none, as in Gemini's API")
     .option('--json', 'print JSON')
     .addOption(
       new Option('--jsonl', 'for each input line {"id","messages"}, print {"id","score"}').conflicts('json'),
     )
     .option('--online', 'with --jsonl: skip lines {"id","feedback"}; gw does not learn from them')
-    .action(async (file, { project, json, jsonl, online = false }) => {
+    .action(async (file, { project, json, model, jsonl, online = false }) => {
       if (online && !jsonl) throw usageError('--online requires --jsonl');
       if (!jsonl && file === undefined) {
         throw usageError('missing file. For example: gw route request.json   or: gw route - < request.json');
@@ -26,7 +27,7 @@ export const route: SetUp = (command, context) => {
       // The default project exists even without a database.
       if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
       if (jsonl) await answerLines(context, openInput(context, file), scorer({ online }));
-      else await explain(context, file ?? '-', { project, json });
+      else await explain(context, file ?? '-', { project, json, model });
     });
   command
     .command('learn [words...]', { hidden: true })

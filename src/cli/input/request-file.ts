@@ -14,7 +14,7 @@ export interface RequestFile {
   bytes: Buffer;
   /** Messages, or the input items of a Responses request. */
   messages: JsonObject[];
-  form: Exclude<Form, 'gemini'>;
+  form: Form;
   /** Byte range of their array. */
   start: number;
   end: number;
@@ -38,7 +38,7 @@ export async function readRequestFile(context: Context, file: string): Promise<R
   const { value, key, start, end } = parse(bytes, name);
   const body: JsonObject = Array.isArray(value) ? { messages: value } : (value as JsonObject);
   const messages = messagesIn(body[key], name);
-  const form = key === 'input' ? 'responses' : isAnthropic(body, messages) ? 'messages' : 'chat';
+  const form = FORMS[key] ?? (isAnthropic(body, messages) ? 'messages' : 'chat');
   return {
     bytes,
     messages,
@@ -48,6 +48,8 @@ export async function readRequestFile(context: Context, file: string): Promise<R
     model: typeof body.model === 'string' ? body.model : undefined,
   };
 }
+
+const FORMS: { [K in Parsed['key']]?: Form } = { contents: 'gemini', input: 'responses' };
 
 /** Whether the body has features that only Anthropic's API has. Without them both APIs are read alike. */
 function isAnthropic(body: JsonObject, messages: readonly JsonObject[]): boolean {
@@ -60,7 +62,7 @@ function isAnthropic(body: JsonObject, messages: readonly JsonObject[]): boolean
 export function messagesIn(value: unknown, where: string): JsonObject[] {
   if (!Array.isArray(value)) {
     throw usageError(
-      `${where} has no messages: expected {"messages": [...]}, {"input": [...]} or an array of messages`,
+      `${where} has no messages: expected {"messages": [...]}, {"input": [...]}, {"contents": [...]} or an array of messages`,
     );
   }
   const invalid = value.findIndex((message) => !isObject(message));
@@ -70,7 +72,7 @@ export function messagesIn(value: unknown, where: string): JsonObject[] {
 
 interface Parsed {
   value: unknown;
-  key: 'messages' | 'input';
+  key: 'messages' | 'input' | 'contents';
   start: number;
   end: number;
 }
@@ -84,9 +86,9 @@ function parse(bytes: Buffer, name: string): Parsed {
     // JSON.parse takes the last of two members with the same name.
     const members = scanObject(bytes);
     const find = (name: string) => members.findLast(({ key }) => key === name);
-    const [messages, input] = [find('messages'), find('input')];
-    const { start = 0, end = 0 } = messages ?? input ?? {};
-    return { value, key: !messages && input ? 'input' : 'messages', start, end };
+    const key = (['messages', 'input', 'contents'] as const).find(find) ?? 'messages';
+    const { start = 0, end = 0 } = find(key) ?? {};
+    return { value, key, start, end };
   } catch (error) {
     throw usageError(`${name} is not a JSON object or array: ${clean(messageOf(error))}`);
   }

@@ -1,3 +1,4 @@
+import { readItem } from '../../compression/turns/turns.ts';
 import { usdText } from '../../terminal/numbers.ts';
 import { needText } from '../../terminal/request-facts.ts';
 import { servedBy } from '../../terminal/request-words.ts';
@@ -7,7 +8,7 @@ import { type ScoredMessage, scorePrompt } from '../../tiering/score.ts';
 import { type Context, note, sayJson, screenOf, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
 import type { JsonObject } from '../input/jsonl.ts';
-import { messagesIn, readRequestFile } from '../input/request-file.ts';
+import { messagesIn, type RequestFile, readRequestFile } from '../input/request-file.ts';
 import { type Plan, planFor, type Refused } from './plan.ts';
 import { type TierAnswer, tierFor } from './tier.ts';
 
@@ -15,10 +16,16 @@ import { type TierAnswer, tierFor } from './tier.ts';
 export async function explain(
   context: Context,
   file: string,
-  { project, json }: { project: string; json?: boolean | undefined },
+  {
+    project,
+    json,
+    model: named,
+  }: { project: string; json?: boolean | undefined; model?: string | undefined },
 ): Promise<void> {
-  const request = await readRequestFile(context, file);
-  const { messages, model } = request;
+  const read = await readRequestFile(context, file);
+  const request = { ...read, model: read.model ?? named };
+  const { model } = request;
+  const messages = turnsOf(request);
   const scored = scorePrompt(promptIn(messages, file));
   const plan = await planFor(context, request, project);
   const planned = plan && 'tier' in plan ? plan.tier : null;
@@ -49,6 +56,12 @@ export async function explain(
   tell(context, facts.map(([name, value]) => `${palette.dim(pad(name, 7))}${clean(value)}`).join('\n'));
   if (!tier) note(context, noTiers(model));
   if (!plan) note(context, noPlan(model));
+}
+
+/** The messages; those of Gemini's API in the form of the others, which the rules read. */
+function turnsOf({ form, messages }: RequestFile): JsonObject[] {
+  if (form !== 'gemini') return messages;
+  return messages.flatMap((each) => readItem(each, form).map(({ message }) => ({ ...message })));
 }
 
 function noTiers(model: string | undefined): string {
@@ -141,7 +154,7 @@ function routeJson(plan: Plan | Refused): Record<string, unknown> {
 
 function noPlan(model: string | undefined): string {
   return model === undefined
-    ? 'The file names no model, so its targets are not known.'
+    ? 'The file names no model, so its targets are not known. To name one: gw route --model MODEL FILE'
     : 'gw is not running, so the targets and the room in budgets are not known. Run: gw start';
 }
 

@@ -42,7 +42,12 @@ export interface Refused {
   refused: string;
 }
 
-const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/v1/messages' };
+const PATHS = {
+  chat: () => '/v1/chat/completions',
+  responses: () => '/v1/responses',
+  messages: () => '/v1/messages',
+  gemini: (model: string) => `/v1beta/models/${model}:generateContent`,
+};
 /** Long, because compressing a long prompt takes time. */
 const TIMEOUT_MS = 30_000;
 
@@ -52,13 +57,14 @@ export async function planFor(
   file: RequestFile,
   project: string,
 ): Promise<Plan | Refused | undefined> {
-  if (file.model === undefined) return undefined;
+  const { bytes, form, model } = file;
+  if (model === undefined) return undefined;
   const state = await findDaemon(context);
   if (state.kind !== 'running') return undefined;
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
-  const { status, body } = await askLocal(`${state.daemon.local}${PATHS[file.form]}`, {
+  const { status, body } = await askLocal(`${state.daemon.local}${PATHS[form](model)}`, {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: withExplain(file.bytes),
+    body: withExplain(bytes, form === 'gemini' ? undefined : model),
     timeoutMs: TIMEOUT_MS,
   });
   if (status === 200) return body as Plan;
@@ -66,12 +72,14 @@ export async function planFor(
   return { refused: `${status}: ${String(message ?? 'see gw logs')}` };
 }
 
-/** The same body with `service.explain` set, so that nothing is sent. */
-function withExplain(bytes: Buffer): Buffer {
+/** The same body with `service.explain` set, so that nothing is sent, and with the model where it names none. */
+function withExplain(bytes: Buffer, model: string | undefined): Buffer {
   const members = scanObject(bytes);
+  const isNamed = model === undefined || members.some(({ key }) => key === 'model');
   const service = members.findLast(({ key }) => key === 'service');
   const options = service ? readValue(bytes, service) : {};
   const json = JSON.stringify({ ...(options as object), explain: true });
   const edits = service ? [removeMember(members, service)] : [];
+  if (!isNamed) edits.push(insertMember(members, 'model', JSON.stringify(model)));
   return applyEdits(bytes, [...edits, insertMember(members, 'service', json)]);
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CLINE_LOG } from '../../../src/agents/logs/cline-log.ts';
@@ -88,6 +88,31 @@ describe("Gemini CLI's log", () => {
       at: Date.parse('2026-11-28T10:27:11.063Z'),
       cwd: '/home/me/shop',
     });
+  });
+
+  test('of an earlier version is one JSON file, and has the same answers', async () => {
+    const home = tmpHome();
+    const folder = join(home, '.gemini/tmp/4a68c726/chats');
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, 'session-2025-12-17T10-00-ecc0ef32.json');
+    // By hand, after ConversationRecord in packages/core/src/services/chatRecordingService.ts of its version 0.20.
+    const about = { timestamp: '2025-12-17T10:00:05.000Z', type: 'gemini', model: 'gemini-2.5-pro' };
+    const tokens = { input: 1000, output: 20, cached: 300, thoughts: 12, tool: 0, total: 1032 };
+    const messages = [
+      { id: 'm1', timestamp: '2025-12-17T10:00:00.000Z', type: 'user', content: 'list files' },
+      { id: 'm2', content: '', tokens, toolCalls: [], ...about },
+    ];
+    const session = { sessionId: 's1', projectHash: '4a68c726', startTime: about.timestamp, messages };
+    writeFileSync(path, JSON.stringify(session, null, 2));
+    writeFileSync(join(folder, 'logs.json'), '[]');
+    expect((await identifyLog(path, AGENTS))?.log).toBe(GEMINI_LOG);
+    const { calls, files, unread } = await readLogs(GEMINI_LOG, { home, env: {}, since: 0 });
+    expect([files, unread]).toEqual([1, []]);
+    expect(calls).toMatchObject([
+      { key: 'm2', sessionId: 's1', model: 'gemini-2.5-pro', at: Date.parse(about.timestamp), cwd: '' },
+    ]);
+    const usage = { inputTokens: 1000, cachedInputTokens: 300, outputTokens: 32, reasoningTokens: 12 };
+    expect(calls[0]?.usage).toMatchObject(usage);
   });
 
   test('a subagent names its folders in its first line; what tools read is input', () => {

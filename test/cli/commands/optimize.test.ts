@@ -55,6 +55,26 @@ describe('gw optimize', () => {
     `);
   });
 
+  test("shortens a result in a request of Gemini's API, and leaves the rest as it is", async () => {
+    const cli = cliHome();
+    const result = (output: string) => [{ functionResponse: { name: 'list', response: { output } } }];
+    const contents = [
+      { role: 'user', parts: [{ text: 'Who is active?' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'list', args: {} } }] },
+      { role: 'user', parts: result(JSON.stringify(rows, null, 2)) },
+    ];
+    const file = write(cli, JSON.stringify({ contents, safetySettings: [] }));
+    const { stdout } = await cli.run(['optimize', file, '--output', '-', '--model', 'gemini-2.5-pro']);
+    const shortened = JSON.parse(stdout);
+    expect(stdout.length).toBeLessThan(JSON.stringify(contents).length / 2);
+    const { output } = shortened.contents[2].parts[0].functionResponse.response;
+    expect(output).toContain('user 59');
+    expect({ ...shortened, contents: [...shortened.contents.slice(0, 2)] }).toEqual({
+      contents: contents.slice(0, 2),
+      safetySettings: [],
+    });
+  });
+
   test('shows removed and added lines, in colour', async () => {
     const cli = cliHome();
     const colour = await cli.run(['optimize', write(cli, body)], { env: { FORCE_COLOR: '1' } });

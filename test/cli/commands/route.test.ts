@@ -24,6 +24,19 @@ describe('gw route', () => {
     expect(stderr).toContain('No tiers are configured for gpt-5, so the score does not affect routing.');
   });
 
+  test("reads a request of Gemini's API, whose model is in no file", async () => {
+    const text = 'Translate "good morning" into Danish';
+    const contents = [{ role: 'user', parts: [{ text }] }];
+    const stdin = JSON.stringify({ contents, generationConfig: {} });
+    const cli = cliHome();
+    const [chat, gemini] = [
+      await cli.run(['route', '-', '--json'], { stdin: request }),
+      await cli.run(['route', '-', '--json', '--model', 'gpt-5'], { stdin }),
+    ];
+    expect(JSON.parse(gemini.stdout)).toEqual(JSON.parse(chat.stdout));
+    expect((await cli.run(['route', '-'], { stdin })).stderr).toContain('gw route --model MODEL FILE');
+  });
+
   test('shows the tier that would be chosen, and why it is not applied yet', async () => {
     const cli = cliHome();
     const tiers = 'strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini';
@@ -92,6 +105,12 @@ describe('gw route', () => {
         targets: [{ provider: 'sandbox', state: 'next' }],
         budget: { outcome: 'admitted' },
       },
+    });
+    const google = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
+    const named = ['route', '-', '--json', '--model', 'small'];
+    const asGemini = await cli.exec(named, { stdin: JSON.stringify(google) });
+    expect(JSON.parse(asGemini.stdout)).toMatchObject({
+      route: { targets: [{ provider: 'sandbox' }, { provider: 'sandbox' }], budget: { outcome: 'admitted' } },
     });
     const wrong = await cli.exec(['route', '-'], { stdin: body({ max_tokens: -1 }) });
     expect(wrong.stdout).toMatch(/\ntarget +none: gw would refuse the request, 400: .*max_tokens/);
