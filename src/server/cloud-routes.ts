@@ -9,18 +9,28 @@ import {
 import { complete } from '../gateway/complete.ts';
 import type { Exchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { type Addressed, plainMessage, setJsonType } from '../gateway/intake/addressed-message.ts';
+import {
+  type Addressed,
+  deployedBody,
+  plainMessage,
+  setJsonType,
+} from '../gateway/intake/addressed-message.ts';
 import { converseMessage, countedMessage } from '../gateway/intake/converse-message.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import { countBody } from '../providers/token-count.ts';
+import { chatWire } from '../wire/apis/chat.ts';
+import { completionsWire } from '../wire/apis/completions.ts';
+import { embeddingsWire } from '../wire/apis/embeddings.ts';
 import { messagesWire } from '../wire/apis/messages.ts';
+import type { Wire } from '../wire/wire.ts';
 import type { Handler, RouteTable } from './routes.ts';
 
 /**
  * Claude as clients of clouds ask for it: Bedrock's InvokeModel and Converse
  * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html), Vertex AI's rawPredict
  * (https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude), and the messages API of
- * Foundry and Bedrock.
+ * Foundry and Bedrock; and the dated API of Azure OpenAI, whose paths name deployments
+ * (https://learn.microsoft.com/azure/ai-services/openai/reference).
  */
 export function cloudRoutes(gateway: Gateway): RouteTable {
   const answer = (
@@ -57,7 +67,18 @@ export function cloudRoutes(gateway: Gateway): RouteTable {
       setJsonType(exchange.request);
       return answer(exchange, { cloud: 'bedrock', path: { model, isStream } }, inMessages);
     };
+  const deployed =
+    (wire: Wire): Handler =>
+    (exchange, { deployment = '' }) => {
+      // The API of `/openai/v1` refuses the versions of the dated one.
+      const account = [...gateway.providers().values()].find(({ knownAs }) => knownAs === 'azure');
+      if (!account || account.basePath.endsWith('/v1')) exchange.target = { ...exchange.target, query: '' };
+      return complete(gateway, wire, exchange, (body) => deployedBody(gateway, deployment, body));
+    };
   return {
+    'POST /openai/deployments/{deployment}/chat/completions': deployed(chatWire),
+    'POST /openai/deployments/{deployment}/completions': deployed(completionsWire),
+    'POST /openai/deployments/{deployment}/embeddings': deployed(embeddingsWire),
     'POST /model/{model}/invoke': bedrock('invoke', false),
     'POST /model/{model}/invoke-with-response-stream': bedrock('invoke', true),
     'POST /model/{model}/converse': bedrock('converse', false),

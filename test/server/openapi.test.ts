@@ -32,7 +32,7 @@ interface Body extends Record<string, unknown> {
 
 /** Endpoints with the interface of a provider, the checks that gw is alive, and its metrics. */
 const NOT_OWN =
-  /^\w+ (\/v1beta1?\/|\/anthropic\/v1\/|\/v1\/(complete|chat|completions|embeddings|responses|messages|models|projects|publishers)(\/|$)|\/model\/|\/health$|\/metrics$|\/$|\/assets\/|\/log(in|out)$|\/api\/hello$)/;
+  /^\w+ (\/v1beta1?\/|\/anthropic\/v1\/|\/openai\/|\/v1\/(complete|chat|completions|embeddings|responses|messages|models|projects|publishers)(\/|$)|\/model\/|\/health$|\/metrics$|\/$|\/assets\/|\/log(in|out)$|\/api\/hello$)/;
 
 const EARLY = '2020-01-01T00:00:00Z';
 const LATE = '2100-01-01T00:00:00Z';

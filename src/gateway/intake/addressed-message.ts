@@ -1,4 +1,4 @@
-import { applyEdits, insertMember, removeElements } from '../../json/edit.ts';
+import { applyEdits, insertMember, removeElements, replaceValue } from '../../json/edit.ts';
 import { JsonSyntaxError, readValue, scanObject } from '../../json/scan.ts';
 import { makersName } from '../../pricing/deployments.ts';
 import { headerOf } from '../../raw-headers.ts';
@@ -43,6 +43,24 @@ export function plainMessage(
       ...removeElements(removed, ({ key }) => FIELDS.has(key) || (path !== undefined && key === 'stream')),
     ]);
   } catch (error) {
+    if (error instanceof JsonSyntaxError) return bytes;
+    throw error;
+  }
+}
+
+/** A body for a deployment of Azure, which its path names. */
+export function deployedBody(
+  gateway: Pick<Gateway, 'providers' | 'settings'>,
+  deployment: string,
+  bytes: Buffer,
+): Buffer {
+  try {
+    const members = scanObject(bytes);
+    const name = JSON.stringify(nameAt(gateway, 'azure', deployment));
+    const model = members.find(({ key }) => key === 'model');
+    return applyEdits(bytes, [model ? replaceValue(model, name) : insertMember(members, 'model', name)]);
+  } catch (error) {
+    // The parser says what is wrong.
     if (error instanceof JsonSyntaxError) return bytes;
     throw error;
   }

@@ -156,7 +156,7 @@ class CloudCall implements Handler {
     const { status, headers, chunks } = this.#error ?? { status: 502, headers: [], chunks: [] };
     const { wire } = this.#cloud;
     const received = Buffer.concat(chunks);
-    const error = readCloudError(received.toString('utf8'), headers);
+    const error = readCloudError(received.toString('utf8'), headers, wire);
     const isOurs = (error !== undefined && wire !== 'gemini') || remedy !== undefined;
     const body = isOurs ? Buffer.from(this.#redact(cloudError(wire, status, error, remedy))) : received;
     const shown = isOurs ? withType(headers, 'application/json') : headers;

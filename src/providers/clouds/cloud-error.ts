@@ -1,4 +1,7 @@
 import { isObject } from '../../json/object.ts';
+import type { Cloud } from './cloud.ts';
+
+type Wire = Cloud['wire'];
 
 /** An error of a cloud's own, in none of the APIs behind it. */
 export interface CloudError {
@@ -10,16 +13,18 @@ export interface CloudError {
 /**
  * Bedrock's `{"message"}` with `x-amzn-errortype` (https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html)
  * and Google's `{"error":{"code","message","status"}}`, also in an array
- * (https://cloud.google.com/apis/design/errors). Undefined for an error in the words of an API, and for what can't be read.
+ * (https://cloud.google.com/apis/design/errors); Azure's without a type, where Anthropic's API has one. Undefined for an error in the words of an API, and for what can't be read.
  */
-export function readCloudError(body: string, headers: readonly Buffer[]): CloudError | undefined {
+export function readCloudError(body: string, headers: readonly Buffer[], wire: Wire): CloudError | undefined {
   const value = parsed(body);
   const object = Array.isArray(value) ? value[0] : value;
   if (!isObject(object)) return undefined;
   const { error } = object;
   if (isObject(error)) {
     const isGoogles = typeof error.code === 'number' && typeof error.status === 'string';
-    return isGoogles ? { message: String(error.message), name: String(error.status) } : undefined;
+    const isAzures = wire === 'anthropic' && error.type === undefined && typeof error.message === 'string';
+    if (!isGoogles && !isAzures) return undefined;
+    return { message: String(error.message), name: String(error.status ?? error.code) };
   }
   const message = object.message ?? object.Message;
   if (typeof message !== 'string' || error !== undefined) return undefined;
@@ -46,7 +51,7 @@ const TOO_LONG = /^input is too long/i;
 
 /** The error as JSON in the words of an API. `remedy`: what the user has to do. */
 export function cloudError(
-  wire: 'openai' | 'anthropic' | 'gemini',
+  wire: Wire,
   status: number,
   error: CloudError | undefined,
   remedy?: string,

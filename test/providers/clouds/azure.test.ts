@@ -1,3 +1,4 @@
+import { AzureOpenAI } from 'openai';
 import { expect, test } from 'vitest';
 import type { LearntDeployments } from '../../../src/pricing/deployments.ts';
 import { createAzureDeployments } from '../../../src/providers/clouds/azure/deployments.ts';
@@ -141,4 +142,24 @@ test('a model is learnt anew after a day, and none where the user has named it o
   learn('gpt-x', 'gpt-4.1', { knownAs: 'openai' });
   learn('model-router', 'gpt-4.1', { name: 'azure' });
   expect(changes).toHaveLength(2);
+});
+
+test('the client of Azure OpenAI, which names deployments in paths, is served by the account', async () => {
+  const gateway = await startClouds({ azure: { ...BASE, deployments: { prod: 'gpt-4.1' } } }, KEY);
+  gateway.upstream.script(answerOf('gpt-4.1-2025-04-14'));
+  const client = new AzureOpenAI({
+    ...{ endpoint: gateway.origin, apiKey: gateway.key, apiVersion: '2024-10-21', maxRetries: 0 },
+    deployment: 'prod',
+  });
+  const answer = await client.chat.completions.create({ model: 'prod', messages: QUESTION });
+  expect(answer.choices[0]?.message.content).toBe('Hello');
+  expect(gateway.upstream.requests[0]?.path).toBe('/openai/v1/chat/completions');
+  expect(await gateway.settled(1)).toMatchObject([
+    { provider: 'azure', model: 'prod', costNanoUsd: 2_800_000 },
+  ]);
+  await gateway.setBudget({ capUsd: 0, period: 'daily' });
+  await expect(client.chat.completions.create({ model: 'prod', messages: QUESTION })).rejects.toMatchObject({
+    status: 402,
+    code: 'budget_exceeded',
+  });
 });

@@ -24,6 +24,10 @@ describe('gw providers add', () => {
       address: 'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/openai/v1',
     },
     {
+      args: ['vertex', '--project', 'p', '--region', 'eu'],
+      address: 'https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/endpoints/openapi',
+    },
+    {
       args: ['vertex', '--project', 'p'],
       address: 'https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi',
     },
