@@ -45,14 +45,15 @@ function createTries({ projectId, scope }: SimulatedTerms, accounts: ReturnType<
     now: accounts.now,
   });
   const head = { id: 0, projectId, keyId: 0, endpoint: '', provider: '', model: '', askedModel: '' };
-  /** One for all requests, a million of them: nothing keeps it. */
+  /** One of each for all requests, a million of them: nothing keeps it. */
+  const refused: RequestRecord = { ...head, ...BLOCKED };
   const admission: Admission = {
     ...head,
     stream: false,
     amount: 0,
     least: 0,
     isFinal: true,
-    blockedRecord: () => ({ ...head, ...BLOCKED }),
+    blockedRecord: () => refused,
   };
 
   function tryAt(request: PastRequest, target: Served | undefined, need: NanoUsd, ways: Ways) {
