@@ -5,7 +5,7 @@ import type { Candidate } from '../routing/candidate.ts';
 import { orderTargets } from '../routing/next-attempt.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import { exhausted, fallsBack, isAlerted, remainingOf, type Standing } from '../store/ledger/standing.ts';
-import { budgetName, countsRequest } from '../store/ledger/terms.ts';
+import { budgetName, countsRequest, targetName } from '../store/ledger/terms.ts';
 import { needResponse } from '../store/requests/detail-columns.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import { type AdmitParts, wholeOf } from './admission/admit.ts';
@@ -177,7 +177,9 @@ function cheaperModels(
       budget: budgetName(standing.budget),
       from_percent: standing.budget.fallbackPercent,
       goes: fallsBack(standing, whole, { before: undefined, now: clock.now() }),
-      models: cheaperOf(standing.budget.fallback).map(({ provider, model }) => `${provider.name}/${model}`),
+      models: cheaperOf(standing.budget.fallback).map(({ provider, model }) =>
+        targetName({ provider: provider.name, model }),
+      ),
     }));
   return cheaper.length > 0 ? { cheaper } : {};
 }

@@ -32,7 +32,7 @@ export async function checkCheaperModels(
     else if (provider && listed.length === 0) warnings.push(unpriced(name));
     else if (!provider && (listed.length === 0 ? Object.hasOwn(PRESETS, of) : listed.includes(model)))
       warnings.push(`no request goes to ${name} until gw has its provider: gw providers add ${of}`);
-    else throw unknownModel(name, model, [...listed, ...Object.keys(aliases)]);
+    else throw unserved(name, of) ?? unknownModel(name, model, [...listed, ...Object.keys(aliases)]);
   }
   return warnings;
 }
@@ -46,6 +46,17 @@ function mustBeInSandbox(model: string): void {
   } catch (error) {
     throw badRequest(error instanceof Error ? error.message : String(error), 'fallback');
   }
+}
+
+/** A model that is sold somewhere, alone, where no provider of gw serves it. */
+function unserved(name: string, provider: string) {
+  const [seller] =
+    provider === '' ? Object.keys(PRESETS).filter((each) => libraryModelNames(each).includes(name)) : [];
+  if (seller === undefined) return undefined;
+  return badRequest(
+    `no provider of gw serves ${name} yet. Name one, such as ${seller}/${name}, or add it: gw providers add ${seller}`,
+    'fallback',
+  );
 }
 
 function unknownModel(name: string, model: string, known: readonly string[]) {

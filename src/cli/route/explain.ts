@@ -122,7 +122,7 @@ function planFacts(plan: Plan | Refused): Fact[] {
     ...(budget
       ? [['budget', `${budget.outcome}; ${budget.name} has ${usdText(budget.room_usd)} left`] as Fact]
       : []),
-    ...(budget?.cheaper ?? []).map((each): Fact => ['cheaper', cheaperText(each)]),
+    ...(budget?.cheaper ?? []).map((each): Fact => ['limit', cheaperText(each)]),
     ...(budget?.need ? [['need', needText(budget.need)] as Fact] : []),
   ];
 }

@@ -1,6 +1,6 @@
 import { JsonSyntaxError } from '../../json/scan.ts';
 import type { BudgetTerms } from '../../store/ledger/terms.ts';
-import { budgetName } from '../../store/ledger/terms.ts';
+import { budgetName, targetName } from '../../store/ledger/terms.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
@@ -14,7 +14,7 @@ export type FallbackParts = Pick<Gateway, 'resolver' | 'router' | 'responsesSupp
 /** The request on its way to the cheaper models of a budget. */
 export function fallenContext({ context, target }: Route, budget: BudgetTerms): RequestContext {
   const { tier: _tier, ...rest } = context;
-  const from = `${target.provider.name}/${target.model}`;
+  const from = targetName({ provider: target.provider.name, model: target.model });
   return { ...rest, fallback: { from, budget: { id: budget.id, name: budgetName(budget) } } };
 }
 

@@ -14,7 +14,7 @@ import {
 import { countedInScope, type Scope } from '../../store/budgets/budgets.ts';
 import { countedProjects, getOwner } from '../../store/budgets/owner.ts';
 import { isoTime } from '../../store/ledger/standing.ts';
-import { type EachKind, spanOf } from '../../store/ledger/terms.ts';
+import { type EachKind, spanOf, targetName } from '../../store/ledger/terms.ts';
 import { scopeFromQuery, scopeToJson } from '../budget-scope.ts';
 import type { KnownPrice } from '../known-prices.ts';
 import type { Input } from '../operation.ts';
@@ -157,7 +157,7 @@ function fallbackView({ provider, model, card }: KnownPrice, fallbacks: readonly
   const found = fallbacks.find((each) => each.provider === provider && each.model === model);
   const { requests = 0, costNanoUsd = 0, ownNanoUsd = 0 } = found ?? {};
   return {
-    model: model.startsWith(`${provider}/`) ? model : `${provider}/${model}`,
+    model: targetName({ provider, model }),
     input_usd_per_million: usdPerMillion(Number(card.input.picoUsd)),
     output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
     requests,

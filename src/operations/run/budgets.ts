@@ -7,7 +7,9 @@ import { getOwner, isSeveral } from '../../store/budgets/owner.ts';
 import * as raises from '../../store/budgets/raise-budget.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
 import { PERIODS } from '../../store/ledger/terms.ts';
+
 import { nanoUsdOf, scopeFromJson, scopeFromQuery } from '../budget-scope.ts';
+import { checkCapped } from '../capped-targets.ts';
 import { checkCheaperModels } from '../fallback-names.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/budgets.ts';
@@ -58,7 +60,10 @@ export async function setBudget(
     runaway: body.runaway,
     windowMs: body.window_seconds === undefined ? undefined : body.window_seconds * 1_000,
   };
-  const warnings = body.fallback ? await checkCheaperModels(sources, body.fallback) : [];
+  const warnings = [
+    ...(scope ? await checkCapped(sources, scope) : []),
+    ...(body.fallback ? await checkCheaperModels(sources, body.fallback) : []),
+  ];
   return change(async () => {
     const context = { calendar, now: now() };
     const owner = await getOwner(db, project_id);

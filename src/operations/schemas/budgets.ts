@@ -159,7 +159,10 @@ export const setBudget = describe({
   body: BudgetBody,
   parseBody: parseBudget,
   response: BudgetReport.extend({
-    warnings: z.array(z.string()).optional().describe('what is to be said of its cheaper models'),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe('what is to be said of its provider, model or cheaper models'),
   }),
 });
 

@@ -217,8 +217,9 @@ function pastWork(row: WorkRow | []): PastWork | undefined {
   };
 }
 
-/** The target of `provider/model`. */
+/** The target of `provider/model`. The names of sandbox models start with `sandbox/`. */
 function servedBy(name: string): Served {
   const slash = name.indexOf('/');
-  return { provider: name.slice(0, slash), model: name.slice(slash + 1) };
+  const provider = name.slice(0, slash);
+  return { provider, model: provider === 'sandbox' ? name : name.slice(slash + 1) };
 }

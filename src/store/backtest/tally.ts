@@ -1,5 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
+import { targetName } from '../ledger/terms.ts';
 import type { PastRequest, Served } from './past-requests.ts';
 import type { createSimulatedBudget, Placed } from './simulated-budget.ts';
 
@@ -87,7 +88,7 @@ export function createTally({ isEach }: { isEach: boolean }) {
     },
     fallBack(request: PastRequest, { own, here, target }: Placed, now: number): void {
       if (!target) return;
-      const name = `${target.provider}/${target.model}`;
+      const name = targetName(target);
       const fallback = fallbacks.get(name) ?? { ...target, requests: 0, costNanoUsd: 0, ownNanoUsd: 0 };
       fallbacks.set(name, fallback);
       fallback.requests++;

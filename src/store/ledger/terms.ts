@@ -106,7 +106,7 @@ export const isOfTarget = ({ scopeKind }: Pick<BudgetTerms, 'scopeKind'>): boole
 type ServedBy = Pick<CountedRequest, 'provider' | 'model'>;
 
 /** A model with its provider in front, once. */
-const targetName = ({ provider, model }: ServedBy): string =>
+export const targetName = ({ provider, model }: ServedBy): string =>
   provider === '' || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 
 /** Whether a pattern with `*` for any text matches a model, with or without its provider in front. */

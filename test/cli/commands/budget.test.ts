@@ -55,6 +55,24 @@ describe('gw budget', () => {
     expect(await listed()).toEqual([]);
   });
 
+  test('set warns of a provider or a model that nothing is known of: its cap would never fill', async () => {
+    const cli = cliHome();
+    const warningOf = async (...scope: string[]) => {
+      const { code, stderr } = await cli.run(['budget', 'set', '5', ...scope]);
+      expect(code).toBe(0);
+      return /warning: (.*)/.exec(stderr)?.[1];
+    };
+    expect(await warningOf('--provider', 'opneai')).toBe(
+      'gw has no provider "opneai", so this cap counts nothing yet. Did you mean openai? To list them: gw providers list',
+    );
+    expect(await warningOf('--model', 'openai/gpt-5-mni')).toContain('Did you mean openai/gpt-5-mini');
+    for (const unknown of ['opneai/*', 'gtp-5', 'sandbx/large'])
+      expect(await warningOf('--model', unknown)).toContain(`gw knows no model that "${unknown}" names`);
+    const known = ['openai/gpt-5*', 'gpt-5', 'sandbox/large', 'ollama/qwen3', '*mini', '*'];
+    for (const model of known) expect([model, await warningOf('--model', model)]).toEqual([model, undefined]);
+    expect(await warningOf('--provider', 'anthropic')).toBeUndefined();
+  });
+
   test('set checks cheaper models: what nothing serves is refused, what has no price yet is named', async () => {
     const cli = cliHome();
     const set = (names: string) => cli.run(['budget', 'set', '5', '--on-limit', `fallback:${names}`]);
@@ -64,6 +82,7 @@ describe('gw budget', () => {
     expect((await set('openai/gpt-5-minii')).stderr).toContain('Did you mean gpt-5-mini');
     expect(await set('nowhere/some-model')).toMatchObject({ code: 2 });
     expect((await set('openai/gpt-5-mini')).stderr).toContain('gw providers add openai');
+    expect((await set('gpt-5-mini')).stderr).toContain('Name one, such as openai/gpt-5-mini');
     expect(await set('sandbox/free')).toMatchObject({ code: 0 });
     await cli.run(['providers', 'add', 'mine', '--base-url', 'http://127.0.0.1:9/v1', '--wire', 'openai']);
     const taken = await set('mine/new-model');
