@@ -47,8 +47,12 @@ async function askAndImport(agent: RealAgent, script: Script, questions: readonl
   };
   const importInto = async (state: string) =>
     (await reading<ImportRow[]>(state, ['import', agent.name]))[0] as ImportRow;
+  // Not every agent names itself in its requests, as Cline does not; a log is always of one.
   const usage = (state: string, source: string) =>
-    reading<UsageView>(state, ['usage', '--source', source, '-g', 'model', '-a', agent.name]);
+    reading<UsageView>(state, [
+      ...['usage', '--source', source, '-g', 'model'],
+      ...(source === 'imported' ? ['-a', agent.name] : []),
+    ]);
   const first = gateway.paths.home;
   return {
     first: { row: await importInto(first), usage: await usage(first, 'gw') },
