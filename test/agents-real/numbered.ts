@@ -4,11 +4,14 @@ import { messageBody, messageStream, text } from '../wire/support/messages-shape
 import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { anyWire } from './any-wire.ts';
 
-/** A provider that answers "Hello you", each time under another id and with other usage; Gemini's API gives no id. */
+/**
+ * A provider that answers "Hello you", each time under another id and with other usage. Gemini's API gives no id, and Cline, which
+ * speaks chat completions, logs none.
+ */
 export function numbered(): Script {
   let answers = 0;
   return async (exchange) => {
-    if (exchange.request.path.includes(':')) return anyWire(exchange);
+    if (/:|\/chat\/completions$/.test(exchange.request.path)) return anyWire(exchange);
     const number = ++answers;
     const isMessages = exchange.request.path.includes('/messages');
     const usage = isMessages ? messagesUsage(number) : responsesUsage(number);

@@ -9,6 +9,8 @@ const FILE = 'providers.json';
 
 /**
  * Cline: a providers file for this run, with only the covered providers. Cline reads no base URL from the environment.
+ * Its hub outlives a run and keeps the settings it was started with, so that a later run would go around gw; a run neither
+ * finds nor leaves one: https://github.com/cline/cline/issues/13631
  */
 export function pointCline(start: Start): Pointing {
   const { values: keys, rest } = takeOption(start.args, ['-k', '--key']);
@@ -31,7 +33,11 @@ export function pointCline(start: Start): Pointing {
   };
   return {
     args: rest,
-    env: { CLINE_PROVIDER_SETTINGS_PATH: join(start.folder, FILE) },
+    env: {
+      CLINE_PROVIDER_SETTINGS_PATH: join(start.folder, FILE),
+      CLINE_SESSION_BACKEND_MODE: 'local',
+      CLINE_HUB_DISCOVERY_PATH: join(start.folder, 'hub.json'),
+    },
     files: { [FILE]: JSON.stringify(file) },
     notes: [
       ...(used === undefined || used === provider || option !== undefined

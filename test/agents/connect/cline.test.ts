@@ -13,7 +13,12 @@ function pointed(start: Parameters<typeof startOf>[0]) {
 test('Cline gets a providers file of this run', () => {
   const { args, env, file, notes } = pointed({ args: ['-m', 'gpt-5.2', 'say hi'] });
   expect(args).toEqual(['-m', 'gpt-5.2', 'say hi']);
-  expect(env).toEqual({ CLINE_PROVIDER_SETTINGS_PATH: `${FOLDER}/providers.json` });
+  expect(env).toEqual({
+    CLINE_PROVIDER_SETTINGS_PATH: `${FOLDER}/providers.json`,
+    // No hub of an earlier run, which has other settings.
+    CLINE_SESSION_BACKEND_MODE: 'local',
+    CLINE_HUB_DISCOVERY_PATH: `${FOLDER}/hub.json`,
+  });
   expect(file).toMatchObject({ version: 1, lastUsedProvider: 'openai-compatible', modes: {} });
   expect(file.providers['openai-compatible']).toEqual({
     updatedAt: '1970-01-01T00:00:00.000Z',
