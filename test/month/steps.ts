@@ -139,6 +139,7 @@ async function restore(world: World): Promise<void> {
   if (code !== 0) throw new Error(`no restore: ${stderr}`);
   rmSync(backup.path);
   world.backup = undefined;
+  world.restoredAt = world.clock.now();
   for (const number of world.cases.keys()) if (number >= backup.cases) world.cases.delete(number);
   world.provider.bills = world.provider.bills.filter((bill) => bill.case < backup.cases);
   for (const [id, { timeMs }] of world.records) if (timeMs >= backup.at) world.records.delete(id);

@@ -68,6 +68,8 @@ export interface World {
   hasSmallDisk: boolean;
   /** Where the latest backup is, and when it was made. */
   backup: { path: string; at: number; cases: number } | undefined;
+  /** When a backup was last restored; 0: never. */
+  restoredAt: number;
   /** Starts a daemon on the database of the home, or on another's. */
   start(home: string, database?: string): Promise<TestGateway>;
   newHome(): string;
@@ -119,6 +121,7 @@ export async function createMonth({
     killed: new Set(),
     hasSmallDisk: smallDisk && mount(root, whenDone),
     backup: undefined,
+    restoredAt: 0,
     newHome() {
       const home = join(root, `home-${++homes}`);
       mkdirSync(home);
