@@ -60,13 +60,8 @@ function accessTo(context: Context, db: Db, polled: Db[]): Reader {
       return knownProviders(context);
     },
     async catalog() {
-      const { catalogOf, readDeployments } = await import('../operations/known-prices.ts');
-      const { listPrices } = await import('../store/accounts/prices.ts');
-      return catalogOf(await listPrices(db), context.paths.prices, {
-        providers: settings.providers,
-        learnt: readDeployments(db),
-        now,
-      });
+      const { catalogIn } = await import('../operations/known-prices.ts');
+      return catalogIn(db, context.paths.prices, { providers: settings.providers, now });
     },
     async standings(projectIds) {
       const { listBudgets } = await import('../store/budgets/budgets.ts');

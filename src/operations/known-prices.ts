@@ -6,7 +6,7 @@ import type { PriceCard } from '../pricing/price-card.ts';
 import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { PRESETS } from '../providers/presets.ts';
 import { billedAs } from '../providers/registry.ts';
-import type { StoredPrice } from '../store/accounts/prices.ts';
+import { listPrices, type StoredPrice } from '../store/accounts/prices.ts';
 import type { Db } from '../store/database/open.ts';
 import { createRouterStateStore } from '../store/router/router-state.ts';
 import { modelOf } from './price-name.ts';
@@ -48,6 +48,15 @@ export function pricesInForce(name: string, { catalog, configured }: Source): Pr
     const media = catalog.media(name, full);
     return card || media ? [{ provider: name, model: full, card, media }] : [];
   });
+}
+
+/** The catalog of a gateway: the prices and deployments in its database, and those that `pricesFile` has. */
+export async function catalogIn(
+  db: Db,
+  pricesFile: string,
+  options: { providers: Settings['providers']; now: () => number },
+): Promise<Catalog> {
+  return catalogOf(await listPrices(db), pricesFile, { ...options, learnt: readDeployments(db) });
 }
 
 /** The models behind Azure's deployments, as answers have named them. */

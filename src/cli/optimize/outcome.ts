@@ -6,11 +6,10 @@ import { roleOf, textsOf } from '../../compression/prompt/message.ts';
 import { readItem } from '../../compression/turns/turns.ts';
 import { applyEdits, moved } from '../../json/edit.ts';
 import { formatUsd, usdNumber } from '../../money.ts';
-import { catalogOf, type KnownPrice, knownPrices, readDeployments } from '../../operations/known-prices.ts';
+import { catalogIn, type KnownPrice, knownPrices } from '../../operations/known-prices.ts';
 import { usdPerMillion } from '../../operations/price-views.ts';
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { rateAt } from '../../pricing/rate.ts';
-import { listPrices } from '../../store/accounts/prices.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { servedBy } from '../../terminal/request-words.ts';
 import { type Column, right, table } from '../../terminal/table.ts';
@@ -126,17 +125,12 @@ export async function worthOf(
   tokens: { tokensBefore: number; tokensAfter: number },
 ): Promise<Worth | undefined> {
   const { settings } = readSettings(context);
-  const [overrides, learnt] = await withStore(context, async (db) => [
-    await listPrices(db),
-    readDeployments(db),
-  ]);
+  const { providers } = settings;
   const [price] = knownPrices(settings.aliases[name] ?? name, {
-    catalog: catalogOf(overrides, context.paths.prices, {
-      providers: settings.providers,
-      learnt,
-      now: context.clock.now,
-    }),
-    configured: Object.keys(settings.providers),
+    catalog: await withStore(context, (db) =>
+      catalogIn(db, context.paths.prices, { providers, now: context.clock.now }),
+    ),
+    configured: Object.keys(providers),
   });
   if (!price) return undefined;
   const cost = (count: number) => BigInt(count) * rateAt(price.card.input, count);

@@ -1,6 +1,6 @@
-import { OPEN_BRACE } from '../../json/bytes.ts';
 import { applyEdits, type Edit, moved, removeMember, replaceValue } from '../../json/edit.ts';
-import { type Member, scanObject } from '../../json/scan.ts';
+import { scanObject } from '../../json/scan.ts';
+import { innerRequest } from '../../providers/gemini-count.ts';
 import { withCall } from '../../wire/request/gemini-body.ts';
 import type { LooseRequest } from '../../wire/request/lenient.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -38,16 +38,6 @@ export function countedRequest({ bytes, members, model }: LooseRequest): Buffer 
   const name = own?.find(({ key }) => key === 'model');
   const body = own && name ? applyEdits(text, [removeMember(own, name)]) : text;
   return withCall(body, { model, isStream: false });
-}
-
-/** https://ai.google.dev/api/tokens#request-body */
-function innerRequest(
-  bytes: Buffer,
-  members: readonly Member[],
-): { text: Buffer; start: number } | undefined {
-  const inner = members.find(({ key }) => /^generate_?content_?request$/i.test(key));
-  if (!inner || bytes[inner.start] !== OPEN_BRACE) return undefined;
-  return { text: bytes.subarray(inner.start, inner.end), start: inner.start };
 }
 
 /**

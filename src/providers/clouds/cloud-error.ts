@@ -13,7 +13,8 @@ export interface CloudError {
 /**
  * Bedrock's `{"message"}` with `x-amzn-errortype` (https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html)
  * and Google's `{"error":{"code","message","status"}}`, also in an array
- * (https://cloud.google.com/apis/design/errors); Azure's without a type, where Anthropic's API has one. Undefined for an error in the words of an API, and for what can't be read.
+ * (https://cloud.google.com/apis/design/errors); Azure's without a type, where Anthropic's API has one. Undefined for an error in
+ * the words of an API, and for what can't be read.
  */
 export function readCloudError(body: string, headers: readonly Buffer[], wire: Wire): CloudError | undefined {
   const value = parsed(body);

@@ -45,8 +45,6 @@ async function catalogOf(
   { settings: { providers }, home }: NonNullable<ReportCall['pricing']>,
   now: () => number,
 ) {
-  const known = await import('../../operations/known-prices.ts');
-  const { listPrices } = await import('../../store/accounts/prices.ts');
-  const { prices } = resolvePaths({ GW_HOME: home });
-  return known.catalogOf(await listPrices(db), prices, { providers, now });
+  const { catalogIn } = await import('../../operations/known-prices.ts');
+  return catalogIn(db, resolvePaths({ GW_HOME: home }).prices, { providers, now });
 }

@@ -17,7 +17,10 @@ const END_BYTES = 1_024;
 /** What a turn begins with. Within a string the quotes are escaped, so neither is text. */
 const STARTS = ['"role"', '"function_call_output"'].map((text) => Buffer.from(text));
 
-/** The last turn of a request; undefined without a conversation. Looks for its start in the last 64 kB, reads 2 kB of it at most, and parses nothing. */
+/**
+ * The last turn of a request; undefined without a conversation. Looks for its start in the last 64 kB, reads 2 kB of it at
+ * most, and parses nothing.
+ */
 export function lastTurn({ bytes, members }: Pick<WireRequest, 'bytes' | 'members'>): LastTurn | undefined {
   const conversation = members.find(({ key }) => CONVERSATION.includes(key));
   if (!conversation) return undefined;

@@ -1,6 +1,7 @@
 import { OPEN_BRACE, OPEN_BRACKET, type Range } from '../../../json/bytes.ts';
 import { applyEdits, type Edit, moved, removeElements, removeMember } from '../../../json/edit.ts';
 import { JsonSyntaxError, type Member, scanArray, scanObject } from '../../../json/scan.ts';
+import { innerRequest } from '../../gemini-count.ts';
 import type { CloudRequest } from '../cloud.ts';
 
 /**
@@ -25,8 +26,7 @@ export function ofPublisher(request: CloudRequest): CloudRequest {
 const COUNTED: ReadonlySet<string> = new Set(['contents', 'systemInstruction', 'tools', 'generationConfig']);
 
 function countedOf(body: Buffer): Buffer {
-  const inner = memberOf(body, /^generate_?content_?request$/i);
-  const request = inner && body[inner.start] === OPEN_BRACE ? body.subarray(inner.start, inner.end) : body;
+  const request = innerRequest(body, scanObject(body))?.text ?? body;
   const members = scanObject(request).map(({ key, keyStart, end }) => ({ key, start: keyStart, end }));
   return applyEdits(
     request,
