@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import { sharedLength } from '../json/bytes.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
-import { beginningOf, createDecisions } from './decisions.ts';
+import { createDecisions, createKeys } from './decisions.ts';
 
 /**
  * Compresses short conversations synchronously, and long ones in a worker thread, one at a time. A conversation is sent
@@ -65,6 +65,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     idleMs: IDLE_MS,
     clock,
   });
+  const keyOf = createKeys();
   const decisions = createDecisions();
   const lastAnswers = createLastAnswers();
   const isWarm = () => calls.answers >= WARM_ANSWERS;
@@ -131,7 +132,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
 
   return {
     compress(request, limitMs) {
-      const key = beginningOf(request);
+      const key = keyOf(request);
       if (decisions.get(key) === 'original') return undefined;
       if (request.bytes.length <= MAX_AT_ONCE) return settle(key, compressRequest(request));
       const same = lastAnswers.find(key, asBuffer(request.bytes));

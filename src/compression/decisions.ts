@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { orElse } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import { createRecentTexts } from '../json/recent-texts.ts';
 import { skipSpace, skipValue } from '../json/scan.ts';
 import type { CompressRequest } from './compress-request.ts';
 
@@ -47,13 +48,22 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
+/** How a conversation begins. */
+interface Beginning {
+  /** Shared by all its turns. */
+  key: string;
+  /** Where its first message of the user ends; undefined if there is none. */
+  end: number | undefined;
+}
+
 /**
- * A key that all turns of a conversation share: a hash of its beginning up to the first message of the user. Reads no
- * further, as later messages can be long, and no more than a megabyte.
+ * Reads a key that all turns of a conversation share: a hash of its beginning up to the first message of the user. Reads
+ * no further, as later messages can be long, and no more than a megabyte.
  */
-export function beginningOf({ bytes: source, form, level }: CompressRequest): string {
+export function beginningOf({ bytes: source, form, level }: CompressRequest): Beginning {
   const bytes = Buffer.from(source.buffer, source.byteOffset, Math.min(source.length, MAX_BEGINNING));
   const hash = createHash('sha256').update(`${form} ${level}\0`);
+  let firstEnd: number | undefined;
   let position = skipSpace(bytes, 0);
   while (bytes[position] === OPEN_BRACKET || bytes[position] === COMMA) {
     const start = skipSpace(bytes, position + 1);
@@ -66,8 +76,35 @@ export function beginningOf({ bytes: source, form, level }: CompressRequest): st
     }
     const message: unknown = JSON.parse(bytes.toString('utf8', start, end));
     hash.update(isText(message) ? `${message.role}\0${message.content}\0` : withoutMarks(message));
-    if (isObject(message) && message.role === 'user') break;
+    if (isObject(message) && message.role === 'user') {
+      firstEnd = end;
+      break;
+    }
     position = skipSpace(bytes, end);
   }
-  return hash.digest('base64url');
+  return { key: hash.digest('base64url'), end: firstEnd };
+}
+
+/**
+ * Returns a function for the key of `beginningOf`. It hashes a long beginning once: comparing the next turn with it takes
+ * a tenth of the time.
+ */
+export function createKeys(): (request: CompressRequest) => string {
+  const recent = createRecentTexts<
+    Pick<CompressRequest, 'form' | 'level'> & { bytes: Buffer; key: string }
+  >();
+  return (request) => {
+    const { bytes: source, form, level } = request;
+    const bytes = Buffer.from(source.buffer, source.byteOffset, source.length);
+    const earlier = recent.find(bytes);
+    const known = earlier?.entry;
+    if (known?.bytes.length === earlier?.shared && known?.form === form && known.level === level) {
+      recent.keep(known, earlier);
+      return known.key;
+    }
+    const { key, end } = beginningOf(request);
+    if (end !== undefined)
+      recent.keep({ form, level, bytes: Buffer.from(bytes.subarray(0, end)), key }, undefined);
+    return key;
+  };
 }

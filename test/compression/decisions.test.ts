@@ -1,8 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { beginningOf, createDecisions } from '../../src/compression/decisions.ts';
+import { beginningOf, createDecisions, createKeys } from '../../src/compression/decisions.ts';
 
 const keyOf = (messages: unknown, level: 'safe' | 'balanced' = 'safe') =>
-  beginningOf({ bytes: Buffer.from(JSON.stringify(messages)), form: 'messages', level });
+  beginningOf({ bytes: Buffer.from(JSON.stringify(messages)), form: 'messages', level }).key;
 
 describe('beginningOf()', () => {
   const task = { role: 'user', content: [{ type: 'text', text: 'Do it' }] };
@@ -28,6 +29,34 @@ describe('beginningOf()', () => {
       keyOf({}),
     ];
     expect(new Set(keys.slice(0, 5)).size).toBe(5);
+  });
+});
+
+describe('createKeys()', () => {
+  /** Texts that are too long to be hashed each time, with beginnings in common. */
+  const text = fc
+    .tuple(fc.constantFrom('a', 'b'), fc.nat({ max: 2 }), fc.constantFrom('', 'c', '"', '\u00e9'))
+    .map(([letter, length, end]) => letter.repeat(length * 9_000) + end);
+  const message = fc.record({ role: fc.constantFrom('system', 'user', 'assistant'), content: text });
+  const request = fc.record({
+    messages: fc.array(message, { maxLength: 3 }),
+    level: fc.constantFrom('safe' as const, 'balanced' as const),
+    isCut: fc.boolean(),
+  });
+
+  test('finds the keys of conversations whose beginnings it has seen', () => {
+    fc.assert(
+      fc.property(fc.array(request, { minLength: 2, maxLength: 12 }), (requests) => {
+        const keysOf = createKeys();
+        for (const { messages, level, isCut } of requests) {
+          const whole = Buffer.from(JSON.stringify(messages));
+          const bytes = isCut ? whole.subarray(0, -1) : whole;
+          const one = { bytes, form: 'messages' as const, level };
+          expect(keysOf(one)).toBe(beginningOf(one).key);
+        }
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 
