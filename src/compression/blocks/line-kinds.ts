@@ -34,11 +34,6 @@ const FRAME = /^\s+(?:at \S.*[:(]|File ".{1,300}", line \d)/;
 /** The first line of a `git log` entry, whose message is indented. */
 const COMMIT = /^commit [0-9a-f]{40}\b/m;
 
-/** Whether a text is the output of a test runner. */
-export function isTestRun(text: string): boolean {
-  return TEST_RUN.test(text);
-}
-
 /**
  * Whether a text is source code or configuration, in which repeated lines must stay. Its lines end like code, or
  * most of them are indented.
@@ -49,7 +44,7 @@ export function isSource(text: string): boolean {
   // Stack frames are indented like code.
   if (lines.filter((line) => FRAME.test(line)).length * 5 >= lines.length) return false;
   const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
-  if (isDated(text) || isTestRun(text) || COMMIT.test(text)) return false;
+  if (isDated(text) || TEST_RUN.test(text) || COMMIT.test(text)) return false;
   return code * 5 >= lines.length || indented * 5 >= lines.length * 2 || isSettings(lines);
 }
 

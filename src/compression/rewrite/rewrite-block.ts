@@ -12,7 +12,6 @@ import { groupListing } from '../transforms/text/listing.ts';
 import { lookUp } from '../transforms/text/look-up.ts';
 import { foldRepeats } from '../transforms/text/repeated-lines.ts';
 import { cleanTerminal } from '../transforms/text/terminal.ts';
-import { dropPassed } from '../transforms/text/test-runs.ts';
 
 /** The only transform that keeps every line in its place. */
 const IN_PLACE = 'line-numbers';
@@ -43,14 +42,13 @@ export class Trace {
 const LINES: readonly Transform[] = [
   { name: 'look-up', apply: lookUp },
   { name: 'listing', apply: groupListing },
-  { name: 'passed-tests', apply: dropPassed },
   { name: 'repeated-lines', apply: foldRepeats },
   { name: 'log', apply: compressLog },
   { name: 'chat', apply: shortenChat },
 ];
 
-/** Transforms that only mark single places; the rest of the text stays data for the others. */
-const MARKS_FEW = new Set(['passed-tests', 'repeated-lines']);
+/** The transform that only marks single places; the rest of the text stays data for the others. */
+const MARKS_FEW = 'repeated-lines';
 
 /** Rewrites a block by its kind, whatever message contains it. */
 export class BlockRewriter {
@@ -89,7 +87,7 @@ export class BlockRewriter {
     let current = text;
     for (const { name, apply } of LINES) {
       current = this.#trace.note(name, current, apply(current, this.#scope));
-      if (isMarked(current) && !MARKS_FEW.has(name)) return current;
+      if (isMarked(current) && name !== MARKS_FEW) return current;
     }
     return current;
   }

@@ -1,6 +1,6 @@
 import { type Json, JsonArray, JsonObject, writeJson } from '../../json/read.ts';
 import { namesKey, needsOthers, type Question, wordsOf } from '../../prompt/question.ts';
-import { type Choice, chooseCandidates, Shortener } from '../documents/select.ts';
+import { chooseCandidates } from '../documents/select.ts';
 
 /** A JSON value without its omissions, and what they are, for the mark. */
 export interface Selection {
@@ -16,6 +16,7 @@ const SAMPLES = 1;
 const DOCUMENT_LENGTH = 250;
 const MIN_LINKS = 6;
 const LINK = /^"(?:https?|git|ssh):\/\/|^"git@/;
+
 /** Drops what a look-up does not need: rows that it does not name, links that it does not ask for. */
 export function selectJson(root: Json, question: Question | undefined): Selection {
   const selector = new Selector(question);
@@ -46,17 +47,12 @@ class Selector {
   #selectRows(list: JsonArray): Json {
     const rows = list.items.map((item) => writeJson(item));
     const few = list.items.length < MIN_ROWS;
-    const choice = few || !areDocuments(list, rows) ? undefined : this.#ranked(list, rows);
-    const kept = choice ? choice.kept : few || areDocuments(list, rows) ? undefined : this.#named(rows);
+    const kept = few ? undefined : areDocuments(list, rows) ? this.#ranked(list, rows) : this.#named(rows);
     if (kept) this.omissions.push(`${list.items.length - kept.size} of ${list.items.length} rows`);
-    const shortener = choice && new Shortener(choice);
     const out = new JsonArray();
     list.items.forEach((item, i) => {
-      if (kept && !kept.has(i)) return;
-      const row = this.select(item);
-      out.items.push(shortener ? shortenStrings(row, (text) => shortener.shorten(text, i)) : row);
+      if (!kept || kept.has(i)) out.items.push(this.select(item));
     });
-    if (shortener?.hasGaps) this.omissions.push('parts of others ("…")');
     return out;
   }
 
@@ -92,10 +88,10 @@ class Selector {
     return matches;
   }
 
-  #ranked(list: JsonArray, rows: readonly string[]): Choice | undefined {
+  #ranked(list: JsonArray, rows: readonly string[]): ReadonlySet<number> | undefined {
     if (!this.#question) return undefined;
     const candidates = list.items.map((item, i) => ({ title: titleOf(item), text: rows[i] ?? '' }));
-    return chooseCandidates(this.#question.text, candidates);
+    return chooseCandidates(this.#question.text, candidates)?.kept;
   }
 
   #links(object: JsonObject): Set<number> | undefined {
@@ -115,20 +111,6 @@ class Selector {
 function areDocuments(list: JsonArray, rows: readonly string[]): boolean {
   const length = rows.reduce((sum, row) => sum + row.length, 0);
   return length >= DOCUMENT_LENGTH * rows.length && list.items.every(hasLongText);
-}
-
-/** A row with shortened strings. Escapes stay intact because only whole sentences are dropped. */
-function shortenStrings(row: Json, shorten: (text: string) => string): Json {
-  if (!(row instanceof JsonObject)) return row;
-  const out = new JsonObject();
-  row.keys.forEach((key, i) => {
-    const value = row.values[i] ?? 'null';
-    out.keys.push(key);
-    out.values.push(
-      typeof value === 'string' && value[0] === '"' ? `"${shorten(value.slice(1, -1))}"` : value,
-    );
-  });
-  return out;
 }
 
 function hasLongText(item: Json): boolean {

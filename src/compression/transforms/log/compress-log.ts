@@ -55,18 +55,9 @@ export function compressLog(text: string, scope: Scope): string {
     return shortest;
   const selected = selectLogLines(text, { isNamed, isTrouble, maxTrouble: rare });
   if (selected === undefined) return shortest;
-  const both = encodeSelected(selected, (line) => encoded.kept.has(line) || line.startsWith(GAP));
-  const short = estimateTokens(both) < estimateTokens(selected) * WORTH ? both : selected;
-  if (estimateTokens(short) > estimateTokens(shortest) * WORTH) return shortest;
+  if (estimateTokens(selected) > estimateTokens(shortest) * WORTH) return shortest;
   scope.leaveOut();
-  return short;
-}
-
-/** Encodes the selected lines; lines that stay whole in the full log stay whole here too. */
-function encodeSelected(selected: string, isWhole: (line: string) => boolean): string {
-  const end = selected.indexOf('\n');
-  const encoded = encodeLog(selected.slice(end + 1), { keepLine: isWhole });
-  return encoded ? `${selected.slice(0, end)}\n${encoded.text}` : selected;
+  return selected;
 }
 
 function rareIn(text: string): number {

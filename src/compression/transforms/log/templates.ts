@@ -89,25 +89,18 @@ export function mineTemplates(lines: readonly LogLine[], keepTimes = false): (Te
 }
 
 /** Makes values of the dates and times of a line, also of those that all lines share. */
-export function freeTimes(template: Template, times: readonly TimeKind[] | undefined): void {
+function freeTimes(template: Template, times: readonly TimeKind[] | undefined): void {
   times?.forEach((kind, at) => {
     if (kind) template.words[at] = null;
   });
 }
 
 /** Whether a pattern would part a date from its comma: `Tue, 24 Nov 2026`. */
-export function partsDate({ gaps }: LogLine, times: readonly TimeKind[] | undefined): boolean {
+function partsDate({ gaps }: LogLine, times: readonly TimeKind[] | undefined): boolean {
   if (!times?.includes('spelled')) return false;
   return times.some(
     (kind, at) => kind === 'spelled' && times[at + 1] === 'spelled' && /\S/.test(gaps[at + 1] ?? ''),
   );
-}
-
-/** The template of lines that share an outline. */
-export function mergeLines(lines: readonly LogLine[]): Template | undefined {
-  let template: Template | undefined;
-  for (const line of lines) template = merge(template, line);
-  return template;
 }
 
 function joinBest(line: LogLine, rivals: Template[]): Template | undefined {

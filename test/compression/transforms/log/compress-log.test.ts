@@ -81,7 +81,7 @@ describe('encodeLog()', () => {
       .map((id) => `09:00:${id}.000 INFO got https://a.example/x${id} ok`)
       .join('\n');
     expect(encodeLog(text)?.text.split('\n').slice(1)).toEqual([
-      '@1 = 09:00:^ INFO got https://a.example/^ ok',
+      '@1 = 09:00:* INFO got https://a.example/* ok',
       '@1 11.000 x11',
       '~12.000 x12',
       '~13.000 x13',
