@@ -161,7 +161,7 @@ function firstOfNextMonth(first: string): string {
   return `${addDays(first, 31).slice(0, 7)}-01`;
 }
 
-function mondayOf(date: string): string {
+export function mondayOf(date: string): string {
   return addDays(date, -((new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7));
 }
 

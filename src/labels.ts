@@ -49,7 +49,6 @@ export const labelsText = (labels: Labels): string => JSON.stringify(Object.from
 /** Reads what `labelsText` has written. */
 export const labelsOf = (text: string): Labels => new Map(Object.entries(JSON.parse(text)));
 
-/** As a header has them. */
 export const labelsHeader = (labels: Labels): string =>
   [...labels].map(([name, value]) => `${name}=${value}`).join(',');
 

@@ -41,14 +41,19 @@ export function usdNumber(amount: NanoUsd): number {
   return Number.isInteger(amount) ? dollars : Number(dollars.toFixed(9));
 }
 
+/** An amount as JSON has it: `cost_usd` beside `cost_nano_usd`. */
+export const usdFields = <Name extends string>(name: Name, amount: NanoUsd) =>
+  ({ [`${name}_usd`]: usdNumber(amount), [`${name}_nano_usd`]: amount }) as Record<
+    `${Name}_usd` | `${Name}_nano_usd`,
+    number
+  >;
+
 /** The amount for display: `$1,234.56`; below a cent with two significant digits. */
 export function formatUsd(amount: NanoUsd): string {
   const sign = amount < 0 ? '-' : '';
   const dollars = Math.abs(amount) / NANO_PER_USD;
   if (dollars === 0) return '$0.00';
-  if (dollars >= 0.01) {
-    return `${sign}$${inDigits(dollars < 1 ? 4 : 2).format(dollars)}`;
-  }
+  if (dollars >= 0.01) return `${sign}$${inDigits(dollars < 1 ? 4 : 2).format(dollars)}`;
   const places = Math.min(9, 1 - Math.floor(Math.log10(dollars)));
   return `${sign}$${dollars.toFixed(places)}`;
 }

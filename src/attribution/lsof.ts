@@ -1,6 +1,7 @@
 import { execFileSync, type StdioOptions } from 'node:child_process';
 import { isIPv6 } from 'node:net';
 import { orElse } from '../errors.ts';
+import { remembered } from '../json/grouped.ts';
 import { type Caller, type Connection, type FindCallers, plainAddress } from './connection.ts';
 
 /** Runs a program and returns its output; empty if it fails. */
@@ -15,9 +16,7 @@ export function createLsofFinder(run: Run = runProgram): FindCallers {
     return connections.map((connection) => {
       const pid = owners.get(endsOf(connection));
       if (pid === undefined) return undefined;
-      const caller = callers.get(pid) ?? describe(run, pid);
-      callers.set(pid, caller);
-      return caller;
+      return remembered(callers, pid, () => describe(run, pid));
     });
   };
 }

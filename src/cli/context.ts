@@ -21,7 +21,6 @@ export interface Context {
   version: string;
 }
 
-/** The context of this process. */
 export function processContext({ program, version }: Pick<Context, 'program' | 'version'>): Context {
   const { env, stdout, stderr, stdin } = process;
   const gw = invocationFrom(process.cwd(), { env, program });
@@ -33,7 +32,6 @@ export function homeOf({ env }: Pick<Context, 'env'>): string {
   return env.HOME || env.USERPROFILE || homedir();
 }
 
-/** The terminal that stdout is. */
 export function screenOf({ stdout, env }: Context, options?: { ascii?: boolean | undefined }): Terminal {
   return terminalOf(stdout, env, options);
 }

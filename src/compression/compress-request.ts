@@ -1,4 +1,5 @@
 import { type Edit, moved } from '../json/edit.ts';
+import { remembered } from '../json/grouped.ts';
 import { type Member, scanArray, scanObject } from '../json/scan.ts';
 import type { LeftReason, Level, Message } from './conversation/compress.ts';
 import { ConversationCache } from './conversation/conversation.ts';
@@ -114,9 +115,9 @@ function createFinder(bytes: Buffer): (place: Place) => Range {
     for (const step of place) {
       const { start, end } = range;
       if (typeof step === 'number') {
-        range = only([remember(arrays, start, () => scanArray(bytes, start))[step]], step);
+        range = only([remembered(arrays, start, () => scanArray(bytes, start))[step]], step);
       } else {
-        const members = remember(objects, start, () => scanObject(bytes.subarray(start, end)));
+        const members = remembered(objects, start, () => scanObject(bytes.subarray(start, end)));
         const member = only(
           members.filter(({ key }) => key === step),
           step,
@@ -126,12 +127,6 @@ function createFinder(bytes: Buffer): (place: Place) => Range {
     }
     return { start: range.start, end: range.end };
   };
-}
-
-function remember<T>(cache: Map<number, T>, at: number, find: () => T): T {
-  const value = cache.get(at) ?? find();
-  cache.set(at, value);
-  return value;
 }
 
 function only<T>([one, another]: readonly (T | undefined)[], step: number | string): T {

@@ -380,7 +380,6 @@ type Scalars = { [Key in ScalarKey]: ReturnType<(typeof SCALARS)[Key]['parse']> 
 
 export const DEFINITIONS: { [Key in ScalarKey]: Definition<Scalars[Key]> } = SCALARS;
 
-/** All settings. */
 export type Settings = Scalars & {
   [Key in MapKey]: Record<string, ReturnType<(typeof MAPS)[Key]['parse']>>;
 } & { providers: Record<string, ProviderSettings> };

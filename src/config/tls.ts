@@ -45,9 +45,8 @@ export function readTls(settings: TlsSettings, now: number): TlsIdentity | undef
   const validUntil = Date.parse(certificate.validTo);
   if (validUntil <= now) throw unusable(`the certificate in ${certFile} expired on ${certificate.validTo}`);
   const validFrom = Date.parse(certificate.validFrom);
-  if (validFrom > now) {
+  if (validFrom > now)
     throw unusable(`the certificate in ${certFile} is not valid before ${certificate.validFrom}`);
-  }
   return { cert, key, validUntil };
 }
 

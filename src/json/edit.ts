@@ -28,7 +28,6 @@ export function moved({ start, end, text }: Edit, offset: number): Edit {
   return { start: offset + start, end: offset + end, text };
 }
 
-/** Replaces a member's value. */
 export function replaceValue(member: Member, text: string): Edit {
   return { start: member.start, end: member.end, text };
 }

@@ -309,9 +309,8 @@ export function skipValue(bytes: Buffer, start: number, open: 0 | 1 = 0): number
         else if (position >= nextPoint && depth === 1) addPoint(position);
         break;
       }
-      if (next !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
+      if (next !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET))
         throw new JsonSyntaxError(`a comma or ${isObject ? '}' : ']'} was expected`, position);
-      }
       depth--;
       position++;
     }

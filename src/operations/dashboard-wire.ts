@@ -90,7 +90,6 @@ interface Decoded
   requests: (Encoded<Omit<Row, 'budget'>> & { budget: string | null })[];
 }
 
-/** Renames the fields of all objects in a value. */
 function renameFields(value: unknown, rename: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => renameFields(each, rename));
   if (!isObject(value)) return value;

@@ -124,7 +124,6 @@ async function descriptions(): Promise<Record<string, Description>> {
   return Object.fromEntries(await Promise.all(all));
 }
 
-/** The names by route. */
 export const ROUTES: ReadonlyMap<string, Name> = new Map(
   (Object.keys(OPERATIONS) as Name[]).map((name) => [OPERATIONS[name][0], name]),
 );

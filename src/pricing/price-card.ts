@@ -150,7 +150,6 @@ export function withFallbacks(
 /** By card, then factor. */
 const scaledCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
 
-/** The card with all prices times a factor. */
 export function scaleCard(card: PriceCard, factor: number): PriceCard {
   const cards = scaledCards.get(card) ?? new Map<number, PriceCard>();
   scaledCards.set(card, cards);

@@ -104,12 +104,10 @@ function build(
 ): Provider | string {
   const kind = settings.kind ?? name;
   const baseUrl = settings.baseUrl ?? presetOf(kind).baseUrl;
-  if (baseUrl !== undefined && (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))) {
+  if (baseUrl !== undefined && (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)))
     return `"${baseUrl}" is no http(s) address. Run: gw providers add ${name} --base-url URL`;
-  }
-  if (found.key === undefined && settings.keyEnv !== undefined) {
+  if (found.key === undefined && settings.keyEnv !== undefined)
     return `its key is to come from ${settings.keyEnv}, which is not set where gw was started`;
-  }
   if (isCloud(kind)) {
     const account = clouds(kind, { settings, key: found.key });
     if (typeof account === 'string') return account;

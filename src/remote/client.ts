@@ -189,9 +189,8 @@ function reasonOf(error: unknown, url: string, timeoutMs: number): string {
     case 'UND_ERR_SOCKET':
       return `${url} closed the connection without an answer: check the port, and whether it is https`;
   }
-  if (/CERT|ISSUER|SIGNATURE/.test(code)) {
+  if (/CERT|ISSUER|SIGNATURE/.test(code))
     return `the certificate of ${url} is not trusted (${code}): to trust its authority: gw config set tls.ca_file FILE.pem`;
-  }
   if (name === 'HTTPParserError')
     return `${url} does not speak HTTP: check the port, and whether it is https`;
   return `${url} cannot be reached: ${messageOf(error)}`;

@@ -47,9 +47,8 @@ export function keyFor({ env, paths }: TargetContext, url: string): string | und
 /** The URL without a trailing slash or `/v1`, which is part of clients' base URLs. `source` names it in errors. */
 export function parseGatewayUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) {
+  if (!url || !/^https?:$/.test(url.protocol))
     throw badRequest(`${source} "${text}" is not the URL of a gw: use one such as https://gw.example.com`);
-  }
   if (url.username || url.password || url.search || url.hash) {
     throw badRequest(
       `${source}: the URL of a gw has no user, password, query or fragment, and its key goes into GW_KEY: use one such as https://gw.example.com`,

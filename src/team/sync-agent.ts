@@ -116,9 +116,8 @@ export function createSyncAgent(options: SyncAgentOptions) {
       return known;
     });
     const sentNonce = old.nextNonce ?? next;
-    if ((await authority.hello(identity, { old: old.nonce, next: sentNonce })) !== 'ok') {
+    if ((await authority.hello(identity, { old: old.nonce, next: sentNonce })) !== 'ok')
       await stopFor(COPIED, markCopy);
-    }
     await ledger.writeBudgets(() => confirmNonce(db));
     seq = 0;
     // A saved nonce may have been used already, so it fences nobody.

@@ -73,9 +73,8 @@ export function forecastText(budget: BudgetView, times: TimeFormat, now: number)
       ? 'every request that costs money is refused'
       : `full: requests are refused until ${resets}`;
   }
-  if (budget.reached_at !== null) {
+  if (budget.reached_at !== null)
     return `at this pace the cap is reached at ${times.moment(Date.parse(budget.reached_at), now)}${then}`;
-  }
   return period === 'rolling' || resets === undefined
     ? 'lasts at this pace'
     : `lasts until it resets (${resets})`;

@@ -57,9 +57,7 @@ export function feedCells(
   { selected = false, note }: { selected?: boolean; note?: string | undefined } = {},
 ): Cell[] {
   const text = note ?? noteOf(row);
-  if (text === undefined) {
-    return [...headCells(row, columns, look, selected), ...figureCells(row, columns)];
-  }
+  if (text === undefined) return [...headCells(row, columns, look, selected), ...figureCells(row, columns)];
   const figures = WIDTHS.cost + optionalFigures(columns);
   const lack = Math.max(0, text.length - figures);
   const least = Math.min(columns.model, MIN_MODEL_WITH_NOTE, widthOf(modelName(row)));

@@ -35,15 +35,12 @@ class AddressRefused extends Error {
 /** Reason why the policy refuses an IP address (not a host name); undefined if it is allowed. */
 export function refusalOf(address: string, port: number, policy: AddressPolicy): string | undefined {
   const kind = classOfAddress(address);
-  if (kind === 'forbidden') {
+  if (kind === 'forbidden')
     return `${address} is a link-local, metadata or reserved address, which webhooks never go to`;
-  }
-  if (port === policy.ownPort && (kind === 'loopback' || isOwnAddress(address))) {
+  if (port === policy.ownPort && (kind === 'loopback' || isOwnAddress(address)))
     return `${address} port ${port} is gw itself`;
-  }
-  if (kind !== 'public' && !policy.allowLocal) {
+  if (kind !== 'public' && !policy.allowLocal)
     return `${address} is a ${kind} address, which webhooks go to only while gw listens on localhost alone, without server.allowed_hosts`;
-  }
   return undefined;
 }
 

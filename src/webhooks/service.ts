@@ -58,9 +58,8 @@ export function createWebhookService(options: WebhookServiceOptions) {
   async function find(caller: WebhookCaller, id: string): Promise<Endpoint> {
     const number = parseId(id, 'wh');
     const endpoint = number === undefined ? undefined : await endpoints.get(number);
-    if (!endpoint || !maySee(caller, endpoint.projectId)) {
+    if (!endpoint || !maySee(caller, endpoint.projectId))
       throw notFound(`no webhook "${id}". See: gw webhooks list`, 'webhook_not_found', 'id');
-    }
     return endpoint;
   }
 
@@ -134,9 +133,8 @@ export function createWebhookService(options: WebhookServiceOptions) {
     async replay(caller: WebhookCaller, id: string) {
       const number = parseId(id, 'dlv');
       const delivery = number === undefined ? undefined : await getDelivery(db, number);
-      if (!delivery || !maySee(caller, delivery.projectId)) {
+      if (!delivery || !maySee(caller, delivery.projectId))
         throw notFound(`no delivery "${id}". See: gw webhooks deliveries`, 'delivery_not_found', 'id');
-      }
       await requireEnabled(delivery.endpointId);
       const newId = await replayDelivery(db, write, delivery.id, clock.now());
       const replayed = newId === undefined ? undefined : await getDelivery(db, newId);

@@ -86,9 +86,8 @@ function explain(issue: z.core.$ZodIssue, input: unknown): GwError {
     return badRequest(`unknown field "${key}": ${FIELDS}`, key, 'unknown_field');
   }
   if (param === '') return badRequest('the request body must be a JSON object such as {"url":"https://..."}');
-  if (param === 'events' && issue.path.length === 1) {
+  if (param === 'events' && issue.path.length === 1)
     return badRequest(`events must be a list of at least one of: ${EVENT_TYPES.join(', ')}`, 'events');
-  }
   if (param === 'events') {
     return badRequest(
       `unknown event ${value}: choose from ${EVENT_TYPES.join(', ')}`,
@@ -122,9 +121,8 @@ function checkUrl(text: string, policy: AddressPolicy): URL {
   }
   if (text.length > MAX_URL_LENGTH)
     throw badRequest(`url is longer than ${MAX_URL_LENGTH} characters`, 'url');
-  if (url.username !== '' || url.password !== '') {
+  if (url.username !== '' || url.password !== '')
     throw badRequest('url must not hold a user name or password: deliveries are signed instead', 'url');
-  }
   if (isRetiredTeamsUrl(url)) {
     throw badRequest(
       'url is a connector of Office 365, which Microsoft has retired: in Teams, add the workflow "Post to a channel when a webhook request is received" and register its URL',

@@ -57,9 +57,8 @@ function bypassOf(start: Start): Bypass | undefined {
   const configs = folders(start).map((folder) => join(folder, '.aider.conf.yml'));
   const texts = configs.map((path) => [path, start.files.read(path) ?? ''] as const);
   const setting = texts.find(([, text]) => /ANTHROPIC_(API_BASE|BASE_URL)\s*=/.test(text));
-  if (setting) {
+  if (setting)
     return { reason: `set-env in ${setting[0]} sets Anthropic's address`, remedy: 'Remove it from there' };
-  }
   const flags = MODELS.flatMap((name) => optionValue(start.args, name) ?? []);
   const files = texts.flatMap(([, text]) =>
     [...text.matchAll(/^[ \t]*(?:model|weak-model|editor-model)\s*:\s*["']?([^\s"'#]+)/gm)].flatMap(

@@ -75,17 +75,14 @@ function withLogin({ origin }: Start): Record<string, string> {
 }
 
 function bypassOf(start: Start): Bypass | undefined {
-  if (start.args[0] === 'cloud' || start.args[0] === 'cloud-tasks') {
+  if (start.args[0] === 'cloud' || start.args[0] === 'cloud-tasks')
     return { reason: '`codex cloud` runs at OpenAI, not on this machine', remedy: 'Use: codex exec' };
-  }
-  if (hasFlag(start.args, '--oss')) {
+  if (hasFlag(start.args, '--oss'))
     return { reason: '--oss sends requests to a local model server', remedy: 'Leave out --oss' };
-  }
   const managed = managedConfig(start);
   const text = start.files.read(managed) ?? '';
-  if (!text.split('\n').some((line) => ADDRESS.test(line) || /^\s*\[model_providers\.gw\]/.test(line))) {
+  if (!text.split('\n').some((line) => ADDRESS.test(line) || /^\s*\[model_providers\.gw\]/.test(line)))
     return undefined;
-  }
   return {
     reason: `${managed} sets Codex's provider and beats the command line`,
     remedy: 'Ask who manages this machine to remove model_provider and openai_base_url from it',

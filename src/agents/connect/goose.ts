@@ -83,8 +83,7 @@ export const connectGoose: Connecting = {
 
 function configFolder(access: Access): string {
   const { env, home, platform } = access;
-  if (platform === 'win32') {
+  if (platform === 'win32')
     return join(env.APPDATA || join(home, 'AppData', 'Roaming'), 'Block', 'goose', 'config');
-  }
   return join(configHome(access), 'goose');
 }

@@ -137,9 +137,8 @@ function parseEdited(format: Format, text: string): unknown {
 /** Checks every edit, because the editors handle the usual ways to write these formats, not all. */
 function requireSameRest(before: unknown, after: unknown, changes: readonly { path: Path }[]): void {
   const rest = (value: unknown) => changes.reduce<unknown>((each, { path }) => without(each, path), value);
-  if (!isDeepStrictEqual(rest(before), rest(after))) {
+  if (!isDeepStrictEqual(rest(before), rest(after)))
     throw new SettingsConflict('gw cannot edit it without changing other values');
-  }
 }
 
 /** A copy of a value without the value at `path` and without parents that become empty. */

@@ -21,9 +21,8 @@ export const json: Format = {
   set(text, path, source, isRaw = false) {
     const root = rootOf(text);
     const eol = eolOf(text);
-    if (root === undefined) {
+    if (root === undefined)
       return text.trimEnd() + (text.trim() && eol) + indented(printed(path, source, text), '', eol) + eol;
-    }
     const { node, rest } = follow(root, path);
     const [step, ...inner] = rest;
     if (step === undefined)

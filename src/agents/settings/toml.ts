@@ -38,9 +38,8 @@ export const toml: Format = {
     const keys = keysOf(path);
     const ast = parse(text);
     const entry = entryAt(entriesOf(ast), keys);
-    if (entry?.inline) {
+    if (entry?.inline)
       return removeFromFlow(text, flowOf(entry.inline), entry.inline.body.indexOf(entry.node));
-    }
     if (entry) return removeLine(text, entry.node.range);
     const table = tablesOf(ast).find((each) => isEqual(each.resolvedKey, keys));
     return table && table.body.length === 0 ? removeHeader(text, table) : text;
@@ -122,7 +121,6 @@ function replaced(text: string, [start, end]: AST.Range, source: string): string
   return spliced(text, [{ start, end, text: source }]);
 }
 
-/** Converts an inline table to a flow node. */
 function flowOf({ range: [start, end], body }: AST.TOMLInlineTable): Node {
   const items = body.map(({ range, value }) => ({
     start: range[0],

@@ -10,9 +10,8 @@ import { usageError } from '../exit.ts';
 /** Parses a cap in dollars. */
 export function readAmount(text: string): NanoUsd {
   const amount = parseUsd(text);
-  if (amount === undefined) {
+  if (amount === undefined)
     throw usageError(`"${text}" is not an amount: use dollars such as 20, 0.50 or $5, up to 1,000,000`);
-  }
   return amount;
 }
 
@@ -72,9 +71,8 @@ export function readShare(text: string, option: string): number {
 export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number } {
   const [amount, time, ...rest] = text.split('/');
   const windowMs = parseDuration(time ?? '');
-  if (windowMs === undefined || rest.length > 0) {
+  if (windowMs === undefined || rest.length > 0)
     throw usageError(`"${text}" is not a rate: use an amount and a time, such as 2/hour or 0.50/10m`);
-  }
   return { capNanoUsd: readAmount(amount ?? ''), windowMs };
 }
 

@@ -13,12 +13,10 @@ import { usageError } from '../exit.ts';
 import { withGateway } from '../with-gateway.ts';
 import { withStore } from '../with-store.ts';
 
-/** The caps of a run by its options. */
 export function readCaps(options: { budget?: string; alert?: string; maxRate?: string }): RunCap[] {
   const { budget, alert, maxRate } = options;
-  if (alert !== undefined && budget === undefined && maxRate === undefined) {
+  if (alert !== undefined && budget === undefined && maxRate === undefined)
     throw usageError(`--alert needs a cap: gw run --budget 5 --alert ${alert} -- ...`);
-  }
   const percentage = alert === undefined ? {} : { alertPercent: readPercent(alert) };
   return [
     ...(budget === undefined ? [] : [{ capNanoUsd: readAmount(budget), ...percentage }]),

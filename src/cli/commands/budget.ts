@@ -149,9 +149,8 @@ function termsOf(
   amount: string | undefined,
   { period, maxRate }: { period: LastingPeriod; maxRate?: string },
 ) {
-  if (maxRate !== undefined && amount !== undefined) {
+  if (maxRate !== undefined && amount !== undefined)
     throw usageError(`give an amount or --max-rate, not both: gw budget set --max-rate ${maxRate}`);
-  }
   if (maxRate !== undefined) return { period: 'rolling' as const, ...readRate(maxRate) };
   if (amount === undefined)
     throw usageError('missing amount. For example: gw budget set 5   or: gw budget set --max-rate 2/hour');
@@ -233,9 +232,8 @@ const remove: SetUp = (command, context) =>
       const options = { ...others, project: projectsIn({ project: names, allProjects }) };
       const scope = scopeFrom(options);
       const isSelected = options.period !== undefined || options.repo !== undefined || scope !== undefined;
-      if (name !== undefined && isSelected) {
+      if (name !== undefined && isSelected)
         throw usageError(`give a name or options, not both: gw budget remove ${name}`);
-      }
       const removed = await withGateway(context, async (reader) => {
         const budgets = await reader.budgets(name === undefined ? { project_id: options.project } : {});
         const match =
@@ -330,9 +328,8 @@ function mustAttribute(context: Context): void {
 }
 
 function noteAttribution(context: Context): void {
-  if (!CAN_ATTRIBUTE || isOff(context)) {
+  if (!CAN_ATTRIBUTE || isOff(context))
     note(context, `Repository budgets count nothing while attribution is off. To switch it on: ${SWITCH_ON}`);
-  }
 }
 
 function isOff(context: Context): boolean {

@@ -97,9 +97,8 @@ async function set(context: Context, key: string, text?: string, yes?: boolean):
     return;
   }
   const { environment } = DEFINITIONS[key];
-  if (readSettings(context).origins[key] === 'environment') {
+  if (readSettings(context).origins[key] === 'environment')
     note(context, `${environment} is set in the environment and overrides it.`);
-  }
 }
 
 /** Says where bodies are from now on, or deletes those that are there: gw may not be running. */

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '../../config/settings.ts';
 import { GwError } from '../../errors.ts';
 import { formatRequestId } from '../../ids.ts';
-import { usdNumber } from '../../money.ts';
+import { usdFields, usdNumber } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { depthOf, type Palette, paletteOf } from '../../terminal/palette.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -201,15 +201,13 @@ async function jsonOf(context: Context, reader: Reader): Promise<Record<string, 
       provider,
       model,
       requests,
-      cost_usd: usdNumber(costNanoUsd),
-      cost_nano_usd: costNanoUsd,
+      ...usdFields('cost', costNanoUsd),
     })),
     callers: data.callers.map(({ process, repo, requests, costNanoUsd }) => ({
       process: process || null,
       repo: repo || null,
       requests,
-      cost_usd: usdNumber(costNanoUsd),
-      cost_nano_usd: costNanoUsd,
+      ...usdFields('cost', costNanoUsd),
     })),
     blocked: data.blocked.map(({ budget, count, firstAt, lastAt, model }) => ({
       budget_id: budget,

@@ -253,9 +253,8 @@ async function checkDaemon(context: Context): Promise<Finding> {
   switch (state.kind) {
     case 'running': {
       const { origin, pid, version, started_at } = state.daemon;
-      if (version !== context.version) {
+      if (version !== context.version)
         return warning('daemon', `gw ${version} is running, but this is gw ${context.version}`, 'gw restart');
-      }
       const up = duration(context.clock.now() - Date.parse(started_at));
       return ok('daemon', `running on ${origin}/v1, pid ${pid}, up ${up}`);
     }

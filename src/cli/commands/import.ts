@@ -8,7 +8,7 @@ import { AGENTS, EXPORTING } from '../../agents/table.ts';
 import { findBypass } from '../../insight/coverage/find-bypass.ts';
 import { createImported } from '../../insight/import/imported-call.ts';
 import { createListPrice } from '../../insight/list-price.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '../../money.ts';
+import { formatUsd, type NanoUsd, usdFields } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import { DEFAULT_PROJECT, findProject } from '../../store/accounts/projects.ts';
 import { type ImportedCall, importUsage, readForgottenUsage } from '../../store/archive/import-usage.ts';
@@ -148,8 +148,7 @@ function rowOf(
     already_imported: calls.length - added.length,
     already_in_ledger: inLedger,
     unpriced: added.filter(({ costNanoUsd }) => costNanoUsd === undefined).length,
-    cost_usd: usdNumber(nanoUsd),
-    cost_nano_usd: nanoUsd,
+    ...usdFields('cost', nanoUsd),
     sessions: new Set(added.map(({ session }) => session)).size,
     damaged,
     unread_files: [...reading.unread],

@@ -33,9 +33,8 @@ export const init: SetUp = (command, context) =>
       const isInteractive = canAsk(context) && !options.yes && !options.stdin;
       const budget = options.budget === undefined ? undefined : readAmount(options.budget);
       const provider = options.provider ?? (isInteractive ? await askProvider(context) : undefined);
-      if (provider) {
+      if (provider)
         note(context, `Added provider ${provider}: ${await addProvider(context, provider, options)}.`);
-      }
       const cap = budget ?? (isInteractive ? await askBudget(context) : undefined);
       const keys = await withStore(context, async (db) => {
         const newKeys = await ensureDefaults(db, context.clock.now());

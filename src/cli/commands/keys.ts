@@ -189,9 +189,8 @@ const revoke: SetUp = (command, context) =>
     .option(...UNASKED)
     .action(async (text, { yes }) => {
       const id = Number(text);
-      if (!Number.isSafeInteger(id) || id < 1) {
+      if (!Number.isSafeInteger(id) || id < 1)
         throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
-      }
       await withGateway(context, async ({ keys, revokeKey }) => {
         const key = (await keys({})).find((each) => each.id === id);
         if (key) {

@@ -21,9 +21,8 @@ export const login: SetUp = (command, context) =>
     .action(async (text, { keyStdin = false, json }) => {
       const url = parseGatewayUrl(text, 'gw login:');
       const { protocol, hostname } = new URL(url);
-      if (protocol === 'http:' && !isLoopback(hostname)) {
+      if (protocol === 'http:' && !isLoopback(hostname))
         note(context, `warning: ${url} is not https: the key and all prompts travel in clear text`);
-      }
       const key = parseGatewayKey(await readKey(context, url, keyStdin), 'the text');
       const { version, key: owned } = await whoami(
         connectRemote({ url, key }, { network: () => networkOf(context) }),

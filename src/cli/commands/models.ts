@@ -80,9 +80,8 @@ export const models: SetUp = (command, context) =>
           'Budgets refuse unpriced models. For newer prices: gw prices update   To set one: gw prices set MODEL --input X --output Y',
         );
       }
-      if (matches.some(({ id, pricing }) => !noPrice.has(id) && price(pricing?.input) === UNKNOWN)) {
+      if (matches.some(({ id, pricing }) => !noPrice.has(id) && price(pricing?.input) === UNKNOWN))
         note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
-      }
     });
 
 const UNKNOWN = '-';

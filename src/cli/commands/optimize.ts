@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Option } from 'commander';
 import { compress } from '../../compression/conversation/compress.ts';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/values.ts';
-import { formatUsd, usdNumber } from '../../money.ts';
+import { formatUsd, usdFields, usdNumber } from '../../money.ts';
 import { MIN_HELD_OUT, rateOf, type TrialOutcome } from '../../store/optimizer/outcome.ts';
 import type { Side, Verdict } from '../../store/optimizer/trials.ts';
 import { count, percent, plural, tokens } from '../../terminal/numbers.ts';
@@ -208,10 +208,8 @@ function reportJson({ project, level, outcome, switchedOff }: OptimizerReport): 
 
 function amounts({ savedNanoUsd, marginNanoUsd }: Pick<Verdict, 'savedNanoUsd' | 'marginNanoUsd'>): object {
   return {
-    saved_usd: usdNumber(savedNanoUsd),
-    saved_nano_usd: savedNanoUsd,
-    margin_usd: usdNumber(marginNanoUsd),
-    margin_nano_usd: marginNanoUsd,
+    ...usdFields('saved', savedNanoUsd),
+    ...usdFields('margin', marginNanoUsd),
   };
 }
 
@@ -220,8 +218,7 @@ function sideJson(side: Side): Record<string, number | null> {
     conversations: side.conversations,
     requests: side.requests,
     original_tokens: side.originalTokens,
-    billed_usd: usdNumber(side.costNanoUsd),
-    billed_nano_usd: side.costNanoUsd,
+    ...usdFields('billed', side.costNanoUsd),
     usd_per_million_tokens: side.originalTokens > 0 ? usdNumber(Math.round(rateOf(side) * 1e6)) : null,
   };
 }

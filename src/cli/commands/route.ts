@@ -21,9 +21,8 @@ export const route: SetUp = (command, context) => {
     .option('--online', 'with --jsonl: skip lines {"id","feedback"}; gw does not learn from them')
     .action(async (file, { project, json, model, jsonl, online = false }) => {
       if (online && !jsonl) throw usageError('--online requires --jsonl');
-      if (!jsonl && file === undefined) {
+      if (!jsonl && file === undefined)
         throw usageError('missing file. For example: gw route request.json   or: gw route - < request.json');
-      }
       // The default project exists even without a database.
       if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
       if (jsonl) await answerLines(context, openInput(context, file), scorer({ online }));

@@ -24,9 +24,8 @@ export const start: SetUp = (command, context) =>
       if (options.json) return sayJson(context, { ...running, already_running: already, keys });
       say(context, `gw is ${already ? 'already ' : ''}running (pid ${daemon.pid}).`);
       tell(context, firstSteps(daemon, keys, screenOf(context)));
-      if (already && options.port !== undefined && Number(options.port) !== daemon.port) {
+      if (already && options.port !== undefined && Number(options.port) !== daemon.port)
         note(context, `It stays on port ${daemon.port}. To move it: gw restart --port ${options.port}`);
-      }
     });
 
 export const restart: SetUp = (command, context) =>

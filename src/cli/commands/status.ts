@@ -263,7 +263,6 @@ export function statusJson(
   return { version, ...daemonJson(state), ...status, agents: agents.map(connectedAgentJson) };
 }
 
-/** The JSON form of the daemon's state. */
 export function daemonJson(state: DaemonState): Record<string, unknown> {
   if (state.kind !== 'running') return { status: state.kind };
   const { origin, pid, port, instance_id, started_at, version } = state.daemon;

@@ -267,9 +267,8 @@ function usageTable(
   )
     .map(bold)
     .join('\n');
-  if (rows.length === 0) {
+  if (rows.length === 0)
     return [title, '', ...(whose ? NOTHING_OF_TEAM : SOURCES[source].nothing)].join('\n');
-  }
   const sum: UsageRow = { key: 'total', ...total };
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
   const columns = columnsFor(groupBy, terminal, { chart, hasMisses: total.missed_tokens > 0 });

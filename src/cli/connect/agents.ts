@@ -86,9 +86,8 @@ export function editing<T>(path: string, edit: () => T): T {
         `cannot edit ${path}: ${error.message}. Mend it and try again; nothing was changed in it`,
       );
     }
-    if (error instanceof SettingsConflict) {
+    if (error instanceof SettingsConflict)
       throw new CliError(`cannot edit ${path}: ${error.message}. Nothing was changed in it`);
-    }
     throw error;
   }
 }

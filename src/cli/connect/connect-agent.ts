@@ -109,9 +109,8 @@ function proxyNotes({ env }: Context): string[] {
 
 async function requireOrigin(context: Context, origin: string): Promise<void> {
   const { daemon } = await startDaemon(context);
-  if (daemon.origin !== origin) {
+  if (daemon.origin !== origin)
     throw new CliError(`gw started on ${daemon.origin} instead of ${origin}; nothing was changed. Try again`);
-  }
 }
 
 function planAll(edits: readonly FileEdit[], earlier: readonly FileRecord[] = []): PlannedEdit[] {
@@ -195,9 +194,8 @@ async function write(context: Context, writing: Writing): Promise<Connection> {
       if (connection) undoAll(connection);
       if (error instanceof FileChanged && options.yes && tries < MAX_TRIES) continue;
       await forget(context, agent, keyId);
-      if (error instanceof FileChanged) {
+      if (error instanceof FileChanged)
         throw new CliError(`${error.message}; nothing was changed. Run it again: gw connect ${agent.name}`);
-      }
       throw error;
     }
   }

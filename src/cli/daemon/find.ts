@@ -65,9 +65,8 @@ export async function findDaemon(context: Context): Promise<DaemonState> {
       return { kind: 'running', daemon: { ...health, ...process, port, origin, local } };
     }
   }
-  if (info.pid !== undefined && isAlive(info.pid) && (await isLocked(context.paths.lock))) {
+  if (info.pid !== undefined && isAlive(info.pid) && (await isLocked(context.paths.lock)))
     return { kind: 'silent', pid: info.pid };
-  }
   return { kind: 'stopped' };
 }
 
@@ -77,9 +76,8 @@ async function processOf(
   { instance_id }: Health,
   { instanceId, pid, startedAt }: Partial<DaemonInfo>,
 ): Promise<Pick<Daemon, 'pid' | 'started_at'> | undefined> {
-  if (instance_id === instanceId && pid !== undefined && startedAt !== undefined) {
+  if (instance_id === instanceId && pid !== undefined && startedAt !== undefined)
     return { pid, started_at: new Date(startedAt).toISOString() };
-  }
   if (!existsSync(paths.database)) return undefined;
   const { openDatabase } = await import('../../store/database/open.ts');
   const { findDaemonRow } = await import('../../store/database/daemons.ts');

@@ -32,9 +32,8 @@ export function checkPermissions(paths: Paths): Finding[] {
       broken('permissions', `gw cannot write to ${paths.home}: ${refusal.why}`, refusal.mend ?? 'see: mount'),
     ];
   const replaceable = pathsOthersMayWrite(paths).filter(({ path }) => !open.includes(path));
-  if (process.platform === 'win32' || open.length + replaceable.length === 0) {
+  if (process.platform === 'win32' || open.length + replaceable.length === 0)
     return [ok('permissions', `only you can open ${paths.home}`)];
-  }
   return [
     ...replaceable.map(({ message, mend }) => broken('permissions', message, mend)),
     ...[...new Set(open)].map((path) => ({
@@ -208,9 +207,8 @@ export function checkDatabase({ database }: Paths, { quick = false } = {}): Find
   if (!existsSync(database)) return warning('database', `${database} does not exist yet`, 'gw start');
   try {
     const { faults, schema, wantedSchema, requests } = inspectDatabase(database, { quick });
-    if (faults.length > 0) {
+    if (faults.length > 0)
       return broken('database', `${database} is damaged: ${faults.join('; ')}`, restoring(database));
-    }
     if (schema > wantedSchema) {
       return broken(
         'database',

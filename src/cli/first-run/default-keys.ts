@@ -18,12 +18,10 @@ export async function ensureDefaults(db: Db, now: number): Promise<FirstKeys> {
   const projectId = findProject(db, DEFAULT_PROJECT);
   const keys = (await listKeys(db)).filter(({ label }) => label !== CLI_KEY_LABEL);
   const newKeys: FirstKeys = {};
-  if (!keys.some(({ admin }) => !admin)) {
+  if (!keys.some(({ admin }) => !admin))
     newKeys.project = (await createKey(db, { projectId, label: 'first key', now })).key;
-  }
-  if (!keys.some(({ admin }) => admin)) {
+  if (!keys.some(({ admin }) => admin))
     newKeys.admin = (await createKey(db, { projectId, admin: true, label: 'first admin key', now })).key;
-  }
   return newKeys;
 }
 

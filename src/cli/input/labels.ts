@@ -11,5 +11,4 @@ export function readLabel(text: string, earlier: Labels | undefined): Labels {
   }
 }
 
-/** The labels as a query has them. */
 export const labelQuery = (labels: Labels | undefined): string | undefined => labels && labelsHeader(labels);

@@ -80,9 +80,8 @@ interface Parsed {
 function parse(bytes: Buffer, name: string): Parsed {
   try {
     const value: unknown = JSON.parse(bytes.toString());
-    if (Array.isArray(value)) {
+    if (Array.isArray(value))
       return { value, key: 'messages', start: bytes.indexOf('['), end: bytes.lastIndexOf(']') + 1 };
-    }
     // JSON.parse takes the last of two members with the same name.
     const members = scanObject(bytes);
     const find = (name: string) => members.findLast(({ key }) => key === name);

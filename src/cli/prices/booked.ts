@@ -1,4 +1,4 @@
-import { formatUsd, usdNumber } from '../../money.ts';
+import { formatUsd, usdFields, usdNumber } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { PriceInForceView } from '../../operations/schemas/prices.ts';
 import type { RequestView } from '../../operations/schemas/requests.ts';
@@ -109,8 +109,7 @@ export function bookedJson(rows: readonly BookedPrice[]): object[] {
   return rows.map(({ model, requests, bookedNanoUsd, todayNanoUsd }) => ({
     model,
     requests,
-    booked_usd: usdNumber(bookedNanoUsd),
-    booked_nano_usd: bookedNanoUsd,
+    ...usdFields('booked', bookedNanoUsd),
     today_usd: todayNanoUsd === undefined ? null : usdNumber(todayNanoUsd),
     today_nano_usd: todayNanoUsd ?? null,
     difference_nano_usd: todayNanoUsd === undefined ? null : todayNanoUsd - bookedNanoUsd,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { addDays, type Calendar } from '../../calendar.ts';
 import { messageOf } from '../../errors.ts';
-import { formatUsd, usdNumber } from '../../money.ts';
+import { formatUsd, usdFields } from '../../money.ts';
 import type { Network } from '../../network/network.ts';
 import { usdPerMillion } from '../../operations/price-views.ts';
 import type { Reader } from '../../operations/registry.ts';
@@ -289,10 +289,8 @@ function updateJson({ url, sha256, changes, lowered, budgets }: PriceUpdate, sto
     lower_than_packaged: lowered.map(changeJson),
     budgets: budgets.map(({ budget, changedNanoUsd, newNanoUsd, gone }) => ({
       budget_id: budget,
-      booked_usd: usdNumber(changedNanoUsd),
-      booked_nano_usd: changedNanoUsd,
-      at_new_prices_usd: usdNumber(newNanoUsd),
-      at_new_prices_nano_usd: newNanoUsd,
+      ...usdFields('booked', changedNanoUsd),
+      ...usdFields('at_new_prices', newNanoUsd),
       models_without_price: gone,
     })),
   };

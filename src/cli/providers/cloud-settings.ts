@@ -21,7 +21,6 @@ type CloudSettings = Pick<
   'kind' | 'region' | 'profile' | 'surface' | 'project' | 'resource' | 'entra' | 'deployments'
 >;
 
-/** Which options each cloud has. */
 const OPTIONS: Readonly<Record<CloudKind, readonly (keyof CloudOptions)[]>> = {
   bedrock: ['region', 'profile', 'surface', 'deployment'],
   vertex: ['project', 'region'],

@@ -28,7 +28,6 @@ const UNIT = 'gw.service';
 const LABEL = 'dev.gw.daemon';
 const TASK = 'gw';
 
-/** The manager of this platform. */
 export function serviceManager(
   context: Context,
   platform: NodeJS.Platform = process.platform,

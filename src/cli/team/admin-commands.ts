@@ -1,5 +1,5 @@
 import { systemTimezone } from '../../calendar.ts';
-import { formatUsd, parseUsd, usdNumber } from '../../money.ts';
+import { formatUsd, parseUsd, usdFields, usdNumber } from '../../money.ts';
 import type { TeamMember } from '../../team/authority.ts';
 import { right } from '../../terminal/table.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -103,7 +103,7 @@ const forget: SetUp = (command, context) =>
             state: 'forgotten',
             released: release,
           },
-          ...{ amount_usd: usdNumber(amount), amount_nano_usd: amount },
+          ...usdFields('amount', amount),
         });
       }
       const fate = release
@@ -128,13 +128,11 @@ async function confirmRelease(
   { name, held, amount }: { name: string; held: number; amount: string | undefined },
 ): Promise<void> {
   const risk = `"${name}" may have spent ${formatUsd(held)} that it has not reported. If it did, releasing it lets the team pass its cap by as much.`;
-  if (amount === undefined && !canAsk(context)) {
+  if (amount === undefined && !canAsk(context))
     throw usageError(`${risk} To go ahead, add --amount ${usdNumber(held)}`);
-  }
   const typed = amount ?? (await ask(context, `${risk} Type the amount to go ahead: `));
-  if (parseUsd(typed.trim()) !== held) {
+  if (parseUsd(typed.trim()) !== held)
     throw new CliError(`"${typed.trim()}" is not ${usdNumber(held)}: nothing was changed`);
-  }
 }
 
 async function listMembers(context: Context, options: AdminOptions): Promise<void> {
@@ -183,10 +181,8 @@ function memberView({ outNanoUsd, assumedNanoUsd, ...member }: TeamMember) {
     joined_at: new Date(member.joinedAt).toISOString(),
     synced_at: new Date(member.syncedAt).toISOString(),
     reported: member.hasReported,
-    held_usd: usdNumber(outNanoUsd),
-    held_nano_usd: outNanoUsd,
-    assumed_usd: usdNumber(assumedNanoUsd),
-    assumed_nano_usd: assumedNanoUsd,
+    ...usdFields('held', outNanoUsd),
+    ...usdFields('assumed', assumedNanoUsd),
   };
 }
 

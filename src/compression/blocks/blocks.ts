@@ -1,3 +1,4 @@
+import { grouped } from '../../json/grouped.ts';
 import { readJson } from '../json/read.ts';
 import { isDated } from './line-kinds.ts';
 
@@ -136,16 +137,13 @@ function closers(lines: readonly string[]) {
 
 /** Line indexes of closing tags by tag name, last line first. */
 function closingTags(lines: readonly string[]): Map<string, number[]> {
-  const tags = new Map<string, number[]>();
-  for (let at = lines.length - 1; at >= 0; at--) {
-    const line = lines[at] ?? '';
-    const name = line.startsWith('</') ? /^<\/([A-Za-z][\w-]*)>$/.exec(line)?.[1] : undefined;
-    if (name === undefined) continue;
-    const list = tags.get(name);
-    if (list) list.push(at);
-    else tags.set(name, [at]);
-  }
-  return tags;
+  return grouped(
+    lines.map((_, i) => lines.length - 1 - i),
+    (at) => {
+      const line = lines[at] ?? '';
+      return line.startsWith('</') ? /^<\/([A-Za-z][\w-]*)>$/.exec(line)?.[1] : undefined;
+    },
+  );
 }
 
 /** Whether an unlabelled fence holds data (JSON, a log, a listing) rather than code or prose. */

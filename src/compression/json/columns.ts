@@ -1,3 +1,4 @@
+import { remembered } from '../../json/grouped.ts';
 import { type Json, JsonArray, JsonObject } from './read.ts';
 
 /** Objects with the same keys. Each is written as a record `(value,value)` in the order of `keys`. */
@@ -32,10 +33,7 @@ function walk(value: Json, byKeys: Map<string, Shape>): void {
 function add(byKeys: Map<string, Shape>, record: JsonObject): void {
   const { keys } = record;
   if (keys.length === 0 || isKeyedByData(keys)) return;
-  const signature = keys.join(',');
-  const shape = byKeys.get(signature);
-  if (shape) shape.records.push(record);
-  else byKeys.set(signature, { id: 0, keys, records: [record] });
+  remembered(byKeys, keys.join(','), () => ({ id: 0, keys, records: [] })).records.push(record);
 }
 
 /** Keys that are data (dates, ids) are no column names: as a shape they would separate values from their keys. */
@@ -74,9 +72,8 @@ function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | u
   for (const value of values) {
     if (typeof value === 'string') continue;
     const type = typeOf(value, shapeOf);
-    if (!type || (common && (type.shape !== common.shape || type.container !== common.container))) {
+    if (!type || (common && (type.shape !== common.shape || type.container !== common.container)))
       return undefined;
-    }
     common = type;
   }
   return common;

@@ -64,9 +64,8 @@ export class BlockRewriter {
   rewriteResult(text: string, path: string | undefined): string {
     if (path !== undefined) return this.#foldCode(text, { path, mayBeEdited: true });
     const documents = frameDocuments(text);
-    if (documents) {
+    if (documents)
       return documents.head + this.#trace.note('documents', text, documents.framed) + documents.tail;
-    }
     return splitBlocks(text, 'data')
       .map((block) => this.rewrite(block))
       .join('');

@@ -55,9 +55,8 @@ export class Rewriter {
   rewrite(text: string): string {
     if (isMarked(text)) return text;
     const pieces = splitAtKeeps(text);
-    if (pieces.length > 1) {
+    if (pieces.length > 1)
       return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
-    }
     return this.#rewritePiece(text);
   }
 

@@ -3,7 +3,6 @@ import { skipSpace, skipValue } from '../../json/scan.ts';
 import { walkArray, walkRest } from '../../json/walk.ts';
 import { type Form, readItem, type Turn } from './turns.ts';
 
-/** A conversation as it was read. */
 export interface ReadConversation {
   bytes: Buffer;
   form: Form;

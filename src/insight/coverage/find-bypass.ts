@@ -1,6 +1,7 @@
 import type { Agent } from '../../agents/agent.ts';
 import type { LoggedCall } from '../../agents/logs/logged-call.ts';
 import { type LogReading, type ReadOptions, readLogs } from '../../agents/logs/read-logs.ts';
+import { grouped } from '../../json/grouped.ts';
 import type { Reader } from '../../operations/registry.ts';
 import type { CallView } from '../../operations/schemas/calls.ts';
 import { timeText } from '../../operations/times.ts';
@@ -106,10 +107,10 @@ const OTHER_SESSION_MS = 60_000;
  */
 export function createMatcher(recorded: readonly CallView[]) {
   const unused = new Set(recorded);
-  const byMessage = group(recorded, ({ upstream_message_id: id }) => id);
-  const byRequest = group(recorded, ({ upstream_request_id: id }) => id);
-  const byUsage = group(recorded, usageKey);
-  const running = group(recorded, ({ session_id: id, ended_at }) => (ended_at === null ? id : null));
+  const byMessage = grouped(recorded, ({ upstream_message_id: id }) => id);
+  const byRequest = grouped(recorded, ({ upstream_request_id: id }) => id);
+  const byUsage = grouped(recorded, usageKey);
+  const running = grouped(recorded, ({ session_id: id, ended_at }) => (ended_at === null ? id : null));
 
   const use = (requests: readonly CallView[] = []) => {
     // Some relays give all answers the same id.
@@ -158,18 +159,3 @@ const asCounted = ({ usage }: LoggedCall) => ({
   input_tokens: usage.inputTokens,
   output_tokens: usage.outputTokens,
 });
-
-function group(
-  requests: readonly CallView[],
-  keyOf: (request: CallView) => string | null,
-): Map<string, CallView[]> {
-  const groups = new Map<string, CallView[]>();
-  for (const request of requests) {
-    const key = keyOf(request);
-    if (key === null) continue;
-    const members = groups.get(key);
-    if (members) members.push(request);
-    else groups.set(key, [request]);
-  }
-  return groups;
-}

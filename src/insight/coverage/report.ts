@@ -1,44 +1,12 @@
 import type { LoggedCall } from '../../agents/logs/logged-call.ts';
-import { type NanoUsd, usdNumber } from '../../money.ts';
+import { grouped } from '../../json/grouped.ts';
+import { type NanoUsd, usdFields } from '../../money.ts';
 import type { AgentCoverage } from './find-bypass.ts';
 
 /** Output of `gw coverage --json`. */
-export interface CoverageReport {
-  object: 'coverage';
-  from: string;
-  to: string;
-  data: SessionCoverage[];
-  total: Figures & { sessions: number };
-  logs: LogFigures[];
-}
-
-interface Figures {
-  requests: number;
-  covered_requests: number;
-  bypassed_requests: number;
-  /** At list price; excludes requests whose price is unknown. */
-  bypassed_usd: number;
-  bypassed_nano_usd: number;
-  /** Bypassed requests whose price is unknown. */
-  unpriced_requests: number;
-}
-
-export interface SessionCoverage extends Figures {
-  agent: string;
-  session_id: string;
-  first_at: string;
-  last_at: string;
-  models: string[];
-  cwd: string | null;
-}
-
-interface LogFigures {
-  agent: string;
-  files: number;
-  lines: number;
-  damaged_lines: number;
-  unread_files: string[];
-}
+export type CoverageReport = ReturnType<typeof coverageReport>;
+export type SessionCoverage = ReturnType<typeof sessionCoverage>;
+type Figures = Omit<SessionCoverage, 'agent' | 'session_id' | 'first_at' | 'last_at' | 'models' | 'cwd'>;
 
 interface ReportOptions {
   from: number;
@@ -48,15 +16,16 @@ interface ReportOptions {
 }
 
 /** Sums coverage by session, latest first. */
-export function coverageReport(
-  coverage: readonly AgentCoverage[],
-  { from, to, priceOf }: ReportOptions,
-): CoverageReport {
+export function coverageReport(coverage: readonly AgentCoverage[], { from, to, priceOf }: ReportOptions) {
   const data = coverage
-    .flatMap((each) => sessionsOf(each).map((calls) => sessionCoverage(each, calls, priceOf)))
+    .flatMap((each) =>
+      [...grouped(each.reading.calls, ({ sessionId }) => sessionId).values()].map((calls) =>
+        sessionCoverage(each, calls, priceOf),
+      ),
+    )
     .sort((a, b) => b.last_at.localeCompare(a.last_at));
   return {
-    object: 'coverage',
+    object: 'coverage' as const,
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     data,
@@ -71,22 +40,12 @@ export function coverageReport(
   };
 }
 
-function sessionsOf({ reading }: AgentCoverage): LoggedCall[][] {
-  const sessions = new Map<string, LoggedCall[]>();
-  for (const call of reading.calls) {
-    const calls = sessions.get(call.sessionId);
-    if (calls) calls.push(call);
-    else sessions.set(call.sessionId, [call]);
-  }
-  return [...sessions.values()];
-}
-
 /** Coverage of one session, whose calls are sorted by time. */
 function sessionCoverage(
   { agent, bypassed }: AgentCoverage,
   calls: readonly LoggedCall[],
   priceOf: ReportOptions['priceOf'],
-): SessionCoverage {
+) {
   const prices = calls.filter((call) => bypassed.has(call)).map(priceOf);
   const nanoUsd = prices.reduce<number>((all, price) => all + (price ?? 0), 0);
   const timeAt = (index: number) => new Date(calls.at(index)?.at ?? 0).toISOString();
@@ -100,8 +59,8 @@ function sessionCoverage(
     requests: calls.length,
     covered_requests: calls.length - prices.length,
     bypassed_requests: prices.length,
-    bypassed_usd: usdNumber(nanoUsd),
-    bypassed_nano_usd: nanoUsd,
+    // At list price, without those whose price is unknown.
+    ...usdFields('bypassed', nanoUsd),
     unpriced_requests: prices.filter((price) => price === undefined).length,
   };
 }
@@ -114,8 +73,7 @@ export function sum(rows: readonly Figures[]): Figures {
     requests: over('requests'),
     covered_requests: over('covered_requests'),
     bypassed_requests: over('bypassed_requests'),
-    bypassed_usd: usdNumber(nanoUsd),
-    bypassed_nano_usd: nanoUsd,
+    ...usdFields('bypassed', nanoUsd),
     unpriced_requests: over('unpriced_requests'),
   };
 }

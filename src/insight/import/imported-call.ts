@@ -1,17 +1,14 @@
 import type { Agent } from '../../agents/agent.ts';
 import type { LoggedCall } from '../../agents/logs/logged-call.ts';
 import { repositoryOf } from '../../attribution/repository.ts';
+import { remembered } from '../../json/grouped.ts';
 import type { ImportedCall } from '../../store/archive/import-usage.ts';
 import type { ListPrice } from '../list-price.ts';
 
 /** Returns a function that prices an agent's logged call and finds its repository. */
 export function createImported(agent: Agent['name'], priceOf: ListPrice): (call: LoggedCall) => ImportedCall {
   const repos = new Map<string, string>();
-  const repoOf = (folder: string) => {
-    const repo = repos.get(folder) ?? repositoryOf(folder);
-    repos.set(folder, repo);
-    return repo;
-  };
+  const repoOf = (folder: string) => remembered(repos, folder, () => repositoryOf(folder));
   return (call) => {
     const { key, agentVersion, model, at, usage } = call;
     const { provider, nanoUsd } = priceOf(call);

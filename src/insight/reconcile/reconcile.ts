@@ -1,3 +1,4 @@
+import { remembered } from '../../json/grouped.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { BillLine, UsageLine } from './reports.ts';
 
@@ -61,8 +62,7 @@ const sum = (lines: readonly BillLine[]) => usdNumber(lines.reduce((all, { nanoU
 
 function addLines(days: Map<string, Day>, side: keyof Day, lines: readonly BillLine[]): void {
   for (const { day, model, nanoUsd } of lines) {
-    const sides = days.get(day) ?? { ledger: new Map(), billed: new Map() };
-    days.set(day, sides);
+    const sides = remembered(days, day, () => ({ ledger: new Map(), billed: new Map() }));
     sides[side].set(model, (sides[side].get(model) ?? 0) + nanoUsd);
   }
 }

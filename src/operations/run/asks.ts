@@ -1,6 +1,6 @@
 import { badRequest } from '../../errors.ts';
 import { formatAskId, formatRequestId } from '../../ids.ts';
-import { usdNumber } from '../../money.ts';
+import { usdFields } from '../../money.ts';
 import * as store from '../../store/budgets/asks.ts';
 import { nanoUsdOf } from '../budget-scope.ts';
 import type { Input } from '../operation.ts';
@@ -47,8 +47,7 @@ export function viewAsk(ask: store.Ask): described.AskView {
     agent: agent || null,
     session: ask.session || null,
     runaway: ask.runaway || null,
-    needed_usd: usdNumber(needed),
-    needed_nano_usd: needed,
+    ...usdFields('needed', needed),
     created_at: new Date(ask.createdAt).toISOString(),
     expires_at: new Date(ask.expiresAt).toISOString(),
     state,

@@ -1,6 +1,6 @@
 import { addDays } from '../../calendar.ts';
 import { badRequest } from '../../errors.ts';
-import { formatUsd, type NanoUsd, parseUsd, usdNumber } from '../../money.ts';
+import { formatUsd, type NanoUsd, parseUsd, usdFields, usdNumber } from '../../money.ts';
 import { mustBeOwn } from '../../own-project.ts';
 import { backtest as simulate } from '../../store/backtest/backtest.ts';
 import { pastRequests } from '../../store/backtest/past-requests.ts';
@@ -78,8 +78,7 @@ async function readBacktest(source: Source, query: Cap): Promise<BacktestView> {
     object: 'backtest',
     project_id: source.project,
     scope: scopeView(query),
-    cap_usd: usdNumber(capNanoUsd),
-    cap_nano_usd: capNanoUsd,
+    ...usdFields('cap', capNanoUsd),
     period,
     from,
     to,
@@ -99,8 +98,7 @@ async function readBacktest(source: Source, query: Cap): Promise<BacktestView> {
           session_id: session,
           first_at: new Date(client.firstAt).toISOString(),
           blocked_requests: client.blockedRequests,
-          saved_usd: usdNumber(client.savedNanoUsd),
-          saved_nano_usd: client.savedNanoUsd,
+          ...usdFields('saved', client.savedNanoUsd),
         };
       }),
     })),
@@ -161,10 +159,8 @@ function fallbackView({ provider, model, card }: KnownPrice, fallbacks: readonly
     input_usd_per_million: usdPerMillion(Number(card.input.picoUsd)),
     output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
     requests,
-    cost_usd: usdNumber(costNanoUsd),
-    cost_nano_usd: costNanoUsd,
-    own_cost_usd: usdNumber(ownNanoUsd),
-    own_cost_nano_usd: ownNanoUsd,
+    ...usdFields('cost', costNanoUsd),
+    ...usdFields('own_cost', ownNanoUsd),
   };
 }
 
@@ -236,11 +232,9 @@ function sumsOf(
 ) {
   return {
     requests: figures.requests,
-    spent_usd: usdNumber(figures.spentNanoUsd),
-    spent_nano_usd: figures.spentNanoUsd,
+    ...usdFields('spent', figures.spentNanoUsd),
     blocked_requests: figures.blockedRequests,
     fallback_requests: figures.fallbackRequests,
-    saved_usd: usdNumber(figures.savedNanoUsd),
-    saved_nano_usd: figures.savedNanoUsd,
+    ...usdFields('saved', figures.savedNanoUsd),
   };
 }

@@ -9,8 +9,7 @@ import type { Standing } from '../../store/ledger/standing.ts';
 import { PERIODS } from '../../store/ledger/terms.ts';
 
 import { nanoUsdOf, scopeFromJson, scopeFromQuery } from '../budget-scope.ts';
-import { checkCapped } from '../capped-targets.ts';
-import { checkCheaperModels } from '../fallback-names.ts';
+import { checkCapped, checkCheaperModels } from '../fallback-names.ts';
 import type { Input } from '../operation.ts';
 import type * as described from '../schemas/budgets.ts';
 import { projectToRead, type Sources } from '../sources.ts';

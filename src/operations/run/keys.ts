@@ -1,5 +1,5 @@
 import { notFound } from '../../errors.ts';
-import { usdNumber } from '../../money.ts';
+import { usdFields } from '../../money.ts';
 import * as store from '../../store/accounts/keys.ts';
 import { readKeyUsage } from '../../store/accounts/keys.ts';
 import { findProject } from '../../store/accounts/projects.ts';
@@ -32,8 +32,7 @@ export async function keys(
         models,
         rpm,
         last_used_at: isoTime(lastUsedAt),
-        spent_usd: usdNumber(spentNanoUsd),
-        spent_nano_usd: spentNanoUsd,
+        ...usdFields('spent', spentNanoUsd),
         team: key.teamKeyId !== null,
         previous_key_expires_at: isoTime(key.oldUntil),
       };

@@ -1,3 +1,4 @@
+import { remembered } from '../../json/grouped.ts';
 import { usdNumber } from '../../money.ts';
 import { type LoginRequest, loginRequests } from '../../store/limits/limit-requests.ts';
 import {
@@ -71,12 +72,8 @@ export async function limitUsage(
     (row) => row.model === '' && (login === undefined || row.login === login),
   );
   const groups = new Map<string, Group>();
-  const groupOf = (request: LoginRequest): Group => {
-    const key = request[group_by];
-    const found = groups.get(key) ?? emptyGroup(key);
-    groups.set(key, found);
-    return found;
-  };
+  const groupOf = (request: LoginRequest): Group =>
+    remembered(groups, request[group_by], () => emptyGroup(request[group_by]));
   const outside = { share_5h: 0, share_7d: 0 };
   const error: LimitUsageView['error'] = { share_5h: null, share_7d: null };
   for (const name of new Set(rows.map((row) => row.login))) {

@@ -58,9 +58,8 @@ async function readRequests(
 export async function request({ db, scope }: Sources, { id }: { id: string }): Promise<RequestView> {
   const requestId = parseRequestId(id);
   const request = requestId === undefined ? undefined : await getRequest(db, requestId);
-  if (!request || (request.project !== scope.project && !scope.admin)) {
+  if (!request || (request.project !== scope.project && !scope.admin))
     throw notFound(`no request ${id}. See: gw requests`, 'request_not_found', 'id');
-  }
   return viewOf(request);
 }
 

@@ -1,5 +1,5 @@
 import { notFound } from '../../errors.ts';
-import { usdNumber } from '../../money.ts';
+import { usdFields } from '../../money.ts';
 import { SESSION_COUNTS } from '../../store/archive/rollups.ts';
 import { byColumnName } from '../../store/database/columns.ts';
 import { listSessions, type Session } from '../../store/reports/sessions.ts';
@@ -51,8 +51,7 @@ export function viewSession(session: Session): described.SessionView {
     first_at: new Date(session.firstAt).toISOString(),
     last_at: new Date(session.lastAt).toISOString(),
     ...byColumnName(SESSION_COUNTS, (name) => session[name]),
-    cost_usd: usdNumber(session.costNanoUsd),
-    cost_nano_usd: session.costNanoUsd,
+    ...usdFields('cost', session.costNanoUsd),
     runaway:
       session.runaway === null || session.runawayAt === 0
         ? null

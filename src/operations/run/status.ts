@@ -1,5 +1,5 @@
 import { formatRequestId } from '../../ids.ts';
-import { usdNumber } from '../../money.ts';
+import { usdFields } from '../../money.ts';
 import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
 import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
 import { savedSince } from '../../store/optimizer/outcome.ts';
@@ -32,15 +32,12 @@ export async function status(sources: Sources): Promise<StatusView> {
       blocked_requests: total.blockedRequests,
       failed_requests: total.failedRequests,
       unpriced_requests: total.unpricedRequests,
-      cost_usd: usdNumber(total.costNanoUsd),
-      cost_nano_usd: total.costNanoUsd,
-      saved_usd: usdNumber(total.savedNanoUsd),
-      saved_nano_usd: total.savedNanoUsd,
+      ...usdFields('cost', total.costNanoUsd),
+      ...usdFields('saved', total.savedNanoUsd),
     },
     optimizer_week: {
       saved_tokens: week.savedTokens,
-      saved_usd: usdNumber(week.savedNanoUsd),
-      saved_nano_usd: week.savedNanoUsd,
+      ...usdFields('saved', week.savedNanoUsd),
       left_requests: week.leftRequests,
     },
     budgets: await budgets(sources, {}),

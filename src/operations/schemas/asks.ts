@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describe } from '../operation.ts';
-import { listOf, nanoUsd, only_project, time, usd } from './fields.ts';
+import { listOf, money, only_project, time } from './fields.ts';
 
 /** A request that waits for its owner's answer: a budget with `on_limit` `ask` has no room for it, or its session runs away. */
 export const AskReport = z.object({
@@ -13,8 +13,7 @@ export const AskReport = z.object({
   agent: z.string().nullable(),
   session: z.string().nullable(),
   runaway: z.string().nullable().describe('why its session is taken for a runaway, if that is the question'),
-  needed_usd: usd.describe('what the request holds if it is approved'),
-  needed_nano_usd: nanoUsd,
+  ...money('needed', 'what the request holds if it is approved'),
   created_at: time,
   expires_at: time.describe('the request is refused then'),
   state: z.enum(['open', 'approved', 'denied', 'expired', 'ended']),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseUsd } from '../../money.ts';
 import { describe } from '../operation.ts';
 import { budgetScope, per, scopeQuery } from './budgets.ts';
-import { count, nanoUsd, time, usd } from './fields.ts';
+import { count, money, nanoUsd, time, usd } from './fields.ts';
 
 const stopped = z
   .object({
@@ -11,19 +11,16 @@ const stopped = z
     session_id: z.string().nullable(),
     first_at: time,
     blocked_requests: count,
-    saved_usd: usd,
-    saved_nano_usd: nanoUsd,
+    ...money('saved'),
   })
   .describe('a client whose requests the cap would have refused');
 
 const sums = {
   requests: count,
-  spent_usd: usd,
-  spent_nano_usd: nanoUsd,
+  ...money('spent'),
   blocked_requests: count,
   fallback_requests: count.describe('what would have gone to a cheaper model'),
-  saved_usd: usd.describe('what the refused requests have cost, and cheaper models would have saved'),
-  saved_nano_usd: nanoUsd,
+  ...money('saved', 'what the refused requests have cost, and cheaper models would have saved'),
 };
 
 const member = z
@@ -35,10 +32,8 @@ const cheaperModel = z.object({
   input_usd_per_million: usd.nullable(),
   output_usd_per_million: usd.nullable(),
   requests: count.describe('what would have gone there'),
-  cost_usd: usd.describe('its list price of the recorded tokens'),
-  cost_nano_usd: nanoUsd,
-  own_cost_usd: usd.describe('what these requests cost with their own models'),
-  own_cost_nano_usd: nanoUsd,
+  ...money('cost', 'its list price of the recorded tokens'),
+  ...money('own_cost', 'what these requests cost with their own models'),
 });
 
 /** The effect of a cap on past requests. */
@@ -46,8 +41,7 @@ const BacktestReport = z.object({
   object: z.literal('backtest'),
   project_id: z.string(),
   scope: budgetScope.nullable().describe('what the cap is for; null: all requests of the project'),
-  cap_usd: usd,
-  cap_nano_usd: nanoUsd,
+  ...money('cap'),
   period: z.enum(['daily', 'weekly', 'monthly', 'lifetime']),
   from: z.iso.date(),
   to: z.iso.date(),

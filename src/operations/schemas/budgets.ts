@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { badRequest } from '../../errors.ts';
 import { EACH_CHOICES, isEachKind, ON_LIMITS, PERIODS, RUNAWAY_ACTIONS } from '../../store/ledger/terms.ts';
 import { describe } from '../operation.ts';
-import { count, deletedOf, listOf, nanoUsd, only_project, time, usd } from './fields.ts';
+import { count, deletedOf, listOf, money, nanoUsd, only_project, time, usd } from './fields.ts';
 
 const scopeKind = z.union([
   z.enum(['repo', 'run', 'key', 'session', 'agent', 'model', 'provider']),
@@ -78,8 +78,7 @@ export const BudgetReport = Budget.extend({
   held_nano_usd: nanoUsd,
   left_nano_usd: nanoUsd,
   budget_id: z.string(),
-  remaining_usd: usd,
-  remaining_nano_usd: nanoUsd,
+  ...money('remaining'),
 });
 export type BudgetView = z.infer<typeof BudgetReport>;
 
@@ -136,9 +135,8 @@ function parseBudget(value: unknown): z.infer<typeof BudgetBody> {
   }
   const field = issue?.path.join('.') ?? '';
   if (field === '') throw badRequest('the request body must be a JSON object such as {"cap_usd":5}');
-  if (field === 'cap_usd') {
+  if (field === 'cap_usd')
     throw badRequest('"cap_usd" must be an amount in dollars, such as 5 or "0.50"', field);
-  }
   throw badRequest(`"${field}": ${issue?.message ?? 'invalid value'}`, field);
 }
 

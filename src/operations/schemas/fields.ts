@@ -5,6 +5,13 @@ export const count = z.number().int().min(0);
 export const usd = z.number().describe('US dollars, at most 9 decimal places');
 export const nanoUsd = z.number().int().describe('billionths of a US dollar');
 
+/** The schema of `usdFields` (money.ts). */
+export const money = <Name extends string>(name: Name, about?: string) =>
+  ({
+    [`${name}_usd`]: about === undefined ? usd : usd.describe(about),
+    [`${name}_nano_usd`]: nanoUsd,
+  }) as Record<`${Name}_usd` | `${Name}_nano_usd`, typeof usd>;
+
 /** The project that a list is limited to. */
 export const only_project = z.string().optional().describe('only this project');
 

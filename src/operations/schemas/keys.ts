@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describe } from '../operation.ts';
-import { count, listOf, nanoUsd, only_project, time, usd } from './fields.ts';
+import { count, listOf, money, only_project, time } from './fields.ts';
 
 const Key = z.object({
   id: z.number().int(),
@@ -14,8 +14,7 @@ const Key = z.object({
   models: z.array(z.string()).nullable().describe('the models that it may name; null: all'),
   rpm: count.nullable().describe('requests that it may make in a minute; null: any number'),
   last_used_at: time.nullable().describe('when its last recorded request came in'),
-  spent_usd: usd,
-  spent_nano_usd: nanoUsd,
+  ...money('spent'),
   team: z.boolean().describe('a key of the team: gw team keys'),
   previous_key_expires_at: time.nullable().describe('until when the key before the last rotation works'),
 });

@@ -23,7 +23,6 @@ const media = {
 /** A price that the user set. */
 const Price = z.object({ provider: z.string().nullable(), model: z.string(), ...rates, ...media });
 
-/** The price in force of a model at a provider. */
 const PriceInForce = z.object({
   provider: z.string(),
   model: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describe } from '../operation.ts';
 import { BudgetReport } from './budgets.ts';
-import { count, listOf, nanoUsd, time, usd } from './fields.ts';
+import { count, listOf, money, time } from './fields.ts';
 import { LimitWindow } from './limits.ts';
 
 const Providers = z.object({
@@ -46,16 +46,13 @@ const Status = z.object({
     blocked_requests: count,
     failed_requests: count,
     unpriced_requests: count,
-    cost_usd: usd,
-    cost_nano_usd: nanoUsd,
-    saved_usd: usd,
-    saved_nano_usd: nanoUsd,
+    ...money('cost'),
+    ...money('saved'),
   }),
   optimizer_week: z
     .object({
       saved_tokens: count,
-      saved_usd: usd,
-      saved_nano_usd: nanoUsd,
+      ...money('saved'),
       left_requests: count.describe('sent as they came'),
     })
     .optional()

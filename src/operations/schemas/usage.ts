@@ -14,7 +14,17 @@ import {
 } from '../../store/reports/query.ts';
 import { TEAM_GROUPINGS } from '../../store/team/usage.ts';
 import { describe } from '../operation.ts';
-import { count, listOf, nanoUsd, only_project, page_size, time, timeParameter, usd } from './fields.ts';
+import {
+  count,
+  listOf,
+  money,
+  nanoUsd,
+  only_project,
+  page_size,
+  time,
+  timeParameter,
+  usd,
+} from './fields.ts';
 import { conditions } from './requests.ts';
 
 const figures = {
@@ -116,8 +126,7 @@ export const Session = z.object({
   last_at: time,
   ...byColumnName(SESSION_COUNTS, () => count),
   requests: count.describe('ended ones; blocked and failed ones too'),
-  cost_usd: usd,
-  cost_nano_usd: nanoUsd,
+  ...money('cost'),
   runaway: z
     .object({ message: z.string(), found_at: time })
     .nullable()

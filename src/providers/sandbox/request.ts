@@ -74,9 +74,8 @@ export function readChatRequest(value: unknown): ChatRequest {
   const request = check(chatRequest, value);
   const { stream, stream_options, tools, tool_choice } = request;
   if (stream_options && !stream) throw badRequest("'stream_options' needs 'stream': true.", 'stream_options');
-  if (tool_choice && tool_choice !== 'none' && !tools?.length) {
+  if (tool_choice && tool_choice !== 'none' && !tools?.length)
     throw badRequest("'tool_choice' needs 'tools'.", 'tool_choice');
-  }
   return request;
 }
 

@@ -18,7 +18,6 @@ export interface Key extends Omit<KeyRow, 'models'> {
 
 type StoredKey = Omit<KeyRow, 'admin'> & { admin: number };
 
-/** Limits of a key. */
 export interface KeyLimits {
   expiresAt?: number | null;
   models?: readonly string[] | null;

@@ -145,9 +145,8 @@ export function readProjectCuts(db: Db): ReadonlyMap<number, ProjectCut> {
  * them. Its history stays. The default project can't be removed.
  */
 export async function removeProject(db: Db, name: string, now: number): Promise<void> {
-  if (name === DEFAULT_PROJECT) {
+  if (name === DEFAULT_PROJECT)
     throw badRequest(`the ${DEFAULT_PROJECT} project cannot be removed`, 'project_id');
-  }
   const { id } = await getProject(db, name);
   changeConfiguration(db, () => {
     db.prepare('UPDATE projects SET removed_at = ? WHERE id = ?').run(now, id);

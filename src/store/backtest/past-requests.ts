@@ -8,7 +8,6 @@ import { type CountedRequests, countedConditions, memberSql } from '../ledger/co
 import { FLAGS, IS_BILLED, OUTCOMES, SOURCES } from '../ledger/record.ts';
 import { type CountedRequest, type EachKind, matchesModel, memberValue } from '../ledger/terms.ts';
 
-/** A model at a provider. */
 export type Served = Pick<CountedRequest, 'provider' | 'model'>;
 
 /** An ended request, as a budget would have seen it. */

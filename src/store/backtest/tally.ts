@@ -1,3 +1,4 @@
+import { remembered } from '../../json/grouped.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { targetName } from '../ledger/terms.ts';
@@ -62,9 +63,7 @@ export function createTally({ isEach }: { isEach: boolean }) {
 
   function memberOf({ member: name }: PastRequest): BacktestMember | undefined {
     if (!isEach) return undefined;
-    const known = members.get(name) ?? { name, ...NOTHING, hitAt: undefined };
-    members.set(name, known);
-    return known;
+    return remembered(members, name, () => ({ name, ...NOTHING, hitAt: undefined }));
   }
 
   /** The running period, and the member that counts a request. */
@@ -88,9 +87,8 @@ export function createTally({ isEach }: { isEach: boolean }) {
     },
     fallBack(request: PastRequest, { own, here, target }: Placed, now: number): void {
       if (!target) return;
-      const name = targetName(target);
-      const fallback = fallbacks.get(name) ?? { ...target, requests: 0, costNanoUsd: 0, ownNanoUsd: 0 };
-      fallbacks.set(name, fallback);
+      const none = { ...target, requests: 0, costNanoUsd: 0, ownNanoUsd: 0 };
+      const fallback = remembered(fallbacks, targetName(target), () => none);
       fallback.requests++;
       fallback.costNanoUsd += here.costNanoUsd;
       fallback.ownNanoUsd += own.costNanoUsd;

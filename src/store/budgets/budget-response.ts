@@ -1,4 +1,4 @@
-import { usdNumber } from '../../money.ts';
+import { usdFields, usdNumber } from '../../money.ts';
 import {
   capOf,
   isoTime,
@@ -56,8 +56,7 @@ export function budgetResponse(standing: Standing, now: number): Record<string, 
     held_nano_usd: pending,
     left_nano_usd: left,
     budget_id: budgetName(budget),
-    remaining_usd: usdNumber(left),
-    remaining_nano_usd: left,
+    ...usdFields('remaining', left),
   };
 }
 

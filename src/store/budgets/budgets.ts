@@ -188,9 +188,8 @@ export function checkTerms({
   windowMs,
   fallbackPercent = 100,
 }: BudgetSettings): void {
-  if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD) {
+  if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD)
     throw badRequest('a cap is an amount from $0 to $1,000,000 with at most 9 decimal places', 'cap_usd');
-  }
   if (!(fallbackPercent >= 1 && fallbackPercent <= 100 && Number.isInteger(fallbackPercent)))
     throw badRequest(`the share ${fallbackPercent} is not a whole number from 1 to 100`, 'fallback_percent');
   const wrong = alertPercents.find(
@@ -206,9 +205,8 @@ export function checkTerms({
   ) {
     throw badRequest('the window of a rate is from a minute to 31 days, such as 2/hour', 'window_seconds');
   }
-  if (period !== 'rolling' && windowMs !== undefined) {
+  if (period !== 'rolling' && windowMs !== undefined)
     throw badRequest(`a ${period} budget has no window: that is for the period rolling`, 'window_seconds');
-  }
 }
 
 export function openBalances(db: Db, calendar: Calendar, now: number) {

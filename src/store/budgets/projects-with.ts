@@ -1,7 +1,6 @@
 import type { Db } from '../database/open.ts';
 import { SHARES } from '../database/recorded-names.ts';
 
-/** The projects that have budgets for single repositories. */
 export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
   return projectsWith(db, "b.repo <> ''");
 }

@@ -76,7 +76,6 @@ export function deadRuns(db: Db): string[] {
     .map(({ id }) => id);
 }
 
-/** Usage of a run. */
 export interface RunUsage {
   requests: number;
   /** Refused for lack of money. */

@@ -1,4 +1,5 @@
 import { requestIdAt } from '../../ids.ts';
+import { remembered } from '../../json/grouped.ts';
 import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { OUTCOMES, SOURCES } from '../ledger/record.ts';
@@ -54,11 +55,7 @@ export function createProviderHealthReader(db: Db): (now: number, projectId?: nu
 
   return (now, project = 0) => {
     const byName = new Map<string, Gathered>();
-    const of = (name: string) => {
-      const known = byName.get(name) ?? newHealth(name);
-      byName.set(name, known);
-      return known;
-    };
+    const of = (name: string) => remembered(byName, name, () => newHealth(name));
     const from = now - HOUR_MS;
     for (const row of select.all({ first: requestIdAt(from), from, project })) addRequest(of, row);
     const state = selectState.get();

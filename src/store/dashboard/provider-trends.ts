@@ -1,4 +1,5 @@
 import { requestIdAt } from '../../ids.ts';
+import { remembered } from '../../json/grouped.ts';
 import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 import { OUTCOMES, SOURCES } from '../ledger/record.ts';
@@ -46,8 +47,7 @@ export function createProviderTrendsReader(db: Db): (now: number) => ProviderTre
     for (const piece of select.all({ first: requestIdAt(from), from })) {
       const { provider, slot, firstByteMs, output, busyMs, cached, input } = piece;
       if (slot >= SLOTS) continue;
-      const trend = trends.get(provider) ?? newTrend(provider);
-      trends.set(provider, trend);
+      const trend = remembered(trends, provider, () => newTrend(provider));
       trend.firstByteMs[slot] = firstByteMs;
       trend.tokensPerSecond[slot] = busyMs > 0 ? (output * 1_000) / busyMs : null;
       trend.cachedShare[slot] = input > 0 ? cached / input : null;

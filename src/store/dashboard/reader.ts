@@ -58,7 +58,6 @@ export interface DashboardQuery {
   now: number;
 }
 
-/** Data of the dashboard. */
 export interface DashboardData extends WindowSpend, WindowUsage {
   now: number;
   window: Window;

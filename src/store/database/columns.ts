@@ -1,10 +1,8 @@
 import type { Db } from './open.ts';
 import type * as schema from './schema.ts';
 
-/** The tables, by their names in the schema. */
 type TableName = keyof typeof schema;
 
-/** A row of a table, as the schema describes it. */
 export type Row<Table extends TableName> = (typeof schema)[Table]['$inferSelect'];
 
 /** The name in SQL of a column, which the schema's rows have in camel case. */

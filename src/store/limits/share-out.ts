@@ -1,3 +1,4 @@
+import { grouped } from '../../json/grouped.ts';
 import { fitWeights } from './fit-weights.ts';
 import type { LoginRequest } from './limit-requests.ts';
 import { isSameRun, type LimitPoint } from './limit-rows.ts';
@@ -78,7 +79,7 @@ export function shareOutAs(
   let total = 0;
   let weighed = 0;
   let from = Number.NEGATIVE_INFINITY;
-  for (const own of byRun(intervals)) {
+  for (const own of grouped(intervals, ({ run }) => run).values()) {
     const inside = own.flatMap((each) => each.requests).filter((i) => weights.has(i));
     const until = own.at(-1)?.at ?? 0;
     const risePpm = sumBy(own, (each) => each.risePpm);
@@ -223,7 +224,7 @@ function allocate(
 ): Omit<SharedOut, 'errorPpm'> {
   const sharesPpm = new Map<number, number>();
   const parts: SharedOut['outside'] = [];
-  for (const own of byRun(intervals)) {
+  for (const own of grouped(intervals, ({ run }) => run).values()) {
     const risePpm = sumBy(own, (each) => each.risePpm);
     let outside = 0;
     for (const each of own) {
@@ -242,16 +243,6 @@ function allocate(
     return request ? weigh(request) : 0;
   }
   return { sharesPpm, outside: parts, outsidePpm: sumBy(parts, ({ ppm }) => ppm) };
-}
-
-function byRun(intervals: readonly Interval[]): Interval[][] {
-  const runs = new Map<number, Interval[]>();
-  for (const each of intervals) {
-    const own = runs.get(each.run);
-    if (own) own.push(each);
-    else runs.set(each.run, [each]);
-  }
-  return [...runs.values()];
 }
 
 const sumBy = <T>(items: readonly T[], of: (item: T) => number): number =>

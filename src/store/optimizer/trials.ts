@@ -1,3 +1,4 @@
+import { remembered } from '../../json/grouped.ts';
 import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
@@ -35,7 +36,6 @@ export const NO_TRIAL: Side = Object.freeze({
   costTimesTokens: 0,
 });
 
-/** A project's trial of a level, by model. */
 export async function readTrials(db: Db, projectId: number, level: string): Promise<ModelTrial[]> {
   const rows = db
     .prepare<[number, number], Side & { model: string; isHeldOut: number }>(`
@@ -49,8 +49,7 @@ export async function readTrials(db: Db, projectId: number, level: string): Prom
     .all(projectId, trialLevel(level));
   const trials = new Map<string, ModelTrial>();
   for (const { model, isHeldOut, ...side } of rows) {
-    const trial = trials.get(model) ?? { model, treated: NO_TRIAL, heldOut: NO_TRIAL };
-    trials.set(model, trial);
+    const trial = remembered(trials, model, () => ({ model, treated: NO_TRIAL, heldOut: NO_TRIAL }));
     if (isHeldOut) trial.heldOut = side;
     else trial.treated = side;
   }

@@ -27,7 +27,6 @@ export interface UsageRow extends UsageFigures {
 /** SQL for the figures, summed over rows `u`. */
 const SUMS = FIGURES.map((name) => `sum(u.${columnName(name)}) AS ${name}`).join(', ');
 
-/** Adds figures to a total. */
 function addFigures(total: UsageFigures, figures: UsageFigures): void {
   for (const name of FIGURES) total[name] += figures[name];
 }

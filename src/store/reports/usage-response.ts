@@ -1,4 +1,4 @@
-import { usdNumber } from '../../money.ts';
+import { usdFields, usdNumber } from '../../money.ts';
 import { COUNTS, type UsageFigures } from '../archive/usage-sums.ts';
 import { byColumnName } from '../database/columns.ts';
 import { fieldOf, type GroupBy, groupingsOf, type UsageQuery } from './query.ts';
@@ -28,7 +28,6 @@ export function usageResponse(
   };
 }
 
-/** One row of the response. */
 function usageResponseRow(row: UsageRow, groupBy: GroupBy): Record<string, string | number> {
   const [first = 'day', second] = groupingsOf(groupBy).map(fieldOf);
   return {
@@ -47,8 +46,7 @@ function figuresOf(figures: UsageFigures): Record<string, number> {
     saved_nano_usd: figures.savedNanoUsd,
     // At the end, since the columns of a CSV are read by their place too.
     missed_tokens: figures.missedTokens,
-    missed_usd: usdNumber(figures.missedNanoUsd),
-    missed_nano_usd: figures.missedNanoUsd,
+    ...usdFields('missed', figures.missedNanoUsd),
     replayed_requests: figures.replayedRequests,
   };
 }

@@ -33,9 +33,8 @@ export function parseTeamUrl(text: string): TeamUrl {
   const host =
     parameters.get('host') ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '') || 'localhost');
   const schema = parameters.get('schema') ?? 'gw_team';
-  if (!SCHEMA_NAME.test(schema)) {
+  if (!SCHEMA_NAME.test(schema))
     throw badRequest(`"${schema}" is not a schema name: use lower-case letters, digits and _, at most 41`);
-  }
   const user = decodeURIComponent(url.username) || process.env.PGUSER || process.env.USER || 'postgres';
   const place: Place = {
     host,
@@ -46,9 +45,8 @@ export function parseTeamUrl(text: string): TeamUrl {
   };
   const known = ['host', 'schema', 'sslmode', 'sslrootcert', 'application_name'];
   const unknown = [...parameters.keys()].find((name) => !known.includes(name));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     throw badRequest(`The URL has a parameter "${unknown}". Known are: ${known.join(', ')}`);
-  }
   return {
     place,
     config: {

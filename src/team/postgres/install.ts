@@ -28,9 +28,8 @@ export async function installTeam(url: string, team: NewTeam): Promise<InstallRe
     const known = schemaVersion();
     if (found > known) throw otherVersion(found, known);
     await checkZone(client, team.timezone);
-    if (found === 0 && !(await mayInstall(client))) {
+    if (found === 0 && !(await mayInstall(client)))
       return { outcome: 'needs_rights', user, sql: `BEGIN;\n${installSql(schema, team)}COMMIT;\n` };
-    }
     await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await client.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`${schema}.install`]);
     // Another gw may have installed the schema in the meantime.
@@ -69,9 +68,8 @@ async function mayInstall(client: Client): Promise<boolean> {
 
 async function checkZone(client: Client, timezone: string): Promise<void> {
   const { rows } = await client.query('SELECT FROM pg_timezone_names WHERE name = $1', [timezone]);
-  if (rows.length === 0) {
+  if (rows.length === 0)
     throw badRequest(`PostgreSQL knows no time zone "${timezone}". Use an IANA name such as Europe/Berlin`);
-  }
 }
 
 async function detects(client: Client, schema: string): Promise<boolean> {

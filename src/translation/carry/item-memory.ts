@@ -5,7 +5,6 @@ import { asText, type Json } from '../json.ts';
 import { plainId } from '../repair/ids.ts';
 import { isSealKind } from './envelope.ts';
 
-/** The item memories by project. */
 export type ItemMemories = (projectId: number) => ItemMemory;
 
 /**

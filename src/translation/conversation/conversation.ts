@@ -156,5 +156,4 @@ export function joinTurns(turns: readonly Turn[], joins: (last: Turn) => boolean
   return all;
 }
 
-/** The texts of parts. */
 export const textsOf = (parts: readonly Part[]): string[] => parts.filter(isText).map(({ text }) => text);

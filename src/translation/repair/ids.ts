@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { remembered } from '../../json/grouped.ts';
 import type { Dialect } from '../../providers/dialects/dialect.ts';
 import type { RequestContext } from '../context.ts';
 import type { AnswerEvent } from '../conversation/answer.ts';
@@ -19,7 +20,6 @@ const PLAIN_ID = /^[a-zA-Z0-9_-]{1,40}$/;
 /** An id that every API takes, the same one for the same id. */
 export const plainId = (id: string): string => (PLAIN_ID.test(id) ? id : `call_${hashOf(id).slice(0, 24)}`);
 
-/** SHA-256 in hex. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
@@ -50,11 +50,7 @@ function renamedCalls(calls: readonly CallPart[], idFor: (id: string) => string)
   const own = calls.map(({ id }) => idFor(id));
   if (calls.every(({ id }, i) => id === own[i])) return UNCHANGED;
   const ids = new Map<string, string[]>();
-  calls.forEach(({ id }, i) => {
-    const found = ids.get(id);
-    if (found) found.push(own[i] as string);
-    else ids.set(id, [own[i] as string]);
-  });
+  for (const [i, { id }] of calls.entries()) remembered(ids, id, () => []).push(own[i] as string);
   return ids;
 }
 

@@ -271,9 +271,7 @@ function copyText(state: State, text: string | undefined): State {
 
 function idOf(state: State): string | undefined {
   const focus = focusOf(state);
-  if (focus === 'budgets') {
-    return selectedBudget(state)?.id;
-  }
+  if (focus === 'budgets') return selectedBudget(state)?.id;
   if (focus === 'webhooks') {
     const webhook = selectedWebhook(state);
     return webhook && `wh_${webhook.id}`;

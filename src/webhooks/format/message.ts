@@ -59,7 +59,6 @@ interface EventData {
   team?: boolean;
 }
 
-/** Describes an event as a chat message. */
 export function describe(event: WebhookEvent, options: DescribeOptions): ChatMessage {
   const data = JSON.parse(event.data) as EventData;
   const message = describeType(event, data, options);

@@ -16,9 +16,8 @@ export function recogniseFormat(url: URL): WebhookFormat {
   if (hostname === 'ntfy.sh' && NTFY_PATH.test(pathname)) return 'ntfy';
   if (DISCORD_HOST.test(hostname) && DISCORD_PATH.test(pathname)) return 'discord';
   if (TEAMS_HOST.test(hostname) && TEAMS_PATH.test(pathname) && searchParams.has('sig')) return 'teams';
-  if (hostname === 'chat.googleapis.com' && GOOGLE_PATH.test(pathname)) {
+  if (hostname === 'chat.googleapis.com' && GOOGLE_PATH.test(pathname))
     return searchParams.has('key') && searchParams.has('token') ? 'google-chat' : 'json';
-  }
   return 'json';
 }
 

@@ -17,7 +17,6 @@ export function* eventsIn(events: Buffer): Generator<EventAt> {
   }
 }
 
-/** The data of each event. */
 export function dataIn(events: Buffer): string[] {
   return plainData(events.toString('utf8')) ?? Array.from(eventsIn(events), ({ data }) => data);
 }

@@ -35,9 +35,8 @@ export interface StreamFault {
 /** An error event in the format of an endpoint's API. */
 export function errorEvent(endpoint: string, { message, code }: StreamFault): Buffer {
   if (endpoint === 'messages') return namedEvents([{ type: 'error', error: { type: 'api_error', message } }]);
-  if (endpoint === 'gemini') {
+  if (endpoint === 'gemini')
     return Buffer.from(`data: ${JSON.stringify({ error: googleError(message, 500) })}\n\n`);
-  }
   if (endpoint.startsWith('responses')) {
     // Clients require a sequence number but don't check it.
     return namedEvents([{ type: 'error', sequence_number: 0, code, message, param: null }]);

@@ -123,9 +123,8 @@ function partEvents({ name, fields, value }: NonNullable<OpenItem['part']>, at: 
 
 function callEvents(item: Json, at: Json): Event[] {
   const { type, name, arguments: args, input } = item;
-  if (type === 'function_call') {
+  if (type === 'function_call')
     return [{ type: 'response.function_call_arguments.done', ...at, name, arguments: args }];
-  }
   return type === 'custom_tool_call' ? [{ type: 'response.custom_tool_call_input.done', ...at, input }] : [];
 }
 

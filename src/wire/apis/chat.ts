@@ -54,9 +54,8 @@ export const chatWire: Wire = {
     check(fields, bytes) {
       checkList(bytes, fields, 'messages', 'send the conversation in it');
       const temperature = fields.read('temperature');
-      if (temperature !== undefined && typeof temperature !== 'number') {
+      if (temperature !== undefined && typeof temperature !== 'number')
         throw badRequest('"temperature" must be a number', 'temperature', 'invalid_type');
-      }
       if (fields.boolean('deferred')) {
         throw badRequest(
           '"deferred": true is not supported: gw could not book an answer that is fetched later. Remove the field',

@@ -14,7 +14,6 @@ import {
   UnboundedInput,
 } from '../request/prompt-blocks.ts';
 import { unknownType } from './chat-blocks.ts';
-import { readContextEdits } from './context-edits.ts';
 import { keepsReasoning } from './keeps-reasoning.ts';
 
 /** Client-side tools. The schemas of Anthropic's own tools are not in the request, only their names. */
@@ -357,4 +356,24 @@ function textBlock(
   const text = onlyMember(members, 'text');
   const isPlain = text && bytes[text.start] === QUOTE && members.length === 2 + marks.length;
   return { kind, role, start, end, marks, hashed: isPlain ? text : undefined };
+}
+
+const COMPACTION = Buffer.from('compact');
+
+/**
+ * Context edits shorten the prompt, except a compaction: for that the model reads the prompt once more. Claude Code's
+ * edits keep the whole prompt. https://platform.claude.com/docs/en/build-with-claude/context-editing
+ */
+function readContextEdits(reader: BlockReader, member: Member): void {
+  const { bytes } = reader;
+  if (bytes.subarray(member.start, member.end).indexOf(COMPACTION) >= 0)
+    throw new UnboundedInput('a compaction');
+  const value = readValue(bytes, member);
+  const edits = isObject(value) ? value.edits : undefined;
+  if (Array.isArray(edits) && edits.every(keepsAll)) reader.addOption(member);
+  else reader.isComparable = false;
+}
+
+function keepsAll(edit: unknown): boolean {
+  return isObject(edit) && edit.type === 'clear_thinking_20251015' && edit.keep === 'all';
 }

@@ -1,3 +1,5 @@
+import { remembered } from '../../../json/grouped.ts';
+
 const LABELS =
   'q|question|input|problem|example|text|review|sentence|user|human|instruction|task|query|context|passage';
 const ANSWERS =
@@ -34,13 +36,9 @@ export function dropExemplars(text: string): string {
 /** Where examples start: at the most common label, after a blank line. */
 function startsOf(text: string): number[] {
   const byLabel = new Map<string, number[]>();
-  for (const match of text.matchAll(START)) {
-    if (match.index > 0 && !/\n[ \t]*\n$/.test(text.slice(Math.max(0, match.index - 8), match.index)))
-      continue;
-    const label = (match[1] ?? '').toLowerCase();
-    const list = byLabel.get(label);
-    if (list) list.push(match.index);
-    else byLabel.set(label, [match.index]);
+  for (const { index, 1: label = '' } of text.matchAll(START)) {
+    if (index === 0 || /\n[ \t]*\n$/.test(text.slice(Math.max(0, index - 8), index)))
+      remembered(byLabel, label.toLowerCase(), () => []).push(index);
   }
   return [...byLabel.values()].sort((a, b) => b.length - a.length)[0] ?? [];
 }

@@ -48,7 +48,6 @@ export function splitLine(text: string): LogLine {
   return { text, words, gaps };
 }
 
-/** Joins words and gaps into a line. */
 export function joinLine(words: readonly string[], gaps: readonly string[]): string {
   let line = '';
   for (let i = 0; i < words.length; i++) line += `${gaps[i]}${words[i]}`;

@@ -3,7 +3,6 @@ import type { RequestContext } from '../../context.ts';
 import type { ReasoningPart, Seal } from '../../conversation/conversation.ts';
 import { asText, type Json } from '../../json.ts';
 
-/** The values of one kind of seal. */
 const valuesOf = (reasoning: readonly ReasoningPart[], kind: Seal['kind']): Json[] =>
   reasoning.flatMap(({ seals }) =>
     seals.filter((seal) => seal.kind === kind).flatMap(({ values }) => values),

@@ -147,9 +147,8 @@ function fieldSeals(
   if (details.length > 0) seals.push({ kind: 'details', values: details });
   if (typeof reasoning_opaque === 'string') seals.push({ kind: 'opaque', values: [{ reasoning_opaque }] });
   const extras = calls.filter(({ extra_content }) => !isEmpty(extra_content));
-  if (extras.length > 0) {
+  if (extras.length > 0)
     seals.push({ kind: 'calls', values: extras.map(({ id, extra_content }) => ({ id, extra_content })) });
-  }
   return seals;
 }
 

@@ -56,9 +56,8 @@ export function callItem(call: Call, status: ItemStatus, tools: Tools): Json {
     name: tool?.name ?? call.name,
     ...(tool?.namespace === undefined ? {} : { namespace: tool.namespace }),
   };
-  if (tool?.isCustom) {
+  if (tool?.isCustom)
     return { id, type: 'custom_tool_call', ...fields, input: args === '' ? '' : customInput(args) };
-  }
   return { id, type: 'function_call', status, ...fields, arguments: args };
 }
 

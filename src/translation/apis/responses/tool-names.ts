@@ -58,7 +58,6 @@ export const customParameters = (grammar: string | undefined): Json => ({
   required: ['input'],
 });
 
-/** A custom tool's input as function arguments. */
 export function customArguments(input: unknown): string {
   return JSON.stringify({ input });
 }
