@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { Command } from './parts/layout.tsx';
+import { Command, Problem } from './parts/layout.tsx';
 import { signIn } from './state/session.ts';
 
 /** Shown without a session: how to get one. */
@@ -19,11 +19,7 @@ export function SignIn() {
   return (
     <main className="sign-in">
       <h1>gw</h1>
-      {problem === undefined ? null : (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <p>On the machine that gw runs on:</p>
       <Command text="gw open" />
       <form onSubmit={(event) => void submit(event)}>

@@ -1,7 +1,8 @@
 import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';
 import { readAgain } from '../state/readings.ts';
+import { Problem } from './layout.tsx';
 
-interface ActionProps {
+interface ActionProps<Answer> {
   /** On the button, and above the question: `Raise`. */
   name: string;
   /** What it is done to, for the heading: `web/daily`. */
@@ -9,12 +10,14 @@ interface ActionProps {
   /** What will happen, and the fields that it needs. */
   children: ReactNode;
   isDangerous?: boolean;
-  /** What is done; resolves to what the user has to see, if anything. Throws Error with gw's words. */
-  run(fields: Readonly<Record<string, string>>): Promise<ReactNode | undefined>;
+  /** What is done. Throws Error with gw's words. */
+  run(fields: Readonly<Record<string, string>>): Promise<Answer>;
+  /** What the user has to see of the answer. */
+  show?(answer: Answer): ReactNode;
 }
 
 /** A button that asks before it changes anything. */
-export function Action({ name, of, children, isDangerous = false, run }: ActionProps) {
+export function Action<Answer>({ name, of, children, isDangerous = false, run, show }: ActionProps<Answer>) {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
   const [problem, setProblem] = useState<string>();
@@ -28,11 +31,11 @@ export function Action({ name, of, children, isDangerous = false, run }: ActionP
     );
     setRunning(true);
     try {
-      const result = await run(fields);
+      const answer = await run(fields);
       await readAgain();
       setProblem(undefined);
-      setShown(result);
-      if (result === undefined) dialog.current?.close();
+      setShown(show?.(answer));
+      if (!show) dialog.current?.close();
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
@@ -57,11 +60,7 @@ export function Action({ name, of, children, isDangerous = false, run }: ActionP
         {shown === undefined ? (
           <form onSubmit={(event) => void submit(event)}>
             {children}
-            {problem === undefined ? null : (
-              <p className="problem" role="alert">
-                {problem}
-              </p>
-            )}
+            <Problem text={problem} />
             <p className="buttons">
               <button type="button" onClick={close}>
                 Cancel

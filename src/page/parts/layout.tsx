@@ -76,13 +76,18 @@ export function Loaded<Answer>({
 }) {
   return (
     <>
-      {known.error === undefined ? null : (
-        <p className="problem" role="alert">
-          {known.error}
-        </p>
-      )}
+      <Problem text={known.error} />
       {known.data !== undefined ? children(known.data) : known.error === undefined ? <Waiting /> : null}
     </>
+  );
+}
+
+/** What went wrong, if anything. */
+export function Problem({ text }: { text: string | undefined }) {
+  return text === undefined ? null : (
+    <p className="problem" role="alert">
+      {text}
+    </p>
   );
 }
 

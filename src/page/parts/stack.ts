@@ -1,3 +1,4 @@
+import { remembered } from '../../json/grouped.ts';
 /** A part of each bar or area: its name, its values in order, and their sum. */
 export interface Layer {
   name: string;
@@ -21,10 +22,9 @@ export function layersOf(cells: readonly Cell[], places: readonly string[]): Lay
   for (const { at, name, value } of cells) {
     const i = position.get(at);
     if (i === undefined || value === 0) continue;
-    const layer = layers.get(name) ?? { name, values: places.map(() => 0), total: 0 };
+    const layer = remembered(layers, name, () => ({ name, values: places.map(() => 0), total: 0 }));
     layer.values[i] = (layer.values[i] ?? 0) + value;
     layer.total += value;
-    layers.set(name, layer);
   }
   const sorted = [...layers.values()].sort((a, b) => b.total - a.total || (a.name < b.name ? -1 : 1));
   if (sorted.length <= MAX_LAYERS) return sorted;

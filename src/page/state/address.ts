@@ -36,3 +36,22 @@ function decode(text: string): string {
     return text;
   }
 }
+
+/** The conditions of lists and reports, as parameters of the address. */
+export const CONDITIONS = [
+  'project_id',
+  'model',
+  'agent',
+  'repo',
+  'key',
+  'session',
+  'label',
+  'status',
+] as const;
+type Condition = (typeof CONDITIONS)[number];
+
+export function conditionsIn({ parameters }: Address): Partial<Record<Condition, string>> {
+  return Object.fromEntries(
+    CONDITIONS.flatMap((name) => (parameters[name] ? [[name, parameters[name]]] : [])),
+  );
+}

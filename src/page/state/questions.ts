@@ -1,6 +1,6 @@
 import type { Address } from './address.ts';
+import { conditionsIn } from './address.ts';
 import type { InputOf, Route } from './ask.ts';
-import { conditionsIn } from './conditions.ts';
 import { type Grouping, groupingIn, isLabel } from './groupings.ts';
 
 /** What a view reads, with the arguments of `useReading`. */

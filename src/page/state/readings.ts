@@ -26,7 +26,6 @@ const readings = new Map<string, Reading>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 let turn = 0;
 
-/** What is known of a reading by its key. */
 export const knownOf = (key: string) => readings.get(key)?.known ?? NOTHING;
 
 /** Reads all that is shown again, after a change. */

@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import type { AskView } from '../../operations/schemas/asks.ts';
+import type { DashboardView } from '../../operations/schemas/dashboard.ts';
 import { secondsLeft } from '../../terminal/time.ts';
 import { Action, Field } from '../parts/action.tsx';
 import { Section } from '../parts/layout.tsx';
@@ -38,28 +39,47 @@ function Answers({ waiting: { id, budget_id } }: { waiting: AskView }) {
       <Action
         name="Approve"
         of={id}
-        run={async ({ raise = '' }) => {
-          await ask('POST /v1/gw/asks/{id}/approve', {
+        run={({ raise = '' }) =>
+          ask('POST /v1/gw/asks/{id}/approve', {
             id,
             ...(raise === '' ? {} : { raise_usd: Number(raise) }),
-          });
-          return undefined;
-        }}
+          })
+        }
       >
         <p>The request goes on once. With an amount, the cap of {budget_id} is raised by it too.</p>
         <Field name="raise" label="Raise the cap by ($)" hint="Empty: this request alone." />
       </Action>
-      <Action
-        name="Deny"
-        of={id}
-        isDangerous
-        run={async () => {
-          await ask('POST /v1/gw/asks/{id}/deny', { id });
-          return undefined;
-        }}
-      >
+      <Action name="Deny" of={id} isDangerous run={() => ask('POST /v1/gw/asks/{id}/deny', { id })}>
         <p>The request is refused with 402.</p>
       </Action>
     </span>
+  );
+}
+
+/** The sessions that are taken for runaways; nothing without one. */
+export function Runaways({ runaways }: Pick<DashboardView, 'runaways'>) {
+  const { isAdmin } = useGateway();
+  if (runaways.length === 0) return null;
+  return (
+    <Section title="Sessions that run away">
+      <ul className="asks">
+        {runaways.map(({ session, agent, project_id, message }) => (
+          <li key={`${project_id} ${agent} ${session}`}>
+            <span>
+              <b>{session}</b> of {agent ?? 'an agent'} in {project_id}: {message}.
+            </span>
+            {isAdmin ? (
+              <Action
+                name="Let it go on"
+                of={session}
+                run={() => ask('POST /v1/gw/sessions/{id}/resume', { id: session, project_id })}
+              >
+                <p>It may do the same twice as often before it is taken for a runaway again.</p>
+              </Action>
+            ) : null}
+          </li>
+        ))}
+      </ul>
+    </Section>
   );
 }

@@ -59,16 +59,15 @@ export function NewBudget({ projects }: { projects: readonly ProjectView[] }) {
     <Action
       name="Add"
       of="a budget"
-      run={async (fields) => {
-        await ask('PUT /v1/gw/budgets', {
+      run={(fields) =>
+        ask('PUT /v1/gw/budgets', {
           project_id: fields.project,
           period: PERIODS.find((period) => period === fields.period) ?? 'daily',
           cap_usd: fields.cap ?? '',
           alert_percents: alertsIn(fields),
           ...limitIn(fields),
-        });
-        return undefined;
-      }}
+        })
+      }
     >
       <Field
         name="project"
@@ -91,8 +90,8 @@ export function SetBudget({ budget }: { budget: BudgetView }) {
     <Action
       name="Change"
       of={budget.id}
-      run={async (fields) => {
-        await ask('PUT /v1/gw/budgets', {
+      run={(fields) =>
+        ask('PUT /v1/gw/budgets', {
           project_id: budget.project_id,
           period: budget.period,
           ...(budget.window_seconds === null ? {} : { window_seconds: budget.window_seconds }),
@@ -100,9 +99,8 @@ export function SetBudget({ budget }: { budget: BudgetView }) {
           cap_usd: fields.cap ?? '',
           alert_percents: alertsIn(fields),
           ...limitIn(fields),
-        });
-        return undefined;
-      }}
+        })
+      }
     >
       <Field name="cap" label="Cap ($)" value={String(budget.cap_usd)} isNeeded />
       <Field name="alerts" label="Alerts at (%)" value={budget.alert_percents.join(', ')} />
@@ -120,12 +118,11 @@ export function RaiseBudget({ budget }: { budget: BudgetView }) {
         const ms = time === '' ? undefined : parseDuration(time);
         if (time !== '' && ms === undefined)
           throw new Error(`"${time}" is no duration: use one such as 1h or 30m`);
-        await ask('POST /v1/gw/budgets/raise', {
+        return ask('POST /v1/gw/budgets/raise', {
           budget_id: budget.id,
           amount_usd: Number(amount),
           ...(ms === undefined ? {} : { for_seconds: ms / 1_000 }),
         });
-        return undefined;
       }}
     >
       <p>The cap is {capText(budget)} now.</p>
@@ -146,14 +143,13 @@ export function RemoveBudget({ budget }: { budget: BudgetView }) {
       name="Remove"
       of={budget.id}
       isDangerous
-      run={async () => {
-        await ask('DELETE /v1/gw/budgets/{project}/{period}', {
+      run={() =>
+        ask('DELETE /v1/gw/budgets/{project}/{period}', {
           project: budget.project_id,
           period: budget.period,
           ...scopeToQuery(budget),
-        });
-        return undefined;
-      }}
+        })
+      }
     >
       <p>Nothing caps what it counts any more. What was spent stays on record.</p>
     </Action>

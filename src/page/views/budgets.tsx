@@ -105,10 +105,7 @@ function Pause({ project: { project_id: project, paused_at } }: { project: Proje
       name={paused ? 'Pause' : 'Resume'}
       of={project}
       isDangerous={paused}
-      run={async () => {
-        await ask('PATCH /v1/gw/projects/{project}', { project, paused });
-        return undefined;
-      }}
+      run={() => ask('PATCH /v1/gw/projects/{project}', { project, paused })}
     >
       <p>
         {paused

@@ -73,7 +73,7 @@ function NewKey() {
       run={async ({ project, label = '', rights, time = '' }) => {
         const ms = time === '' ? undefined : parseDuration(time);
         if (time !== '' && ms === undefined) throw new Error(`"${time}" is no duration: use one such as 30d`);
-        const { key } = await ask('POST /v1/gw/keys', {
+        return ask('POST /v1/gw/keys', {
           project_id: project,
           label: label || null,
           admin: rights === 'admin',
@@ -81,8 +81,8 @@ function NewKey() {
           models: null,
           rpm: null,
         });
-        return <Shown value={key} />;
       }}
+      show={({ key }) => <Shown value={key} />}
     >
       <Field
         name="project"
@@ -105,22 +105,12 @@ function Changes({ of: { id, label } }: { of: KeyView }) {
       <Action
         name="Rotate"
         of={name}
-        run={async () => {
-          const { key } = await ask('POST /v1/gw/keys/{id}/rotate', path);
-          return <Shown value={key} />;
-        }}
+        run={() => ask('POST /v1/gw/keys/{id}/rotate', path)}
+        show={({ key }) => <Shown value={key} />}
       >
         <p>A new key takes its place, with the same limits and budgets. The old one works for another day.</p>
       </Action>
-      <Action
-        name="Revoke"
-        of={name}
-        isDangerous
-        run={async () => {
-          await ask('DELETE /v1/gw/keys/{id}', path);
-          return undefined;
-        }}
-      >
+      <Action name="Revoke" of={name} isDangerous run={() => ask('DELETE /v1/gw/keys/{id}', path)}>
         <p>From the next request on, the key is refused. What it has spent stays on record.</p>
       </Action>
     </span>

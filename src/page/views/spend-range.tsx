@@ -1,5 +1,4 @@
-import { type Address, change } from '../state/address.ts';
-import { CONDITIONS } from '../state/conditions.ts';
+import { type Address, CONDITIONS, change } from '../state/address.ts';
 import { GROUPINGS, type Grouping, isLabel } from '../state/groupings.ts';
 
 const SPANS = [

@@ -14,10 +14,9 @@ import { type Address, hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
 import { BYS, byOf, DAY, hoursOf } from '../state/questions.ts';
 import { useReading } from '../state/use-reading.ts';
-import { Asks } from './asks.tsx';
+import { Asks, Runaways } from './asks.tsx';
 import { Limits } from './limits.tsx';
 import { RequestTable } from './request-table.tsx';
-import { Runaways } from './runaways.tsx';
 import { Running } from './running.tsx';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);

@@ -60,21 +60,16 @@ function TestWebhook({ webhook: { id, url } }: { webhook: Webhook }) {
     <Action
       name="Test"
       of={id}
-      run={async () => {
-        const result = await ask('POST /v1/webhooks/{id}/test', { id });
-        return (
-          <Facts
-            facts={[
-              ['delivered', result.delivered ? 'yes' : 'no'],
-              ['event', result.event_type],
-              [
-                'answer',
-                result.response_status === null ? (result.error ?? 'none') : `HTTP ${result.response_status}`,
-              ],
-            ]}
-          />
-        );
-      }}
+      run={() => ask('POST /v1/webhooks/{id}/test', { id })}
+      show={({ delivered, event_type, response_status: status, error }) => (
+        <Facts
+          facts={[
+            ['delivered', delivered ? 'yes' : 'no'],
+            ['event', event_type],
+            ['answer', status === null ? (error ?? 'none') : `HTTP ${status}`],
+          ]}
+        />
+      )}
     >
       <p>A sample event is sent to {url}.</p>
     </Action>
@@ -107,14 +102,7 @@ function Deliveries({ deliveries }: { deliveries: readonly Delivery[] }) {
 function Replay({ delivery: { id, status, event_type: event } }: { delivery: Delivery }) {
   if (status !== 'failed' && status !== 'delivered') return null;
   return (
-    <Action
-      name="Replay"
-      of={id}
-      run={async () => {
-        await ask('POST /v1/deliveries/{id}/replay', { id });
-        return undefined;
-      }}
-    >
+    <Action name="Replay" of={id} run={() => ask('POST /v1/deliveries/{id}/replay', { id })}>
       <p>{event} is sent again, with its first time and id.</p>
     </Action>
   );
