@@ -9,18 +9,11 @@ const OTHERS_WRITE = 0o022;
 const OTHERS_ENTER = 0o011;
 const STICKY = 0o1000;
 
-/** A file or directory of gw that other users can write to or replace. */
-export interface OpenPath {
-  path: string;
-  message: string;
-  mend: string;
-}
-
 /**
  * Finds paths that other users could change: gw's directory, its files, and the parents through which the directory
  * could be replaced. Windows has no such modes.
  */
-export function pathsOthersMayWrite(paths: Paths, user = process.getuid?.()): OpenPath[] {
+export function pathsOthersMayWrite(paths: Paths, user = process.getuid?.()) {
   if (user === undefined) return [];
   const { home } = paths;
   const files = [
@@ -49,7 +42,7 @@ export function refuseInsecureHome(paths: Paths): void {
   );
 }
 
-function openPath(path: string, user: number, allowed = 0): OpenPath | undefined {
+function openPath(path: string, user: number, allowed = 0) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat || stat.mode & allowed) return undefined;
   const quoted = shellQuoted(path);

@@ -18,10 +18,7 @@ export function encodeDashboard(reading: DashboardReading): DashboardView {
     requests: requests.map((row) => ({ ...withId(row), budget: row.budget ?? null })),
   };
   // Renaming keeps the types of the values; the schema's test validates the fields.
-  const renamed = renameFields(encoded, snakeCase) as Omit<
-    DashboardView,
-    'budgets' | 'asks' | 'runaways' | 'limits' | 'imported'
-  >;
+  const renamed = renameFields(encoded, snakeCase) as Omit<DashboardView, Viewed>;
   return { ...renamed, budgets, asks, runaways, limits, imported };
 }
 
@@ -69,20 +66,11 @@ type Row = DashboardReading['requests'][number];
 
 type Encoded<T> = Omit<T, 'id'> & { id: string };
 
+/** The fields whose rows are views already. */
+type Viewed = 'budgets' | 'asks' | 'runaways' | 'limits' | 'imported';
+
 interface Decoded
-  extends Omit<
-    DashboardReading,
-    | 'budgets'
-    | 'asks'
-    | 'runaways'
-    | 'limits'
-    | 'imported'
-    | 'running'
-    | 'waiting'
-    | 'requests'
-    | 'series'
-    | 'parts'
-  > {
+  extends Omit<DashboardReading, Viewed | 'running' | 'waiting' | 'requests' | 'series' | 'parts'> {
   running: Encoded<DashboardReading['running'][number]>[];
   waiting: Encoded<DashboardReading['waiting'][number]>[];
   series: (number | null)[];

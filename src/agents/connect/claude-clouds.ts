@@ -55,18 +55,8 @@ const NOT_SERVED = ['CLAUDE_CODE_USE_ANTHROPIC_AWS'];
 
 const OFF: ReadonlySet<string | undefined> = new Set(['', '0', 'false', 'no', 'off', undefined]);
 
-/** Cloud modes that Claude Code's variables switch on, and those that point them at gw. */
-interface PointedClouds {
-  isOn: boolean;
-  variables: Variables;
-  notes: string[];
-}
-
 /** Points the cloud modes that are on. A login of the client's own goes to Anthropic, so it turns them off. */
-export function pointClouds(
-  access: Pick<Access, 'origin' | 'key' | 'subscription'>,
-  env: Environment,
-): PointedClouds {
+export function pointClouds(access: Pick<Access, 'origin' | 'key' | 'subscription'>, env: Environment) {
   const isOn = (name: string) => !OFF.has(env[name]);
   const served = Object.entries(MODES).filter(([name]) => isOn(name));
   const kept = access.subscription ? [] : served;

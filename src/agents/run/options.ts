@@ -1,10 +1,3 @@
-/** Result of takeOption(). */
-export interface TakenOptions {
-  values: string[];
-  /** The arguments without the option. */
-  rest: string[];
-}
-
 /**
  * Removes an option with a value from an agent's arguments: `--name value` or `--name=value`. Arguments after `--` are
  * text. Occurrences whose value `isWanted` rejects stay.
@@ -13,7 +6,7 @@ export function takeOption(
   args: readonly string[],
   names: readonly string[],
   isWanted: (value: string) => boolean = () => true,
-): TakenOptions {
+) {
   const values: string[] = [];
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {

@@ -57,23 +57,7 @@ export const importLogs: SetUp = (command, context) => {
 };
 
 /** A row of `gw import --json`: calls, where no unit is named. */
-export interface ImportRow {
-  source: string;
-  files: number;
-  lines: number;
-  damaged_lines: number;
-  imported: number;
-  already_imported: number;
-  already_in_ledger: number;
-  /** Imported calls whose price is unknown. */
-  unpriced: number;
-  cost_usd: number;
-  cost_nano_usd: number;
-  /** Sessions of the imported calls. */
-  sessions: number;
-  damaged: { file: string; lines: readonly number[] }[];
-  unread_files: string[];
-}
+export type ImportRow = ReturnType<typeof rowOf>;
 
 interface ReadSourceOptions {
   reader: Reader;
@@ -136,7 +120,7 @@ function rowOf(
   { agent }: LogSource,
   { reading, calls, inLedger }: ReadImport,
   added: readonly ImportedCall[],
-): ImportRow {
+) {
   const nanoUsd = sumOf(added);
   const damaged = [...reading.damaged].map(([file, lines]) => ({ file, lines }));
   return {

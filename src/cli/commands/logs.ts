@@ -94,15 +94,7 @@ export async function followFile(file: string, { print, lines, signal }: FollowO
   reader?.close();
 }
 
-interface Reader {
-  /** The complete lines appended since the last call. */
-  read(): string[];
-  /** Whether the path now names another file, or this file was truncated. */
-  isReplaced(): boolean;
-  close(): void;
-}
-
-function openReader(file: string): Reader | undefined {
+function openReader(file: string) {
   let fd: number;
   try {
     fd = openSync(file, 'r');
@@ -115,6 +107,7 @@ function openReader(file: string): Reader | undefined {
   let position = 0;
   let rest = '';
   return {
+    /** The complete lines appended since the last call. */
     read() {
       for (let size = -1; size !== 0; position += size) {
         size = readSync(fd, buffer, 0, CHUNK_BYTES, position);
@@ -124,6 +117,7 @@ function openReader(file: string): Reader | undefined {
       rest = lines.pop() ?? '';
       return lines;
     },
+    /** Whether the path now names another file, or this file was truncated. */
     isReplaced() {
       const now = statSync(file, { throwIfNoEntry: false });
       return now === undefined || now.ino !== ino || now.size < position;

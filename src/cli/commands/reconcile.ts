@@ -79,18 +79,11 @@ interface BillOptions {
   stdin?: boolean;
 }
 
-interface Bill {
-  days: Days;
-  bill: BillLine[];
-  /** The provider's token counts; undefined, with a note, if it reports none: the costs are compared all the same. */
-  readUsage(): Promise<UsageLine[] | undefined>;
-}
-
 async function readBill(
   context: Context,
   provider: string,
   { report, options, today }: { report: CostReport; options: BillOptions; today: string },
-): Promise<Bill> {
+) {
   if (options.csv !== undefined) {
     if (options.stdin) throw usageError('--csv needs no key: use it without --stdin');
     const lines = await billFromCsv(options.csv, report);
@@ -117,6 +110,7 @@ async function readBill(
   const bill = await fetchBill(query).catch((error) => {
     throw new CliError(failed(error).message);
   });
+  // Some report no token counts: the costs are compared all the same.
   const readUsage = () =>
     fetchUsage(query).catch((error) => {
       note(context, `Tokens are not compared: ${failed(error).message}`);

@@ -11,23 +11,10 @@ import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 /** What gw knows of a provider, as `gw providers show NAME --json` prints it. */
-export interface ProviderView {
-  name: string;
-  kind: string;
-  base_url: string;
-  credential: { source: string; expires_at: string | null };
-  apis: string[];
-  dialect: Record<string, unknown>;
-  /** The known provider whose dialect it is; null for one that gw doesn't know. */
-  dialect_of: string | null;
-  learnt: Learnt[];
-  /** The models of deployments, and whether an answer or a setting has named them. */
-  deployments: { name: string; model: string; source: 'setting' | 'answer' }[];
-  prices_of: string | null;
-}
+export type ProviderView = Awaited<ReturnType<typeof viewProvider>>;
 
 /** Without the key itself. */
-export async function viewProvider(context: Context, provider: Provider): Promise<ProviderView> {
+export async function viewProvider(context: Context, provider: Provider) {
   const { name, wire, origin, basePath, keySource, cloud } = provider;
   const own = provider.deployments ?? {};
   const answers = (await withStore(context, async (db) => readDeployments(db)))[name];

@@ -68,12 +68,6 @@ function readPage<T>(report: Report<T>, { provider, name }: NamedOptions, text: 
   }
 }
 
-interface Answer {
-  status: number;
-  retryAfter: string | undefined;
-  text: string;
-}
-
 async function fetchPage(options: NamedOptions, path: string): Promise<string> {
   for (let tries = 1; ; tries++) {
     const { status, retryAfter, text } = await ask(options, path);
@@ -89,7 +83,7 @@ async function fetchPage(options: NamedOptions, path: string): Promise<string> {
 async function ask(
   { report, provider, origin, network, ownProxy, key, name: what }: NamedOptions,
   path: string,
-): Promise<Answer> {
+) {
   const { request } = await import('undici');
   try {
     const { statusCode, headers, body } = await request(`${origin}${path}`, {

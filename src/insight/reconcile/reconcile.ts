@@ -81,13 +81,8 @@ function rowsOf({ ledger, billed }: Day): Row[] {
     .flatMap(({ model, names }) => rowOf(model, names, { ledger, billed }));
 }
 
-interface Group {
-  model: string;
-  names: readonly string[];
-}
-
 /** Groups by name if both sides use the same names or only one side has any; else makes a single group. */
-function groupsOf(family: string, names: readonly string[], { ledger, billed }: Day): Group[] {
+function groupsOf(family: string, names: readonly string[], { ledger, billed }: Day) {
   const [inLedger, inBill] = [ledger, billed].map((side) => names.filter((name) => side.has(name)));
   const isShared = names.every((name) => ledger.has(name) && billed.has(name));
   if (isShared || !inLedger?.length || !inBill?.length)

@@ -55,15 +55,7 @@ function steps(a: Rate, b: Rate): [bigint, bigint][] {
   return lengths.map((tokens) => [rateAt(a, tokens), rateAt(b, tokens)]);
 }
 
-/** How two sets of price data differ in coverage. The published file has neither a date nor a version. */
-export interface Knowledge {
-  /** Models that only the first set has. */
-  lost: string[];
-  /** Whether the second set seems older: it lacks more models and price change dates than it adds. */
-  isOlder: boolean;
-}
-
-export function compareKnowledge(known: PublishedPrices, fresh: PublishedPrices): Knowledge {
+export function compareKnowledge(known: PublishedPrices, fresh: PublishedPrices) {
   const [before, after] = [lastChanges(known), lastChanges(fresh)];
   const lost = [...before.keys()].filter((name) => !after.has(name));
   let balance = -lost.length;

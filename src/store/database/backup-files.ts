@@ -32,14 +32,8 @@ export function addBackupFiles(path: string, files: readonly BackupFile[]): void
   }
 }
 
-/** Manifest of a backup. */
-export interface BackupContents {
-  files: BackupFile[];
-  projects: number;
-}
-
 /** Reads a backup; undefined if the database is not one of gw's. */
-export function readBackup(path: string): BackupContents | undefined {
+export function readBackup(path: string) {
   const db = new Database(path, { readonly: true, fileMustExist: true });
   try {
     const has = (table: string) =>

@@ -4,18 +4,8 @@ import { oldestRecordAt } from './daemons.ts';
 import { idsBefore } from './id-range.ts';
 import { schemaVersion } from './migrate.ts';
 
-/** The state of a database file. */
-interface Inspection {
-  /** The errors that `quick_check` reports; empty for a sound file. */
-  faults: string[];
-  schema: number;
-  /** The schema that this version of gw writes. */
-  wantedSchema: number;
-  requests: number;
-}
-
 /** Checks a database file without changing it. `quick` skips `quick_check`, which reads the whole file. */
-export function inspectDatabase(path: string, { quick = false } = {}): Inspection {
+export function inspectDatabase(path: string, { quick = false } = {}) {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   try {
     const checks = quick ? [] : (db.pragma('quick_check(5)') as { quick_check: string }[]);

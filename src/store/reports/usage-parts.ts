@@ -12,12 +12,6 @@ import type { Db } from '../database/open.ts';
 import { conditionsOf } from '../requests/find-requests.ts';
 import type { UsageQuery } from './query.ts';
 
-/** SQL for rows of usage, and its parameters: spans of time as JSON. */
-interface UsageParts {
-  sql: string;
-  spans: string[];
-}
-
 interface PartsQuery extends Omit<UsageQuery, 'groupBy'> {
   /** What the rows have besides the figures. */
   columns: ReadonlySet<string>;
@@ -29,7 +23,7 @@ interface PartsQuery extends Omit<UsageQuery, 'groupBy'> {
  * later ones from the rollups and the journal: a report over years reads a few thousand rows, however many requests there
  * were. Where a status matters, the records are read. In reports by day, `bucket` is the start of the local day.
  */
-export function usageParts(db: Db, calendar: Calendar, query: PartsQuery): UsageParts {
+export function usageParts(db: Db, calendar: Calendar, query: PartsQuery) {
   const { columns, isByDay, source, from, to, ...conditions } = query;
   const counted = source === 'all' ? undefined : (source ?? 'gw');
   const span = { start: calendar.startOfDate(from), end: calendar.startOfDate(addDays(to, 1)) };

@@ -8,14 +8,6 @@ const LEGEND = /^\[gw chat: .*\]$/;
 const QUOTED_LEGEND = /"[^"]* said, "…", of (.{0,1000}?)(?:; |\]$)/;
 const DATES = 'a date is left out where the one before holds';
 
-/** A text around a chat, and the chat before and after shortening. */
-interface FramedChat {
-  head: string;
-  chat: string;
-  written: string;
-  tail: string;
-}
-
 /** Drops what every message of a pasted chat repeats: `said` and, at `balanced`, its date. */
 export function shortenChat(text: string, { level }: Pick<Scope, 'level'>): string {
   const { head, written, tail } = frameChat(text, level) ?? { head: text, written: '', tail: '' };
@@ -23,7 +15,7 @@ export function shortenChat(text: string, { level }: Pick<Scope, 'level'>): stri
 }
 
 /** Finds and shortens the chat in a text; undefined if there is none, or too little to gain. */
-export function frameChat(text: string, level: Level): FramedChat | undefined {
+export function frameChat(text: string, level: Level) {
   const hasSpeech = text.includes(' said, "');
   const hasDates = level !== 'safe' && hasTimes(text);
   const lines = hasSpeech || hasDates ? text.split('\n') : [];

@@ -20,16 +20,8 @@ interface Parts {
   trailer: string;
 }
 
-/** A text around its documents, and the documents before and after framing. */
-export interface Framed {
-  head: string;
-  documents: string;
-  framed: string;
-  tail: string;
-}
-
 /** Writes the tags that all documents of a text share once, and for each document its values and its text. */
-export function frameDocuments(text: string): Framed | undefined {
+export function frameDocuments(text: string) {
   const list = findTagged(text);
   if (!list || list.documents.length < MIN_DOCUMENTS) return undefined;
   const parts = list.documents.map((document) => split(document.text));

@@ -7,19 +7,6 @@ interface LogOptions {
   keepTimes?: boolean;
 }
 
-interface EncodedLog {
-  text: string;
-  /** Number of log-like lines that were written as values of a pattern. */
-  coded: number;
-  lines: number;
-}
-
-/** A line and its template, if it is written by one. */
-interface Coded {
-  line: LogLine;
-  template: Template | undefined;
-}
-
 /** A pattern costs a line; it needs at least this many lines to pay off. */
 const MIN_COUNT = 3;
 const DITTO = '"';
@@ -31,7 +18,7 @@ const BLANKS = ['*', '_', '…', '¤'];
  * Writes repetitive lines as the number of a pattern and its values; undefined if no signs are free. Lossless, except
  * that runs of spaces become one space.
  */
-export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | undefined {
+export function encodeLog(text: string, options: LogOptions = {}) {
   const raw = text.split('\n');
   const signs = chooseSigns(text, raw);
   if (!signs) return undefined;
@@ -51,7 +38,7 @@ function chooseSigns(text: string, lines: readonly string[]): Signs | undefined 
   return pattern && again && blank ? { pattern, again, blank } : undefined;
 }
 
-function chooseTemplates(lines: readonly LogLine[], { keepLine, keepTimes }: LogOptions): Coded[] {
+function chooseTemplates(lines: readonly LogLine[], { keepLine, keepTimes }: LogOptions) {
   const mined = mineTemplates(lines, keepTimes);
   return lines.map((line, i) => {
     const template = mined[i];
