@@ -157,9 +157,7 @@ export function createCalendar(timezone: string): Calendar {
   };
 }
 
-function firstOfNextMonth(first: string): string {
-  return `${addDays(first, 31).slice(0, 7)}-01`;
-}
+const firstOfNextMonth = (first: string): string => `${addDays(first, 31).slice(0, 7)}-01`;
 
 export function mondayOf(date: string): string {
   return addDays(date, -((new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7));

@@ -69,9 +69,7 @@ export function unavailable(message: string, code: string, cause?: unknown): GwE
 }
 
 /** The message of any thrown value. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The result of `work`; `fallback` if it throws. */
 export function orElse<T, F>(work: () => T, fallback: F): T | F {

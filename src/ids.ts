@@ -55,14 +55,10 @@ export function createRequestIds(slot: number, now: () => number, after: Request
 }
 
 /** The time encoded in an id, UTC milliseconds: the request's arrival, or later if ids ran ahead of the clock. */
-export function timeOfRequestId(id: RequestId): number {
-  return Math.floor(id / PER_MS) + EPOCH_MS;
-}
+export const timeOfRequestId = (id: RequestId): number => Math.floor(id / PER_MS) + EPOCH_MS;
 
 /** Lower bound of the ids of all requests since `timeMs`, for index searches. Compare the record's own time as well. */
-export function requestIdAt(timeMs: number): RequestId {
-  return Math.max(0, Math.floor(timeMs) - EPOCH_MS) * PER_MS;
-}
+export const requestIdAt = (timeMs: number): RequestId => Math.max(0, Math.floor(timeMs) - EPOCH_MS) * PER_MS;
 
 /** The id for display: `req_` and 11 characters of Crockford's base32. */
 export function formatRequestId(id: RequestId, prefix = 'req'): string {

@@ -19,9 +19,7 @@ export function parseProxyAddress(text: string): URL | undefined {
 }
 
 /** A proxy's address for display, with user and password masked. */
-export function withoutPassword(text: string): string {
-  return text.replace(/^([a-z0-9+.-]+:\/\/)?.*@/i, '$1***@');
-}
+export const withoutPassword = (text: string): string => text.replace(/^([a-z0-9+.-]+:\/\/)?.*@/i, '$1***@');
 
 /** The value of `proxy-authorization` (https://www.rfc-editor.org/rfc/rfc7617#section-2); undefined without a user. */
 export function proxyAuthorization({ username, password }: URL): string | undefined {

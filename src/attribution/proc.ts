@@ -91,18 +91,14 @@ function linksOf(directory: string): string[] {
 const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
 
 /** An address in the format of /proc/net/tcp: 32-bit words in host byte order. */
-function hexV4(address: string): string {
-  return hexWords(withoutZone(address));
-}
+const hexV4 = (address: string): string => hexWords(withoutZone(address));
 
 function hexV6(address: string): string {
   const plain = withoutZone(address);
   return hexWords(plain.kind() === 'ipv4' ? (plain as IPv4).toIPv4MappedAddress() : plain);
 }
 
-function withoutZone(address: string): IPv4 | IPv6 {
-  return ipaddr.process(address.split('%', 1)[0] ?? '');
-}
+const withoutZone = (address: string): IPv4 | IPv6 => ipaddr.process(address.split('%', 1)[0] ?? '');
 
 function hexWords(address: IPv4 | IPv6): string {
   const bytes = address.toByteArray().map((byte) => byte.toString(16).toUpperCase().padStart(2, '0'));

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, scrypt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { parsePrivate, readSecrets } from '../config/secrets.ts';
+import { orElse } from '../errors.ts';
 import type { Random } from '../ids.ts';
 import { isObject } from '../json/object.ts';
 import type { Paths } from '../paths.ts';
@@ -39,11 +40,7 @@ export function settingsIn(files: readonly BackupFile[]): string | undefined {
 /** False if the settings aren't a JSON object. */
 export function hasReadableSettings(files: readonly BackupFile[]): boolean {
   const settings = settingsIn(files);
-  try {
-    return settings === undefined || isObject(JSON.parse(settings));
-  } catch {
-    return false;
-  }
+  return orElse(() => settings === undefined || isObject(JSON.parse(settings)), false);
 }
 
 export function sealedKeysIn(files: readonly BackupFile[]): BackupFile | undefined {

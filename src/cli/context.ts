@@ -28,9 +28,7 @@ export function processContext({ program, version }: Pick<Context, 'program' | '
 }
 
 /** The user's home directory. */
-export function homeOf({ env }: Pick<Context, 'env'>): string {
-  return env.HOME || env.USERPROFILE || homedir();
-}
+export const homeOf = ({ env }: Pick<Context, 'env'>): string => env.HOME || env.USERPROFILE || homedir();
 
 export function screenOf({ stdout, env }: Context, options?: { ascii?: boolean | undefined }): Terminal {
   return terminalOf(stdout, env, options);

@@ -35,9 +35,7 @@ export class Exit extends Error {
 }
 
 /** An error for an invalid command line: exit code 2. */
-export function usageError(message: string): CliError {
-  return new CliError(message, EXIT.usage);
-}
+export const usageError = (message: string): CliError => new CliError(message, EXIT.usage);
 
 /** Exit code of an error that a command threw. */
 export function exitCodeOf(error: unknown): number {

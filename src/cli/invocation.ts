@@ -1,5 +1,6 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, join, relative } from 'node:path';
+import { orElse } from '../errors.ts';
 import { shellQuoted } from '../shell-quoted.ts';
 
 interface InvocationContext {
@@ -9,9 +10,7 @@ interface InvocationContext {
 }
 
 /** Whether a shell finds a command named gw. */
-export function isOnPath(context: Pick<InvocationContext, 'env'>): boolean {
-  return onPath(context) !== undefined;
-}
+export const isOnPath = (context: Pick<InvocationContext, 'env'>): boolean => onPath(context) !== undefined;
 
 /** How to type gw in any directory: `gw` if the shell finds this one, else its absolute path. */
 export function invocation(context: InvocationContext): string {
@@ -33,11 +32,7 @@ function onPath({ env }: Pick<InvocationContext, 'env'>): string | undefined {
 
 /** False for a checkout that runs next to an installed gw. */
 function isSame(path: string, program: string): boolean {
-  try {
-    return realpathSync(path) === realpathSync(program);
-  } catch {
-    return false;
-  }
+  return orElse(() => realpathSync(path) === realpathSync(program), false);
 }
 
 /** The path of the first of these programs that a shell would find; undefined if there is none. */

@@ -3,9 +3,7 @@ import type { Plain } from './written.ts';
 
 const flag = (value: unknown): boolean => onOrOff(value) === 'on';
 
-function fields(value: unknown): string[] {
-  return listOf(value, 'fields').map(String);
-}
+const fields = (value: unknown): string[] => listOf(value, 'fields').map(String);
 
 /**
  * What a provider does differently from its API's document, where gw doesn't know: entries of

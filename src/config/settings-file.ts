@@ -70,9 +70,7 @@ function syntaxError(bytes: Buffer): { message: string; offset: number } {
   }
 }
 
-function isJson(text: string): boolean {
-  return orElse(() => JSON.parse(text), undefined) !== undefined;
-}
+const isJson = (text: string): boolean => orElse(() => JSON.parse(text), undefined) !== undefined;
 
 interface Place {
   path: string[];

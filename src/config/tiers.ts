@@ -53,9 +53,7 @@ export function parseShare(value: unknown): number {
 }
 
 /** The model names in a list such as `a, b | c`. */
-export function namesIn(models: string): string[] {
-  return partsOf(models, /[,|]/);
-}
+export const namesIn = (models: string): string[] => partsOf(models, /[,|]/);
 
 function addTier(tiersByName: Map<string, string>, name: string, models: string): void {
   if (tiersByName.has(name)) throw new SettingError(`the tier ${name} stands twice`);

@@ -88,9 +88,7 @@ export function alertPercents(value: unknown): Written & { percents: readonly nu
 }
 
 /** The absolute path of a file; empty for none. */
-export function file(value: unknown): string {
-  return value === '' ? '' : resolve(text(value));
-}
+export const file = (value: unknown): string => (value === '' ? '' : resolve(text(value)));
 
 /** The absolute path of a file with certificates; empty for none. Reads the file to validate it. */
 export function authorities(value: unknown): string {
@@ -115,9 +113,7 @@ export function proxyAddress(value: unknown): string {
 }
 
 /** Like `proxyAddress`, for one provider: must name a proxy or be `none`. */
-export function ownProxyAddress(value: unknown): string {
-  return proxyAddress(value === '' ? null : value);
-}
+export const ownProxyAddress = (value: unknown): string => proxyAddress(value === '' ? null : value);
 
 /** An address that can't be intercepted: https, or this machine. */
 export function webAddress(value: unknown): string {

@@ -197,9 +197,7 @@ function addProviders(registry: Registry<RegistryContentType>, { health }: Metri
 }
 
 /** The provider in an id such as `target:openai/KEY/gpt-4o` or `account:openai`. */
-function providerOf(id: string): string {
-  return id.slice(id.indexOf(':') + 1).split('/', 1)[0] ?? '';
-}
+const providerOf = (id: string): string => id.slice(id.indexOf(':') + 1).split('/', 1)[0] ?? '';
 
 function addWebhooks(registry: Registry<RegistryContentType>, { db }: MetricsOptions): void {
   const read = createWebhookReader(db);

@@ -201,9 +201,7 @@ function served(record: RequestRecord): Attributes {
   return attributes;
 }
 
-function operationOf({ endpoint }: RequestRecord): string {
-  return OPERATIONS[endpoint] ?? endpoint;
-}
+const operationOf = ({ endpoint }: RequestRecord): string => OPERATIONS[endpoint] ?? endpoint;
 
 /** Wraps an exporter to report each result to the watch. */
 function watched<

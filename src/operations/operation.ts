@@ -29,3 +29,6 @@ type Given<Output, Input> = {
 /** The fields of an operation's query and body, as its function takes them. */
 export type Input<Described> = Fields<Described extends { query: infer Query } ? Query : undefined> &
   Fields<Described extends { body: infer Body } ? Body : undefined>;
+
+/** The field of a path that has `{id}`. */
+export type Id = { id: string };

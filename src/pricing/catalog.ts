@@ -100,9 +100,7 @@ export function createCatalog({
   };
 }
 
-function always(card: PriceCard | undefined): Entry {
-  return { card, fromMs: -Infinity, untilMs: Infinity };
-}
+const always = (card: PriceCard | undefined): Entry => ({ card, fromMs: -Infinity, untilMs: Infinity });
 
 function libraryEntry(providerName: string, model: string, atMs: number, factor: number): Entry {
   const match = findInLibrary(providerName, model, atMs);

@@ -72,9 +72,7 @@ export function setPrices(prices: PublishedPrices | undefined): void {
 }
 
 /** The price data in use; undefined for the packaged data. */
-export function pricesInUse(): PublishedPrices | undefined {
-  return inUse;
-}
+export const pricesInUse = (): PublishedPrices | undefined => inUse;
 
 /** The packaged data of the providers that gw looks up, and of their models' makers. */
 export function packagedPrices(): PublishedPrices {

@@ -48,9 +48,7 @@ function index<Found>(
   return (providerName, model) => found.get(key(providerName, model)) ?? found.get(key(null, model));
 }
 
-function key(provider: string | null, model: string): string {
-  return `${provider ?? ''}\n${model}`.toLowerCase();
-}
+const key = (provider: string | null, model: string): string => `${provider ?? ''}\n${model}`.toLowerCase();
 
 function cardOf(override: PriceOverride): PriceCard {
   const { provider, model } = override;

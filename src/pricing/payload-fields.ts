@@ -6,14 +6,10 @@ export type Fields = Readonly<Record<string, unknown>>;
 const NO_FIELDS: Fields = {};
 
 /** The fields of an object; empty for any other value. */
-export function fields(value: unknown): Fields {
-  return isObject(value) ? value : NO_FIELDS;
-}
+export const fields = (value: unknown): Fields => (isObject(value) ? value : NO_FIELDS);
 
 /** Whether the provider sent a value. Some send null if they have none. */
-export function isStated(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
+export const isStated = (value: unknown): boolean => value !== undefined && value !== null;
 
 /** The value if it is a count, a non-negative integer. */
 export function count(value: unknown): number | undefined {

@@ -30,10 +30,6 @@ export function nanoFromPico(pico: bigint): NanoUsd {
 }
 
 /** The largest amount in pico-USD that rounds up to `nano`. */
-export function picoFromNano(nano: NanoUsd): bigint {
-  return BigInt(nano) * PICO_PER_NANO;
-}
+export const picoFromNano = (nano: NanoUsd): bigint => BigInt(nano) * PICO_PER_NANO;
 
-function divideUp(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor - 1n) / divisor;
-}
+const divideUp = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor - 1n) / divisor;

@@ -39,6 +39,4 @@ function nextTime(time: string, atMs: number): number {
   return atMs + DAY_MS - modulo(atMs - Date.parse(`1970-01-01T${time}`), DAY_MS);
 }
 
-function modulo(dividend: number, divisor: number): number {
-  return ((dividend % divisor) + divisor) % divisor;
-}
+const modulo = (dividend: number, divisor: number): number => ((dividend % divisor) + divisor) % divisor;

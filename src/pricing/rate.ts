@@ -17,9 +17,7 @@ export interface Rate {
   readonly tiers: readonly RateTier[];
 }
 
-export function flatRate(picoUsd: bigint): Rate {
-  return { picoUsd, tiers: [] };
-}
+export const flatRate = (picoUsd: bigint): Rate => ({ picoUsd, tiers: [] });
 
 export const FREE_RATE = flatRate(0n);
 

@@ -261,6 +261,4 @@ const OWN_ORIGINS: ReadonlyMap<string, string> = new Map(
 );
 
 /** Whether a provider's requests go to its official host, not to a relay configured under its name. */
-export function isOwnHost({ name, origin }: Provider): boolean {
-  return OWN_ORIGINS.get(name) === origin;
-}
+export const isOwnHost = ({ name, origin }: Provider): boolean => OWN_ORIGINS.get(name) === origin;

@@ -202,9 +202,7 @@ function authenticate(request: IncomingMessage, secret: string): void {
 }
 
 // Digests have equal lengths, as timingSafeEqual requires.
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** Reads the request's body. Reads an oversized body to its end, so that the client receives the 413. */
 async function receiveBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { type ErrorType, GwError, messageOf } from '../errors.ts';
+import { type ErrorType, GwError, messageOf, orElse } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import type { Network } from '../network/network.ts';
 import { isOlder, VERSION } from '../version.ts';
@@ -251,9 +251,5 @@ export async function createSend(url: string, network: Network, timeoutMs: numbe
 }
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => JSON.parse(text), undefined);
 }

@@ -11,9 +11,7 @@ export interface Load {
 const DECAY_MS = 10_000;
 const UNMEASURED_MS = 1_000;
 
-export function newLoad(): Load {
-  return { updatedAtMs: 0, inFlight: 0 };
-}
+export const newLoad = (): Load => ({ updatedAtMs: 0, inFlight: 0 });
 
 /** Updates the average with a time to first byte. A slower one counts at once, a faster one gradually (peak EWMA). */
 export function recordTtfb(load: Load, ttfbMs: number, nowMs: number): void {

@@ -34,14 +34,8 @@ export function reachOf(target: Candidate): Reach {
   return reach;
 }
 
-export function accountOf(target: Candidate): string {
-  return reachOf(target).account;
-}
+export const accountOf = (target: Candidate): string => reachOf(target).account;
 
-export function keyOf(target: Candidate): string {
-  return reachOf(target).key;
-}
+export const keyOf = (target: Candidate): string => reachOf(target).key;
 
-export function targetId(target: Candidate): string {
-  return reachOf(target).target;
-}
+export const targetId = (target: Candidate): string => reachOf(target).target;

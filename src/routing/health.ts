@@ -236,9 +236,7 @@ const AUTH_MS = 300_000;
 const FIRST_GUESS_MS = 5_000;
 const LONGEST_GUESS_MS = 60_000;
 
-function newTargetHealth(): TargetHealth {
-  return { breaker: newBreaker(), load: newLoad(), unstatedLimits: 0 };
-}
+const newTargetHealth = (): TargetHealth => ({ breaker: newBreaker(), load: newLoad(), unstatedLimits: 0 });
 
 function applySuccess(health: TargetHealth, ttfbMs: number, nowMs: number): void {
   recordSuccess(health.breaker, nowMs);

@@ -101,9 +101,7 @@ function untried(targets: readonly Candidate[], tried: readonly Tried[]): Candid
   return targets.filter((target) => !done.has(targetId(target)));
 }
 
-function stop(because: StopReason): NextAttempt {
-  return { kind: 'stop', because };
-}
+const stop = (because: StopReason): NextAttempt => ({ kind: 'stop', because });
 
 /**
  * Limits retries, so that an outage does not multiply the traffic: a fifth of the requests of the last 10 seconds plus
@@ -118,9 +116,7 @@ const LIFE_SECONDS = 10;
 const SHARE = 0.2;
 const FREE_PER_SECOND = 10;
 
-export function newRetryBudget(): RetryBudget {
-  return { seconds: [] };
-}
+export const newRetryBudget = (): RetryBudget => ({ seconds: [] });
 
 /** Counts a request's first attempt. */
 export function countRequest(budget: RetryBudget, nowMs: number): void {

@@ -70,9 +70,7 @@ export function budgetBar(
   return lengths.map((length, i) => (shades[i] ?? '').repeat(length));
 }
 
-function clamp(share: number): number {
-  return Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 1;
-}
+const clamp = (share: number): number => (Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 1);
 
 /** A chart value; undefined for a time in the future. */
 type Point = number | undefined;

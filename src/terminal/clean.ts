@@ -2,6 +2,4 @@
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Makes untrusted text safe to print: a single line without control characters. */
-export function clean(text: string): string {
-  return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
-}
+export const clean = (text: string): string => text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));

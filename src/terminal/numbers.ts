@@ -7,14 +7,10 @@ const UNITS = [
 ] as const;
 
 /** An amount in dollars: `$1.25`. */
-export function usdText(usd: number): string {
-  return formatUsd(Math.round(usd * NANO_PER_USD));
-}
+export const usdText = (usd: number): string => formatUsd(Math.round(usd * NANO_PER_USD));
 
 /** `1,234`. */
-export function count(value: number): string {
-  return value.toLocaleString('en-US');
-}
+export const count = (value: number): string => value.toLocaleString('en-US');
 
 /** A token count: exact below 100,000, then with three digits: `1.24M`. */
 export function tokens(value: number): string {

@@ -177,9 +177,7 @@ const LEFT: Record<string, string> = {
   failed: 'a transform failed',
 };
 
-function part(tokens: number, what: string): string {
-  return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
-}
+const part = (tokens: number, what: string): string => (tokens > 0 ? `, ${count(tokens)} ${what}` : '');
 
 function missFact(miss: unknown): Fact[] {
   const text = missText(miss);
@@ -299,6 +297,4 @@ function shadowText({ of, tier, agrees }: Recorded): string {
   return `of ${of}, to compare with the ${tier === 'weak' ? 'cheaper' : 'strong'} tier; ${outcome}`;
 }
 
-function decimal(value: unknown): string {
-  return String(Math.round(Number(value) * 100) / 100);
-}
+const decimal = (value: unknown): string => String(Math.round(Number(value) * 100) / 100);

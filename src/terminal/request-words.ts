@@ -53,9 +53,7 @@ export function originText({ process, repo }: Record<'process' | 'repo', string 
 }
 
 /** Last part of a repository's path. */
-export function shortRepo(repo: string): string {
-  return repo.replace(/^.*\/(?=.)/, '');
-}
+export const shortRepo = (repo: string): string => repo.replace(/^.*\/(?=.)/, '');
 
 /** `provider/model`. Names of sandbox models already start with `sandbox/`. */
 export function servedBy({ provider, model }: Record<'provider' | 'model', string>): string {

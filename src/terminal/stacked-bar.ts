@@ -30,9 +30,7 @@ export function stackedBar(
 }
 
 /** Parts below 0.5% show as `<1%`, never as 0%. */
-function shareText(share: number): string {
-  return share < 0.005 ? '<1%' : percent(share);
-}
+const shareText = (share: number): string => (share < 0.005 ? '<1%' : percent(share));
 
 /** At most `limit` parts above zero, largest first. Merges the smallest ones. */
 function mergeSmallest(parts: readonly Part[], limit: number): Part[] {

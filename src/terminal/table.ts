@@ -138,6 +138,4 @@ function cell<Row>(text: string, { column, width }: SizedColumn<Row>, terminal: 
   return pad(shortenMiddle(text, width, terminal.symbols.ellipsis), width, column.align);
 }
 
-function joinCells(cells: string[]): string {
-  return cells.join(' '.repeat(GAP)).trimEnd();
-}
+const joinCells = (cells: string[]): string => cells.join(' '.repeat(GAP)).trimEnd();

@@ -25,9 +25,7 @@ const unitEscape = (unit: number) => `\\u${unit.toString(16).padStart(4, '0')}`;
 const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026\u2800-\u28ff]*$/;
 
 /** Width in terminal cells. string-width takes 40 ms to load, so it is loaded only for text with other characters. */
-export function widthOf(text: string): number {
-  return NARROW.test(text) ? text.length : stringWidth()(text);
-}
+export const widthOf = (text: string): number => (NARROW.test(text) ? text.length : stringWidth()(text));
 
 let loaded: ((text: string) => number) | undefined;
 

@@ -25,6 +25,4 @@ export function conversationKey({
   return `start:${hashOf(JSON.stringify(start))}`;
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
-}
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');

@@ -157,9 +157,7 @@ function isBlankAt(units: Uint16Array, at: number): boolean {
   return code === 32 || code === 9;
 }
 
-function isDigitAt(units: Uint16Array, at: number): boolean {
-  return KIND[units[at] ?? 0] === DIGIT;
-}
+const isDigitAt = (units: Uint16Array, at: number): boolean => KIND[units[at] ?? 0] === DIGIT;
 
 function emptyScan(): Scan {
   return {

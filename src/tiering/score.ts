@@ -66,9 +66,7 @@ function scoreCounts(counts: Scan): TierScore {
   };
 }
 
-function mathsMarks(counts: Scan): number {
-  return counts.maths + counts.latex + counts.operators / 2;
-}
+const mathsMarks = (counts: Scan): number => counts.maths + counts.latex + counts.operators / 2;
 
 function proseEffort(counts: Scan): number {
   const figures = counts.numbers / (counts.words + counts.numbers + 1);
@@ -87,9 +85,7 @@ function comparedEffort({ comparison, numbers }: Scan): number {
 }
 
 /** Grows from 0 towards 1, and is 0.5 at `half`: the tenth comma counts less than the first. */
-function saturate(count: number, half: number): number {
-  return count / (count + half);
-}
+const saturate = (count: number, half: number): number => count / (count + half);
 
 function explain(counts: Scan, marks: { code: number; technical: number; choice: boolean }): string[] {
   const why: string[] = [];

@@ -59,6 +59,4 @@ export function createTokenCounter(options: TokenCounterOptions = {}): TokenCoun
   };
 }
 
-export function startTokenWorker(): Worker {
-  return startBuiltWorker('tokens-worker');
-}
+export const startTokenWorker = (): Worker => startBuiltWorker('tokens-worker');

@@ -158,9 +158,7 @@ function codePointAt(bytes: Uint8Array, at: number): number {
 }
 
 /** The six bits of a continuation byte. */
-function low(bytes: Uint8Array, at: number): number {
-  return (bytes[at] as number) & 0x3f;
-}
+const low = (bytes: Uint8Array, at: number): number => (bytes[at] as number) & 0x3f;
 
 function classify(character: string): number {
   if (/[\p{Lu}\p{Lt}]/u.test(character)) return LETTER | UPPER;

@@ -45,9 +45,7 @@ export function isEmpty(value: unknown): boolean {
 }
 
 /** The value if it is a token count, otherwise 0. */
-export function countIn(value: unknown): number {
-  return typeof value === 'number' && value >= 0 ? value : 0;
-}
+export const countIn = (value: unknown): number => (typeof value === 'number' && value >= 0 ? value : 0);
 
 /** Any value as text. `String` throws for an object such as `{"toString": 1}`. */
 export function asText(value: unknown): string {

@@ -165,9 +165,7 @@ function importedSpenders({ imported }: DashboardReading): Spender[] {
 }
 
 /** When a daemon was last seen, else the time of the newest request. */
-function seenAt({ seenAt, data }: State): number | null {
-  return seenAt ?? data?.requests[0]?.timeMs ?? null;
-}
+const seenAt = ({ seenAt, data }: State): number | null => seenAt ?? data?.requests[0]?.timeMs ?? null;
 
 /** Nothing runs without a daemon: what is left in the database is as old as its end. */
 function runningUntil(state: State): { now: number; isOver: boolean } {

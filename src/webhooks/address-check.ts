@@ -111,9 +111,7 @@ function checkedLookup(lookup: Lookup, port: number, policy: AddressPolicy): Loo
   };
 }
 
-function portOf(protocol: string, port: string): number {
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
-}
+const portOf = (protocol: string, port: string): number => Number(port) || (protocol === 'https:' ? 443 : 80);
 
 function isOwnAddress(address: string): boolean {
   const inner = innerAddress(address).toString();

@@ -136,9 +136,7 @@ function checkUrl(text: string, policy: AddressPolicy): URL {
 }
 
 /** Keeps a URL as written, unless it contains characters that only the parser tolerates, such as spaces. */
-function asWritten(text: string, url: URL): string {
-  return /^[\x21-\x7e]+$/.test(text) ? text : url.href;
-}
+const asWritten = (text: string, url: URL): string => (/^[\x21-\x7e]+$/.test(text) ? text : url.href);
 
 /** Event types in the order of EVENT_TYPES, without duplicates. */
 function uniqueEvents(events: readonly EventType[]): EventType[] {

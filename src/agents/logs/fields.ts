@@ -1,9 +1,7 @@
 import { isObject } from '../../json/object.ts';
 
 /** A field of a value; undefined if the value is no object. */
-export function field(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined;
-}
+export const field = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
 
 /** A string field; empty if it is missing or has another type. */
 export function textField(value: unknown, name: string): string {

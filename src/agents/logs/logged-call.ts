@@ -75,6 +75,4 @@ export function mergeCalls(a: LoggedCall, b: LoggedCall): LoggedCall {
   };
 }
 
-function total({ usage }: LoggedCall): number {
-  return usage.inputTokens + usage.outputTokens;
-}
+const total = ({ usage }: LoggedCall): number => usage.inputTokens + usage.outputTokens;

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { orElse } from '../../errors.ts';
 import { type AgentLog, type LoggedCall, type LogPlaces, mergeCalls } from './logged-call.ts';
 import { type OnLine, readLines } from './read-lines.ts';
 
@@ -151,9 +152,5 @@ export async function identifyLog<Agent extends { log?: AgentLog }>(
 }
 
 function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return orElse(() => JSON.parse(text), text);
 }

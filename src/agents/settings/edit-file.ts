@@ -109,6 +109,4 @@ export function acceptFile(record: FileRecord): FileRecord {
   return bytes === undefined ? record : { ...record, after_sha256: sha256(bytes) };
 }
 
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -122,9 +122,7 @@ function decode(bytes: Buffer | undefined): { mark: string; text: string } {
   return text.startsWith(BOM) ? { mark: BOM, text: text.slice(1) } : { mark: '', text };
 }
 
-function encode(mark: string, text: string): Buffer {
-  return Buffer.from(mark + text);
-}
+const encode = (mark: string, text: string): Buffer => Buffer.from(mark + text);
 
 function parseEdited(format: Format, text: string): unknown {
   try {

@@ -107,6 +107,4 @@ function commaIn(text: string, start: number, end: number): number | undefined {
 }
 
 /** Indentation of the text's first indented line; two spaces if there is none. */
-export function unitOf(text: string): string {
-  return /^(?:\t| {1,8})(?=[^\s])/m.exec(text)?.[0] ?? '  ';
-}
+export const unitOf = (text: string): string => /^(?:\t| {1,8})(?=[^\s])/m.exec(text)?.[0] ?? '  ';

@@ -128,9 +128,7 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false });
-}
+const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });
 
 /** Removes temporary files that a killed process left beside the target. */
 function removeLeftovers(target: string): void {

@@ -15,13 +15,9 @@ export function spliced(text: string, splices: readonly Splice[]): string {
 }
 
 /** The line ending of a text. */
-export function eolOf(text: string): string {
-  return text.includes('\r\n') ? '\r\n' : '\n';
-}
+export const eolOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
 
-export function lineStart(text: string, position: number): number {
-  return text.lastIndexOf('\n', position - 1) + 1;
-}
+export const lineStart = (text: string, position: number): number => text.lastIndexOf('\n', position - 1) + 1;
 
 /** End of the line that contains `position`, before its line ending. */
 export function lineEnd(text: string, position: number): number {

@@ -210,9 +210,7 @@ function itemsOfList(node: YAMLSeq.Parsed, source: Source): Item[] {
   });
 }
 
-function isEmpty(node: unknown): boolean {
-  return isScalar(node) && node.value === null && node.source === '';
-}
+const isEmpty = (node: unknown): boolean => isScalar(node) && node.value === null && node.source === '';
 
 /** Positions of the dashes of a block list. */
 function dashesOf(token: unknown): (number | undefined)[] {

@@ -19,7 +19,7 @@ import {
   settingsIn,
 } from '../../backup/contents.ts';
 import { type Replacement, replaceFiles } from '../../backup/replace-files.ts';
-import { GwError, messageOf } from '../../errors.ts';
+import { GwError, messageOf, orElse } from '../../errors.ts';
 import { systemRandom } from '../../ids.ts';
 import { makeHome } from '../../paths.ts';
 import {
@@ -209,11 +209,10 @@ function lossOf({ paths }: Context, { settings, keys }: Contents): string | unde
 }
 
 function databaseLoss(path: string): string {
-  try {
-    return `the database with ${plural(inspectDatabase(path, { quick: true }).requests, 'request')}`;
-  } catch {
-    return 'the database, which gw cannot read';
-  }
+  return orElse(
+    () => `the database with ${plural(inspectDatabase(path, { quick: true }).requests, 'request')}`,
+    'the database, which gw cannot read',
+  );
 }
 
 /** Writes each file beside the one that it replaces, checks it, and replaces all of them at once. */

@@ -332,9 +332,7 @@ function noteAttribution(context: Context): void {
     note(context, `Repository budgets count nothing while attribution is off. To switch it on: ${SWITCH_ON}`);
 }
 
-function isOff(context: Context): boolean {
-  return readSettings(context).settings.attribution === 'off';
-}
+const isOff = (context: Context): boolean => readSettings(context).settings.attribution === 'off';
 
 type ScopeOptions = OptionsOf<typeof addScopeOptions>;
 

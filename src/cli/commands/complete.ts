@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Argument, type Command, type CommandUnknownOpts } from 'commander';
+import { orElse } from '../../errors.ts';
 import { remoteGateway } from '../../remote/target.ts';
 import { listProjects } from '../../store/accounts/projects.ts';
 import type { SetUp, SetUpAmongOthers } from '../command.ts';
@@ -65,11 +66,7 @@ async function projectNames(context: Context): Promise<Candidate[]> {
 
 /** Whether commands go to a remote gw, whose projects are not known here. */
 function isRemote(context: Context): boolean {
-  try {
-    return remoteGateway(context) !== null;
-  } catch {
-    return true;
-  }
+  return orElse(() => remoteGateway(context) !== null, true);
 }
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -208,6 +208,4 @@ function remarksOf({ data, logs, total }: CoverageReport): string[] {
   ];
 }
 
-function titleOf(name: string): string {
-  return AGENTS.find((agent) => agent.name === name)?.title ?? name;
-}
+const titleOf = (name: string): string => AGENTS.find((agent) => agent.name === name)?.title ?? name;

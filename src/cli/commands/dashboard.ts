@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Settings } from '../../config/settings.ts';
-import { GwError } from '../../errors.ts';
+import { GwError, orElse } from '../../errors.ts';
 import { formatRequestId } from '../../ids.ts';
 import { usdFields, usdNumber } from '../../money.ts';
 import type { Reader } from '../../operations/registry.ts';
@@ -138,11 +138,7 @@ async function sourceOf(context: Context, reader: Reader): Promise<Source> {
 /** What an earlier run remembered; nothing if the file is gone or spoilt. */
 async function rememberedView({ paths }: Context): Promise<Partial<View>> {
   const { parseView } = await import('../../tui/state/view.ts');
-  try {
-    return parseView(JSON.parse(readFileSync(paths.dashboard, 'utf8')));
-  } catch {
-    return {};
-  }
+  return orElse(() => parseView(JSON.parse(readFileSync(paths.dashboard, 'utf8'))), {});
 }
 
 /** Written as it changes: a terminal that is closed leaves no time to. A full disk costs the memory alone. */

@@ -245,9 +245,8 @@ export interface LogSource {
 export const READABLE: readonly Agent[] = AGENTS.filter(({ log }) => log !== undefined);
 
 /** The name of an agent's logs in commands and reports. */
-export function sourceName({ name }: Pick<Agent, 'name'>): string {
-  return name === 'claude' ? 'claude-code' : name;
-}
+export const sourceName = ({ name }: Pick<Agent, 'name'>): string =>
+  name === 'claude' ? 'claude-code' : name;
 
 const NAMES = READABLE.map(sourceName).join(', ');
 

@@ -86,9 +86,7 @@ export const models: SetUp = (command, context) =>
 
 const UNKNOWN = '-';
 
-function price(usd: unknown): string {
-  return typeof usd === 'number' ? usdText(usd) : UNKNOWN;
-}
+const price = (usd: unknown): string => (typeof usd === 'number' ? usdText(usd) : UNKNOWN);
 
 async function fetchModels(context: Context, project: string): Promise<Models> {
   const remote = remoteOf(context);

@@ -166,9 +166,7 @@ const remove: SetUp = (command, context) =>
       note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
     });
 
-function configuredIn(context: Context): string[] {
-  return Object.keys(readSettings(context).settings.providers);
-}
+const configuredIn = (context: Context): string[] => Object.keys(readSettings(context).settings.providers);
 
 type RateName = Extract<keyof PriceInForceView['tiers'][number], `${string}_per_million`>;
 
@@ -233,9 +231,7 @@ const feeColumn: Column<Pick<PriceView, 'usd_per_request'>> = {
   align: 'right',
 };
 
-function rateText(usd: number | null): string {
-  return usd === null ? '-' : usdText(usd);
-}
+const rateText = (usd: number | null): string => (usd === null ? '-' : usdText(usd));
 
 function tierLines(prices: PriceInForceView[]): string[] {
   const lines = prices.flatMap(({ provider, tiers }) =>

@@ -365,9 +365,7 @@ interface UsageRow extends Figures {
 }
 
 /** The fields of a row that have its keys: one or two. */
-function keysOf(groupBy: UsageView['group_by']) {
-  return groupingsOf(groupBy).map(fieldOf);
-}
+const keysOf = (groupBy: UsageView['group_by']) => groupingsOf(groupBy).map(fieldOf);
 
 function rowsOf({ data, group_by }: Pick<UsageView, 'data' | 'group_by'>): UsageRow[] {
   const [first = 'day', second] = keysOf(group_by);

@@ -5,6 +5,7 @@ import { type Makers, makerOf } from '../../agents/run/makers.ts';
 import type { Files } from '../../agents/run/start.ts';
 import { SettingsConflict, SettingsSyntaxError } from '../../agents/settings/change.ts';
 import { AGENTS } from '../../agents/table.ts';
+import { orElse } from '../../errors.ts';
 import { type Context, homeOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { knownProviders } from '../known-providers.ts';
@@ -61,18 +62,10 @@ export function endpointOf(
 /** The file system that agents keep their settings in. */
 export const realFiles: Files = {
   read(path) {
-    try {
-      return readFileSync(path, 'utf8');
-    } catch {
-      return undefined;
-    }
+    return orElse(() => readFileSync(path, 'utf8'), undefined);
   },
   list(path) {
-    try {
-      return readdirSync(path);
-    } catch {
-      return [];
-    }
+    return orElse(() => readdirSync(path), []);
   },
 };
 

@@ -5,6 +5,7 @@ import type { Agent } from '../../agents/agent.ts';
 import { type Connection, type ProofRecord, readConnections } from '../../agents/settings/connections.ts';
 import { isIntact } from '../../agents/settings/edit-file.ts';
 import { AGENTS } from '../../agents/table.ts';
+import { orElse } from '../../errors.ts';
 import { table } from '../../terminal/table.ts';
 import { type Context, say, sayJson, screenOf } from '../context.ts';
 import { findProgram } from '../invocation.ts';
@@ -75,11 +76,7 @@ export function connectionState({ connect }: Agent, connection: Connection | und
 
 /** A file that is no longer of its format counts as changed. */
 function isReadableAndIntact(file: Connection['files'][number]): boolean {
-  try {
-    return isIntact(file);
-  } catch {
-    return false;
-  }
+  return orElse(() => isIntact(file), false);
 }
 
 function filesOf(context: Context, { connect }: Agent, connection: Connection | undefined): string[] {

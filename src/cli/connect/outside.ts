@@ -77,11 +77,7 @@ export async function watchOutside(origin: string): Promise<Outside> {
   };
 }
 
-function urlOf(text = ''): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
-}
+const urlOf = (text = ''): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
 /** A host name without the brackets of an IPv6 address. */
-function bare(hostname: string): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
-}
+const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');

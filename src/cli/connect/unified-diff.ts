@@ -22,9 +22,7 @@ export function unifiedDiff(
 }
 
 /** An empty range is named by the line before it. */
-function from(start: number, count: number): string {
-  return `${count === 0 ? start - 1 : start},${count}`;
-}
+const from = (start: number, count: number): string => `${count === 0 ? start - 1 : start},${count}`;
 
 /** With the same line endings in both: a diff for people need not tell them apart. */
 function linesOf(text: string): string {

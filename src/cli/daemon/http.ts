@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { orElse } from '../../errors.ts';
 
 interface HttpResponse {
   status: number;
@@ -57,9 +58,5 @@ export async function askLocal(
 }
 
 function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return orElse(() => JSON.parse(text), undefined);
 }

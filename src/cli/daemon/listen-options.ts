@@ -26,6 +26,4 @@ export function flagsOf({ port, host, tlsCert, tlsKey }: ListenOptions): Flags {
 }
 
 /** The daemon runs in another directory. */
-function absolute(file: string): string {
-  return file === '' ? '' : resolve(file);
-}
+const absolute = (file: string): string => (file === '' ? '' : resolve(file));

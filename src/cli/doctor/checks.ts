@@ -173,9 +173,7 @@ export interface Finding {
   fix?: () => void;
 }
 
-export function ok(name: string, message: string): Finding {
-  return { name, state: 'ok', message };
-}
+export const ok = (name: string, message: string): Finding => ({ name, state: 'ok', message });
 
 export function warning(name: string, message: string, mend: string): Finding {
   return { name, state: 'warning', message, mend };
@@ -247,9 +245,7 @@ function sizeOfAll(database: string): number {
   return ['', '-wal'].reduce((sum, suffix) => sum + sizeOf(database + suffix), 0);
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const LARGE_LOG_BYTES = 64e6;
 /** Prefixes of table names, and what to call their tables. */

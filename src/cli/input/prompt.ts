@@ -3,9 +3,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 
 /** Whether stdin is a terminal, so that a person can answer. */
-export function canAsk({ stdin }: Context): boolean {
-  return stdin.isTTY === true;
-}
+export const canAsk = ({ stdin }: Context): boolean => stdin.isTTY === true;
 
 /** Prompts on the terminal. Ctrl-C and Ctrl-D end the command with exit code 130. */
 export function ask(context: Context, question: string): Promise<string> {

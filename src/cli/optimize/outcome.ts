@@ -190,9 +190,7 @@ function shortChange(run: DiffLine[]): DiffLine[] {
   ];
 }
 
-function gap(text: string): DiffLine {
-  return { sign: ' ', text };
-}
+const gap = (text: string): DiffLine => ({ sign: ' ', text });
 
 /** Groups consecutive lines with the same sign. */
 function runsOf(lines: readonly DiffLine[]): DiffLine[][] {
@@ -238,9 +236,7 @@ function commonLengths(old: string[], fresh: string[]): (i: number, j: number) =
   return at;
 }
 
-function signed(sign: DiffLine['sign'], lines: string[]): DiffLine[] {
-  return lines.map((text) => ({ sign, text }));
-}
+const signed = (sign: DiffLine['sign'], lines: string[]): DiffLine[] => lines.map((text) => ({ sign, text }));
 
 /** Effect of compression on one message, or on one tool result of a message that has several. */
 export interface MessageOutcome {

@@ -52,9 +52,7 @@ export async function readSwitchedOff(context: Context): Promise<Map<string, Ver
 }
 
 /** The command that switches the optimizer on again. */
-export function switchOn(project: string): string {
-  return `gw config set optimizer.projects.${project} safe`;
-}
+export const switchOn = (project: string): string => `gw config set optimizer.projects.${project} safe`;
 
 function levelOf(settings: Settings, project: string): OptimizerLevel {
   return settings['optimizer.projects'][project] ?? settings['optimizer.level'];

@@ -83,9 +83,7 @@ function tierText(tier: TierAnswer | undefined, model: string): string {
   return `none: the request keeps ${model}, because ${missing}. It would be ${name} (${models})${by}`;
 }
 
-function sideOf({ tier }: TierDecision): string {
-  return tier === 'strong' ? 'at least' : 'below';
-}
+const sideOf = ({ tier }: TierDecision): string => (tier === 'strong' ? 'at least' : 'below');
 
 function tierJson(
   { decision, name, models, modelsOf, share }: TierAnswer,

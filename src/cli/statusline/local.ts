@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createCalendar, isTimezone, systemTimezone } from '../../calendar.ts';
 import { isAlive, readDaemonInfo } from '../../daemon-info.ts';
+import { orElse } from '../../errors.ts';
 import { type Paths, resolvePaths } from '../../paths.ts';
 import { openToRead, readStatusFigures, type StatusFigures } from '../../store/dashboard/status-line.ts';
 import { statusText } from './line.ts';
@@ -48,9 +49,5 @@ function isRunning(paths: Paths): boolean {
 }
 
 function fieldOf(path: string, name: string): unknown {
-  try {
-    return (JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>)[name];
-  } catch {
-    return undefined;
-  }
+  return orElse(() => (JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>)[name], undefined);
 }

@@ -137,9 +137,7 @@ function textFormat(
   };
 }
 
-function answerOf({ status, error }: SendResult): string {
-  return clean(error ?? String(status));
-}
+const answerOf = ({ status, error }: SendResult): string => clean(error ?? String(status));
 
 function jsonOf(item: ListenOutput): string {
   const { event } = item;

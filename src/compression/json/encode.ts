@@ -133,9 +133,7 @@ function writeFields(keys: readonly string[], columns: readonly Column[]): strin
   return columns.map((column, place) => writeKey(keys[place] ?? '') + writeColumn(column)).join(',');
 }
 
-function writeKey(key: string): string {
-  return BARE_KEY.test(key) ? key.slice(1, -1) : key;
-}
+const writeKey = (key: string): string => (BARE_KEY.test(key) ? key.slice(1, -1) : key);
 
 function writeColumn(column: Column): string {
   switch (column.kind) {

@@ -7,9 +7,7 @@ const MARK = '[gw';
 /** A user's mark around text that must stay: from one mark to the next, or to the end. */
 const KEEP = /<!--\s*\/?gw:keep\s*-->/g;
 
-export function isMarked(text: string): boolean {
-  return text.includes(MARK);
-}
+export const isMarked = (text: string): boolean => text.includes(MARK);
 
 /** Splits a text at its keep marks. Pieces with `keep`, which include the marks, must not change. */
 export function splitAtKeeps(text: string): { text: string; keep: boolean }[] {

@@ -10,9 +10,7 @@ export interface ToolCall {
   args: string;
 }
 
-export function roleOf(message: Message): string {
-  return typeof message.role === 'string' ? message.role : '';
-}
+export const roleOf = (message: Message): string => (typeof message.role === 'string' ? message.role : '');
 
 /** The texts of a message in order: its content, or its text parts. */
 export function textsOf(message: Message): string[] {

@@ -89,19 +89,13 @@ export function namesKey(question: Question | undefined, key: string): boolean {
 }
 
 /** Whether the question needs more rows or lines than it names: totals, extremes, comparisons. */
-export function needsOthers(question: Question): boolean {
-  return OTHERS.test(withoutQuotes(question.text));
-}
+export const needsOthers = (question: Question): boolean => OTHERS.test(withoutQuotes(question.text));
 
 /** Whether the user gives a task rather than a question. Then the text may be edited next. */
-export function isTask(question: Question): boolean {
-  return TASK.test(withoutQuotes(question.text));
-}
+export const isTask = (question: Question): boolean => TASK.test(withoutQuotes(question.text));
 
 /** A quoted phrase is a name, whatever words it contains. */
-function withoutQuotes(text: string): string {
-  return text.replace(QUOTED, '"…"');
-}
+const withoutQuotes = (text: string): string => text.replace(QUOTED, '"…"');
 
 /** Whether the question only asks about things that it names. */
 export function isLookup(question: Question): boolean {
@@ -163,6 +157,4 @@ function stem(word: string): string {
 }
 
 /** A text's words in lower case, function words included. */
-export function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(ALPHANUMERIC) ?? [];
-}
+export const wordsOf = (text: string): string[] => text.toLowerCase().match(ALPHANUMERIC) ?? [];

@@ -82,8 +82,6 @@ export class History {
 }
 
 /** A line without the line number of a file viewer, which changes with every insertion above. */
-export function keyOfLine(line: string): string {
-  return NUMBER.test(line) ? line.replace(NUMBER, '') : line;
-}
+export const keyOfLine = (line: string): string => (NUMBER.test(line) ? line.replace(NUMBER, '') : line);
 
 export const NUMBER = /^\s*\d+(?:\t|→|:|\|| {2})/;

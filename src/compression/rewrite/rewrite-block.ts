@@ -117,6 +117,4 @@ export function isPaste(block: Block, level: Level): boolean {
 }
 
 /** Diffs stay as they are: every line counts. */
-function isDiff(text: string): boolean {
-  return /^@@ -\d+/m.test(text);
-}
+const isDiff = (text: string): boolean => /^@@ -\d+/m.test(text);

@@ -14,9 +14,7 @@ const READERS: Record<Form, (item: unknown) => Turn[]> = {
 };
 
 /** The turns of one item of a conversation; none if it is unknown. */
-export function readItem(item: unknown, form: Form): Turn[] {
-  return READERS[form](item);
-}
+export const readItem = (item: unknown, form: Form): Turn[] => READERS[form](item);
 
 /** An id for a conversation, below 2^48: a hash of everything before its first answer. */
 export function conversationOf(turns: readonly Turn[]): number {
@@ -58,9 +56,7 @@ function turnOf(
 }
 
 /** The value as an object; empty if it is none. */
-function objectOf(value: unknown): Record<string, unknown> {
-  return isObject(value) ? value : {};
-}
+const objectOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 /** A tool call in the chat completions format. */
 function callOf(id: unknown, name: unknown, args: unknown): Record<string, unknown> {

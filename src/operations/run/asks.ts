@@ -3,13 +3,9 @@ import { formatAskId, formatRequestId } from '../../ids.ts';
 import { usdFields } from '../../money.ts';
 import * as store from '../../store/budgets/asks.ts';
 import { nanoUsdOf } from '../budget-scope.ts';
-import type { Input } from '../operation.ts';
+import type { Id, Input } from '../operation.ts';
 import type * as described from '../schemas/asks.ts';
 import { projectToRead, type Sources } from '../sources.ts';
-
-interface Id {
-  id: string;
-}
 
 export async function asks(
   { db, scope, now }: Sources,

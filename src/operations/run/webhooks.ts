@@ -1,12 +1,8 @@
 import type { DeliveryQuery } from '../../webhooks/service.ts';
-import type { Input } from '../operation.ts';
+import type { Id, Input } from '../operation.ts';
 import type * as described from '../schemas/webhooks.ts';
 import type { Sources } from '../sources.ts';
 import { parseTime } from '../times.ts';
-
-interface Id {
-  id: string;
-}
 
 export async function addWebhook(
   { webhooks, scope }: Sources,

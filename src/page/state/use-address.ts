@@ -1,9 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { type Address, parseAddress } from './address.ts';
 
-export function useAddress(): Address {
-  return parseAddress(useSyncExternalStore(subscribe, () => location.hash));
-}
+export const useAddress = (): Address => parseAddress(useSyncExternalStore(subscribe, () => location.hash));
 
 function subscribe(listener: () => void): () => void {
   addEventListener('hashchange', listener);

@@ -66,9 +66,7 @@ function missing(context: z.RefinementCtx, field: string): void {
 }
 
 /** Parses the body of a chat completion request. Throws OpenAI's status, code and `param`. */
-export function parseChatRequest(body: Buffer): ChatRequest {
-  return readChatRequest(parseJson(body));
-}
+export const parseChatRequest = (body: Buffer): ChatRequest => readChatRequest(parseJson(body));
 
 export function readChatRequest(value: unknown): ChatRequest {
   const request = check(chatRequest, value);
@@ -80,9 +78,7 @@ export function readChatRequest(value: unknown): ChatRequest {
 }
 
 /** Parses a body by any schema. Throws the same errors as parseChatRequest(). */
-export function parseBody<T>(schema: z.ZodType<T>, body: Buffer): T {
-  return check(schema, parseJson(body));
-}
+export const parseBody = <T>(schema: z.ZodType<T>, body: Buffer): T => check(schema, parseJson(body));
 
 function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value, { reportInput: true });

@@ -52,6 +52,4 @@ export function quoteUser(messages: Message[]): string {
 }
 
 /** The words of a text, each with its leading whitespace. Joined, they equal the text. */
-export function wordsOf(text: string): string[] {
-  return text === '' ? [] : text.split(/(?<=\S)(?=\s)/);
-}
+export const wordsOf = (text: string): string[] => (text === '' ? [] : text.split(/(?<=\S)(?=\s)/));

@@ -8,9 +8,7 @@ import type { ChatRequest, Message } from './request.ts';
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_MESSAGE = 4;
 
-export function countText(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
-}
+export const countText = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 
 export function countPrompt({ messages, tools }: ChatRequest): number {
   const counts = messages.map((message) => TOKENS_PER_MESSAGE + countMessage(message));

@@ -35,9 +35,7 @@ interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget' | 'models' |
 }
 
 /** The hash by which a key is stored and looked up. */
-export function hashKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
-}
+export const hashKey = (key: string): Buffer => hash('sha256', key, 'buffer');
 
 /**
  * Finds a caller by the hash of its key, or of the one that it replaced: that expires when their overlap ends. Undefined

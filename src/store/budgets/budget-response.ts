@@ -90,6 +90,4 @@ function forecastOf(standing: Standing, now: number): Forecast {
   return budget.period === 'rolling' || at >= resetsAt ? { kind: 'lasts' } : { kind: 'runs_out', at };
 }
 
-function isOver(standing: Standing): boolean {
-  return unspentOf(standing) <= 0;
-}
+const isOver = (standing: Standing): boolean => unspentOf(standing) <= 0;

@@ -1,9 +1,7 @@
 import type { Db } from '../database/open.ts';
 import { SHARES } from '../database/recorded-names.ts';
 
-export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
-  return projectsWith(db, "b.repo <> ''");
-}
+export const projectsWithRepoBudgets = (db: Db): ReadonlySet<number> => projectsWith(db, "b.repo <> ''");
 
 /** The projects with caps for single sessions, agents, labels, models or providers, or for each of them. */
 export function projectsWithClientBudgets(db: Db): ReadonlySet<number> {

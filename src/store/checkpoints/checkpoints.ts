@@ -104,6 +104,4 @@ export function createCheckpoints(options: CheckpointsOptions) {
   };
 }
 
-function startCheckpointer(): Worker {
-  return startBuiltWorker('checkpoints-worker');
-}
+const startCheckpointer = (): Worker => startBuiltWorker('checkpoints-worker');

@@ -1,3 +1,4 @@
+import { orElse } from '../../errors.ts';
 import { requestIdAt } from '../../ids.ts';
 import { remembered } from '../../json/grouped.ts';
 import { newestFrom } from '../database/id-range.ts';
@@ -154,11 +155,7 @@ interface Snapshot {
 }
 
 function parsed(text: string): Snapshot {
-  try {
-    return JSON.parse(text) as Snapshot;
-  } catch {
-    return {};
-  }
+  return orElse(() => JSON.parse(text) as Snapshot, {});
 }
 
 function finish({ health, firstBytes }: Gathered): ProviderHealth {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Calendar } from '../../calendar.ts';
+import { orElse } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
@@ -28,11 +29,7 @@ interface StatusQuery {
 
 /** Opens a database only to read it: without the checks and migrations that take a moment. Undefined without a file. */
 export function openToRead(path: string): Db | undefined {
-  try {
-    return new Database(path, { readonly: true, fileMustExist: true, timeout: 200 });
-  } catch {
-    return undefined;
-  }
+  return orElse(() => new Database(path, { readonly: true, fileMustExist: true, timeout: 200 }), undefined);
 }
 
 export function readStatusFigures(db: Db, { sessionId, calendar, now }: StatusQuery): StatusFigures {

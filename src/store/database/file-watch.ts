@@ -72,9 +72,7 @@ export function createFileWatch({ db, path, onLost }: FileWatchOptions) {
 }
 
 /** Whether the file at `path` is the one that a daemon opened. */
-export function isSameFile(path: string, identity: FileIdentity): boolean {
-  return identityOf(path) === identity;
-}
+export const isSameFile = (path: string, identity: FileIdentity): boolean => identityOf(path) === identity;
 
 /**
  * The error for requests and commands after the database was lost. `found` says what happened to which file, without its

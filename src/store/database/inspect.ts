@@ -66,6 +66,4 @@ export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T)
   }
 }
 
-function pragma(db: Database.Database, name: string): number {
-  return Number(db.pragma(name, { simple: true }));
-}
+const pragma = (db: Database.Database, name: string): number => Number(db.pragma(name, { simple: true }));

@@ -74,9 +74,7 @@ export function schemaVersion(folder = FOLDER): number {
   return journal.entries.length;
 }
 
-function versionOf(db: Database.Database): number {
-  return Number(db.pragma('user_version', { simple: true }));
-}
+const versionOf = (db: Database.Database): number => Number(db.pragma('user_version', { simple: true }));
 
 async function apply(db: Database.Database, folder: string, wanted: number): Promise<void> {
   const [{ drizzle }, { migrate: run }] = await Promise.all([

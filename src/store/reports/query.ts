@@ -60,9 +60,7 @@ export const GROUP_WORDS =
 export const GROUP_CHOICES = `${GROUPINGS.join(', ')}, label:NAME, or two of them such as agent,model`;
 
 /** The one or two things that rows are of. */
-export function groupingsOf(groupBy: string): Grouping[] {
-  return groupBy.split(',') as Grouping[];
-}
+export const groupingsOf = (groupBy: string): Grouping[] => groupBy.split(',') as Grouping[];
 
 /** Whose usage a report counts: what came through gw, what was imported from logs of agents, or both. */
 export const USAGE_SOURCES = ['gw', 'imported', 'all'] as const satisfies readonly (Source | 'all')[];

@@ -120,6 +120,4 @@ export function disableEndpoint(
   db.prepare('DELETE FROM blocked_summaries WHERE endpoint_id = ?').run(id);
 }
 
-function parseRow(row: StoredEndpoint): Endpoint {
-  return { ...row, events: eventsOf(row.events) };
-}
+const parseRow = (row: StoredEndpoint): Endpoint => ({ ...row, events: eventsOf(row.events) });

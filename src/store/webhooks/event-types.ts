@@ -17,6 +17,4 @@ export function eventBits(events: readonly EventType[]): number {
 }
 
 /** The event types of a stored set, in the order of EVENT_TYPES. */
-export function eventsOf(bits: number): EventType[] {
-  return EVENT_TYPES.filter((_, index) => bits & (1 << index));
-}
+export const eventsOf = (bits: number): EventType[] => EVENT_TYPES.filter((_, index) => bits & (1 << index));

@@ -92,9 +92,7 @@ function readCertificate(file: string): string {
 }
 
 /** The URL for display. */
-function withoutPassword(text: string): string {
-  return text.replace(/^(\w+:\/\/[^/@:]*):.*@/, '$1:***@');
-}
+const withoutPassword = (text: string): string => text.replace(/^(\w+:\/\/[^/@:]*):.*@/, '$1:***@');
 
 /** Opens a connection and checks only PostgreSQL's version. Throws GwError. */
 export async function openClient({ place, config }: TeamUrl): Promise<Client> {

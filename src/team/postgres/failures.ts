@@ -141,6 +141,4 @@ function networkError(code: string, message: string, place: Place, cause: unknow
   return misfit(`The team's PostgreSQL answered: ${message} (${code})`, 'team_failed', cause);
 }
 
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

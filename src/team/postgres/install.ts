@@ -107,6 +107,4 @@ function upgradeSql(schema: string, before: number, after: readonly string[] = [
   ].join('\n');
 }
 
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -185,9 +185,7 @@ function spentText({ spent_nano_usd, cap_nano_usd, window_seconds }: BudgetView)
 }
 
 /** Like `duration`, but `1h` for `1h00m`. */
-function shortDuration(ms: number): string {
-  return duration(ms).replace(/(?<=[hm])00[ms]$/, '');
-}
+const shortDuration = (ms: number): string => duration(ms).replace(/(?<=[hm])00[ms]$/, '');
 
 const BLOCKED = 'BLOCK';
 

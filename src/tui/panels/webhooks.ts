@@ -40,9 +40,7 @@ export function drawWebhooks({ webhooks, selected, focused, now, ...area }: Webh
   return section({ ...area, title: 'WEBHOOKS', focused, lines: lines.length > 0 ? lines : none });
 }
 
-function nameOf({ id, project, host }: WebhookHealth): string {
-  return `wh_${id} ${project} ${host}`;
-}
+const nameOf = ({ id, project, host }: WebhookHealth): string => `wh_${id} ${project} ${host}`;
 
 function markOf({ disabledReason, failed, open, attempts }: WebhookHealth): string {
   if (disabledReason !== null) return MARKS.bad;

@@ -90,9 +90,7 @@ export function chosenSession({ requests, opened }: Drill): string | undefined {
 }
 
 /** The request that is selected in a session. */
-export function chosenRequest(drill: Drill): RequestView | undefined {
-  return shownRequests(drill)?.[drill.request];
-}
+export const chosenRequest = (drill: Drill): RequestView | undefined => shownRequests(drill)?.[drill.request];
 
 /** The id of the selected row. */
 export function idInDrill(drill: Drill): string | undefined {

@@ -261,9 +261,7 @@ function followFeed(state: State): State {
   return { ...state, heldFeed: null, detailOpen: false, selected: { ...state.selected, request: null } };
 }
 
-function copyId(state: State): State {
-  return copyText(state, idOf(state));
-}
+const copyId = (state: State): State => copyText(state, idOf(state));
 
 function copyText(state: State, text: string | undefined): State {
   return text === undefined ? state : { ...state, copy: { text }, notice: `copied ${text}` };
@@ -280,9 +278,7 @@ function idOf(state: State): string | undefined {
   return id === null ? undefined : formatRequestId(id);
 }
 
-function notice(state: State, text: string): State {
-  return { ...state, notice: text };
-}
+const notice = (state: State, text: string): State => ({ ...state, notice: text });
 
 function nextOf<T>(all: readonly T[], current: T, step = 1): T {
   return all[(all.indexOf(current) + step + all.length) % all.length] ?? current;

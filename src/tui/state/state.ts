@@ -249,9 +249,7 @@ function withDaemon(state: State, daemon: DaemonView, now: number): State {
   return { ...state, daemon, seenAt: isGone ? now : state.seenAt };
 }
 
-function isEqual(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}
+const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** An agent whose settings point at gw. */
 export interface AgentView {

@@ -165,20 +165,14 @@ function formatTeams(message: ChatMessage): object {
   };
 }
 
-function line(inlines: object[]): object {
-  return { type: 'RichTextBlock', inlines };
-}
+const line = (inlines: object[]): object => ({ type: 'RichTextBlock', inlines });
 
 /** A value in Markdown. External text goes into a code span, where neither markup nor mentions work. */
 function factInMarkdown({ value, external }: Fact): string {
   return external ? `\`${withoutBackticks(value)}\`` : value;
 }
 
-function commandInMarkdown(command: string): string {
-  return `\`\`\`\n${withoutBackticks(command)}\n\`\`\``;
-}
+const commandInMarkdown = (command: string): string => `\`\`\`\n${withoutBackticks(command)}\n\`\`\``;
 
 /** Backticks can't be escaped in code. */
-function withoutBackticks(text: string): string {
-  return text.replaceAll('`', "'");
-}
+const withoutBackticks = (text: string): string => text.replaceAll('`', "'");

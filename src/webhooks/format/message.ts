@@ -207,9 +207,7 @@ function raiseCommand(project: string, data: EventData): string {
   return `gw budget set ${amount} -p ${name} --period ${period}`;
 }
 
-function external(label: string, value: string): Fact {
-  return { label, value: plainText(value), external: true };
-}
+const external = (label: string, value: string): Fact => ({ label, value: plainText(value), external: true });
 
 /**
  * External text on one line of at most 80 characters, without characters that affect the text around it: control

@@ -88,9 +88,7 @@ function headIn(value: Record<string, unknown> | undefined): AnswerHead | undefi
 }
 
 /** Whether a name contains its version, so that it can't come to mean another model. */
-export function isDated(model: string): boolean {
-  return VERSION.test(model);
-}
+export const isDated = (model: string): boolean => VERSION.test(model);
 
 /** Whether a response's model is the requested one, perhaps with a version appended or instead of `latest`. */
 export function isSameModel(requested: string, served: string): boolean {

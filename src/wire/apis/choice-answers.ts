@@ -71,9 +71,7 @@ function hasText(data: string): boolean {
   return texts.some((text) => text !== '');
 }
 
-function isFinished(choice: unknown): boolean {
-  return isObject(choice) && typeof choice.finish_reason === 'string';
-}
+const isFinished = (choice: unknown): boolean => isObject(choice) && typeof choice.finish_reason === 'string';
 
 /** Whether a chunk has a finish reason, or a delta with content besides the role. */
 function hasChoiceContent(events: Buffer): boolean {

@@ -138,9 +138,7 @@ function dropDates(lines: readonly string[]): string[] | undefined {
 }
 
 /** Whether a line has a timestamp with a date. */
-function isStamped(line: string): boolean {
-  return stampOf(line) !== undefined;
-}
+const isStamped = (line: string): boolean => stampOf(line) !== undefined;
 
 /** Undoes `dropDates`. */
 function restoreDates(lines: readonly string[]): string[] {
@@ -164,9 +162,7 @@ function restoreDates(lines: readonly string[]): string[] {
 }
 
 /** Whether a text contains enough times to be a chat worth parsing. */
-function hasTimes(text: string): boolean {
-  return (text.match(TIMES)?.length ?? 0) >= MIN_LINES;
-}
+const hasTimes = (text: string): boolean => (text.match(TIMES)?.length ?? 0) >= MIN_LINES;
 
 /** Whether enough lines have a date, and at least two authors wrote nearly all of them. */
 function isChat(lines: readonly string[], pattern: RegExp): boolean {

@@ -218,9 +218,7 @@ function namesIn(question: Question): Set<string> {
 }
 
 /** The identifiers in a text, without keywords. */
-function wordsIn(text: string): string[] {
-  return (text.match(WORD) ?? []).filter((word) => !KEYWORDS.has(word));
-}
+const wordsIn = (text: string): string[] => (text.match(WORD) ?? []).filter((word) => !KEYWORDS.has(word));
 
 const LEADS = /^(?:@|#\[)/;
 const MAX_BLOCK = 500;

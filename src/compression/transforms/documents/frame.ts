@@ -82,10 +82,6 @@ function legendOf({ header, values, trailer }: Parts): string {
   return `[gw documents: ${sample} stands for ${inLine(pattern)} up to ${inLine(trailer)}]`;
 }
 
-function inLine(text: string): string {
-  return text.replaceAll('\n', '\\n');
-}
+const inLine = (text: string): string => text.replaceAll('\n', '\\n');
 
-function spell(text: string): string {
-  return text.replaceAll('\\n', '\n');
-}
+const spell = (text: string): string => text.replaceAll('\\n', '\n');

@@ -49,14 +49,10 @@ function chooseTemplates(lines: readonly LogLine[], { keepLine, keepTimes }: Log
 }
 
 /** Whether a line can be written as values. Spaces separate values, and `"` is a sign. */
-function isPlain(line: LogLine): boolean {
-  return !/[^\S \t]/.test(line.text) && !line.words.includes(DITTO);
-}
+const isPlain = (line: LogLine): boolean => !/[^\S \t]/.test(line.text) && !line.words.includes(DITTO);
 
 /** Whether a line is like a log. Quoted words and separate punctuation belong to configuration and prose. */
-function isProper(line: LogLine): boolean {
-  return !line.words.some((word) => /^[".:]/.test(word));
-}
+const isProper = (line: LogLine): boolean => !line.words.some((word) => /^[".:]/.test(word));
 
 interface Signs {
   /** Starts a line with a different pattern than the line above. */

@@ -45,6 +45,4 @@ function areRecords(lines: readonly string[]): boolean {
 }
 
 /** Whether a line is a heading for the lines below, as `ls -R` writes them. */
-function isHeading(line: string): boolean {
-  return line.length < 120 && /^[^\s:][^:]*:$/.test(line);
-}
+const isHeading = (line: string): boolean => line.length < 120 && /^[^\s:][^:]*:$/.test(line);

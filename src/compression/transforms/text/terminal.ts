@@ -84,9 +84,7 @@ function isRepainted(line: string): boolean {
 }
 
 /** What the paints of a progress bar have in common: its words, without the figures and signs that move. */
-function outlineOf(paint: string): string {
-  return paint.replace(/[^\p{L}]+/gu, '');
-}
+const outlineOf = (paint: string): string => paint.replace(/[^\p{L}]+/gu, '');
 
 /** Without white space at its end, unless that paints over something. */
 function withoutPadding(line: string): string {

@@ -58,9 +58,7 @@ function stopsOf(
 }
 
 /** OpenAI accepts 64 characters. A longer id, such as Claude Code's, is replaced by its hash. */
-function shortId(id: string): string {
-  return id.length <= 64 ? id : hashOf(id);
-}
+const shortId = (id: string): string => (id.length <= 64 ? id : hashOf(id));
 
 /** Fields for Anthropic's own use: the rules of Claude Code's auto mode, and diagnostics of cache misses. */
 const EXTRA: ExtraRules = { leftOut: new Set(['safeguards', 'diagnostics']) };

@@ -58,9 +58,7 @@ export const customParameters = (grammar: string | undefined): Json => ({
   required: ['input'],
 });
 
-export function customArguments(input: unknown): string {
-  return JSON.stringify({ input });
-}
+export const customArguments = (input: unknown): string => JSON.stringify({ input });
 
 /** The input in the arguments, or the arguments themselves if they have another form. */
 export function customInput(args: string): string {
