@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { messageOf, orElse } from '../errors.ts';
-import { isObject } from '../json/object.ts';
+import { messageOf } from '../errors.ts';
+import { isObject, jsonOf } from '../json/object.ts';
 import { JsonSyntaxError, scanObject } from '../json/scan.ts';
 
 /** The content of the settings file and its problems. */
@@ -70,7 +70,7 @@ function syntaxError(bytes: Buffer): { message: string; offset: number } {
   }
 }
 
-const isJson = (text: string): boolean => orElse(() => JSON.parse(text), undefined) !== undefined;
+const isJson = (text: string): boolean => jsonOf(text) !== undefined;
 
 interface Place {
   path: string[];

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { isTimezone } from '../calendar.ts';
-import { messageOf, orElse } from '../errors.ts';
+import { messageOf } from '../errors.ts';
+import { jsonOf } from '../json/object.ts';
 import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { NO_PROXY_ADDRESS, NO_PROXY_AT_ALL, parseProxyAddress, withoutPassword } from '../proxy-address.ts';
@@ -242,6 +243,3 @@ export function listOf(value: unknown, what: string): unknown[] {
   if (Array.isArray(parts)) return parts.filter((part) => part !== '');
   throw new SettingError(`${JSON.stringify(value)} is not a list of ${what}`);
 }
-
-/** Parses JSON; undefined if the text isn't JSON. */
-const jsonOf = (text: string): unknown => orElse(() => JSON.parse(text), undefined);

@@ -1,5 +1,5 @@
-import { type ErrorType, GwError, messageOf, orElse } from '../errors.ts';
-import { isObject } from '../json/object.ts';
+import { type ErrorType, GwError, messageOf } from '../errors.ts';
+import { isObject, jsonOf } from '../json/object.ts';
 import type { Network } from '../network/network.ts';
 import { isOlder, VERSION } from '../version.ts';
 import type { RemoteGateway } from './target.ts';
@@ -245,11 +245,7 @@ export async function createSend(url: string, network: Network, timeoutMs: numbe
       status: response.statusCode,
       location: typeof location === 'string' ? location : undefined,
       text,
-      json: parseJson(text),
+      json: jsonOf(text),
     };
   };
-}
-
-function parseJson(text: string): unknown {
-  return orElse(() => JSON.parse(text), undefined);
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { orElse } from '../../errors.ts';
+import { jsonOf } from '../../json/object.ts';
 
 interface HttpResponse {
   status: number;
@@ -46,7 +46,7 @@ export async function askLocal(
         response.on('end', () => {
           const { statusCode: status = 0, headers: received } = response;
           const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ status, body: parseJson(text), text, headers: received });
+          resolve({ status, body: jsonOf(text), text, headers: received });
         });
       },
     );
@@ -55,8 +55,4 @@ export async function askLocal(
     );
     request.end(body);
   });
-}
-
-function parseJson(text: string): unknown {
-  return orElse(() => JSON.parse(text), undefined);
 }

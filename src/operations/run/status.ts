@@ -2,6 +2,7 @@ import { formatRequestId } from '../../ids.ts';
 import { usdFields } from '../../money.ts';
 import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
 import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
+import { byColumnName } from '../../store/database/columns.ts';
 import { savedSince } from '../../store/optimizer/outcome.ts';
 import { usageReport } from '../../store/reports/usage-report.ts';
 import { listRunaways, type RunawaySession } from '../../store/runaways/runaways.ts';
@@ -11,6 +12,7 @@ import { projectToRead, type Sources } from '../sources.ts';
 import { budgets } from './budgets.ts';
 import { limits } from './limits.ts';
 
+const REQUEST_COUNTS = ['requests', 'blockedRequests', 'failedRequests', 'unpricedRequests'] as const;
 const WEEK_MS = 7 * 86_400_000;
 
 /** Today's usage, the budgets, the providers, and why some of them can't be used. */
@@ -28,10 +30,7 @@ export async function status(sources: Sources): Promise<StatusView> {
   return {
     timezone: calendar.timezone,
     today: {
-      requests: total.requests,
-      blocked_requests: total.blockedRequests,
-      failed_requests: total.failedRequests,
-      unpriced_requests: total.unpricedRequests,
+      ...byColumnName(REQUEST_COUNTS, (name) => total[name]),
       ...usdFields('cost', total.costNanoUsd),
       ...usdFields('saved', total.savedNanoUsd),
     },

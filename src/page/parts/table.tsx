@@ -9,6 +9,10 @@ export interface Column<Row> {
   isExtra?: boolean;
 }
 
+/** The column in which an admin changes rows; none for others. */
+export const changes = <Row,>(isAdmin: boolean, cell: (row: Row) => ReactNode): Column<Row>[] =>
+  isAdmin ? [{ head: 'change', isNumber: true, cell }] : [];
+
 interface TableProps<Row> {
   caption: string;
   columns: readonly Column<Row>[];

@@ -5,7 +5,7 @@ import { usdText } from '../../terminal/numbers.ts';
 import { Action } from '../parts/action.tsx';
 import { Forecast, Gauge, Spent, toneOf } from '../parts/gauge.tsx';
 import { Empty, Figures, Loaded, Section } from '../parts/layout.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, changes, Table } from '../parts/table.tsx';
 import { type Address, hrefOf } from '../state/address.ts';
 import { ask } from '../state/ask.ts';
 import { useGateway } from '../state/gateway.ts';
@@ -32,22 +32,11 @@ function List({ budgets }: { budgets: readonly BudgetView[] }) {
   const projects = useReading('GET /v1/gw/projects', undefined);
   const columns: Column<BudgetView>[] = [
     { head: 'budget', cell: ({ id }) => <a href={hrefOf('budgets', {}, id)}>{id}</a> },
-    {
-      head: 'spent and held',
-      cell: (budget) => <Spent budget={budget} />,
-    },
+    { head: 'spent and held', cell: (budget) => <Spent budget={budget} /> },
     { head: 'held', cell: ({ held_usd }) => usdText(held_usd), isNumber: true, isExtra: true },
     { head: 'left', cell: ({ left_usd }) => usdText(left_usd), isNumber: true, isExtra: true },
     { head: 'forecast', cell: (budget) => <Forecast budget={budget} /> },
-    ...(isAdmin
-      ? [
-          {
-            head: 'change',
-            isNumber: true,
-            cell: (budget: BudgetView) => (budget.team ? 'by the team' : <Changes budget={budget} />),
-          },
-        ]
-      : []),
+    ...changes(isAdmin, (row: BudgetView) => (row.team ? 'by the team' : <Changes budget={row} />)),
   ];
   return (
     <>
@@ -86,9 +75,7 @@ function Projects({ projects }: { projects: readonly ProjectView[] }) {
       cell: ({ paused_at }) =>
         paused_at === null ? 'let through' : <span className="warn">paused: refused</span>,
     },
-    ...(isAdmin
-      ? [{ head: 'change', isNumber: true, cell: (project: ProjectView) => <Pause project={project} /> }]
-      : []),
+    ...changes(isAdmin, (project: ProjectView) => <Pause project={project} />),
   ];
   return (
     <Table caption="Projects" columns={columns} rows={projects} keyOf={({ project_id }) => project_id} />

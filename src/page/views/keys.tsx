@@ -3,7 +3,7 @@ import { usdText } from '../../terminal/numbers.ts';
 import { parseDuration } from '../../terminal/time.ts';
 import { Action, Field } from '../parts/action.tsx';
 import { Command, Empty, Loaded, Section } from '../parts/layout.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { type Column, changes, Table } from '../parts/table.tsx';
 import type { Address } from '../state/address.ts';
 import { ask } from '../state/ask.ts';
 import { useGateway } from '../state/gateway.ts';
@@ -28,15 +28,7 @@ export function Keys(_: { address: Address }) {
     { head: 'expires', cell: ({ expires_at }) => momentOf(expires_at, 'never'), isExtra: true },
     { head: 'models', cell: ({ models }) => models?.join(', ') ?? 'all', isExtra: true },
     { head: 'spent', cell: ({ spent_usd }) => usdText(spent_usd), isNumber: true },
-    ...(isAdmin
-      ? [
-          {
-            head: 'change',
-            isNumber: true,
-            cell: (key: KeyView) => (key.team ? 'by the team' : <Changes of={key} />),
-          },
-        ]
-      : []),
+    ...changes(isAdmin, (key: KeyView) => (key.team ? 'by the team' : <Changes of={key} />)),
   ];
   return (
     <Section title="Keys" aside={isAdmin ? <NewKey /> : null}>

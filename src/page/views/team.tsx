@@ -36,10 +36,7 @@ function Joined({ team, by }: { team: TeamView; by: By }) {
   const { name, gateway, synced_at: synced, unreachable_since: since, failure } = team;
   const columns: Column<TeamView['budgets'][number]>[] = [
     { head: 'budget', cell: ({ id }) => id },
-    {
-      head: "the team's spend",
-      cell: (budget) => <Spent budget={budget} />,
-    },
+    { head: "the team's spend", cell: (budget) => <Spent budget={budget} /> },
     { head: 'spent here', cell: ({ spent_here_usd: usd }) => usdText(usd), isNumber: true, isExtra: true },
     { head: 'room here', cell: ({ room_usd: usd }) => usdText(usd), isNumber: true, isExtra: true },
     { head: 'gateways', cell: ({ gateways }) => count(gateways), isNumber: true, isExtra: true },
