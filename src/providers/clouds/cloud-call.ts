@@ -36,6 +36,8 @@ export function throughCloud(cloud: Cloud, inner: Dispatching, origin: string): 
 const MAX_ERROR_BYTES = 64 * 1024;
 /** Headers with credentials. */
 const SECRET = new Set(['authorization', 'x-amz-security-token']);
+/** What is secret in the header of a signature, whose other words are in many sentences. */
+const SIGNED_PARTS = /(?<=\b(?:Credential|Signature)=)[^,/]+/g;
 const EVENT_STREAM = 'application/vnd.amazon.eventstream';
 
 /** A call, with a second try if the cloud says that the credentials have expired. */
@@ -168,7 +170,7 @@ class CloudCall implements Handler {
   /** AWS quotes what it was sent, the session's token included. */
   #redact(text: string): string {
     const secrets = this.#signed.filter((_, i) => SECRET.has(this.#signed[i - 1] ?? ''));
-    return createRedactor(secrets).redact(text);
+    return createRedactor(secrets.flatMap((secret) => secret.match(SIGNED_PARTS) ?? secret)).redact(text);
   }
 
   onError(error: Error): void {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AwsV4Signer } from 'aws4fetch';
 import type { RecordedRequest } from '../../../support/exchange.ts';
@@ -20,10 +20,12 @@ export const expired = json(
   { 'x-amzn-errortype': 'ExpiredTokenException:http://internal.amazon.com/coral/com.amazon.coral.service/' },
 );
 
-/** A profile of AWS whose credentials come from a program, and may change. */
+/** A profile of AWS whose credentials come from a program, and may change or end. */
 export function awsProfile(name: string) {
   const folder = tmpHome();
   const output = join(folder, 'credentials.json');
+  const fetched = join(folder, 'fetched');
+  writeFileSync(fetched, '');
   const write = ({ id, secret, token }: Identity, expiration?: string) =>
     writeFileSync(
       output,
@@ -32,13 +34,20 @@ export function awsProfile(name: string) {
         ...(expiration ? { Expiration: expiration } : {}),
       }),
     );
-  writeFileSync(join(folder, 'config'), `[profile ${name}]\ncredential_process = cat ${output}\n`);
+  const program = join(folder, 'program.sh');
+  writeFileSync(program, `echo >> ${fetched}\ncat ${output}\n`);
+  writeFileSync(join(folder, 'config'), `[profile ${name}]\ncredential_process = sh ${program}\n`);
   setEnv({
     AWS_CONFIG_FILE: join(folder, 'config'),
     AWS_SHARED_CREDENTIALS_FILE: join(folder, 'none'),
     AWS_EC2_METADATA_DISABLED: 'true',
   });
-  return { write };
+  return {
+    write,
+    remove: () => rmSync(output),
+    /** How often the credentials were fetched. */
+    fetches: () => readFileSync(fetched, 'utf8').length,
+  };
 }
 
 /** Whether a request is signed by an identity: computed anew from what arrived, by another implementation. */
