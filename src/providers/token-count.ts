@@ -111,7 +111,7 @@ export function countBody(
 export function countIn(answer: Record<string, unknown> | undefined): number | undefined {
   const edited = answer?.context_management;
   const before = isObject(edited) ? edited.original_input_tokens : undefined;
-  const counts = [answer?.input_tokens, answer?.totalTokens, before];
+  const counts = [answer?.input_tokens, answer?.totalTokens, answer?.inputTokens, before];
   const valid = counts.filter((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
   return valid.length > 0 ? Math.max(...valid) : undefined;
 }

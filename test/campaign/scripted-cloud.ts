@@ -222,6 +222,7 @@ export function scriptedCloud(
     const body = JSON.parse(String(await exchange.body)) as Json;
     const { path } = exchange.request;
     const isGemini = path.includes(':generateContent') || path.includes(':streamGenerateContent');
+    if (path.endsWith('/count-tokens')) return bedrockCount(body, path, tokens)(exchange);
     if (/count/i.test(path)) return json(200, countOf(body, path, tokens))(exchange);
     const isChat = path.endsWith('/chat/completions');
     const allowed = limitOf(body) * (faults.overwrites ?? 1);
@@ -248,6 +249,15 @@ function countOf(body: Json, path: string, tokensOf: Tokens): Json {
   const inner = isObject(body.generateContentRequest) ? body.generateContentRequest : body;
   const tokens = Math.floor(blocksOf(inner).reduce<number>((sum, block) => sum + tokensOf(block), 0) * 0.99);
   return path.includes(':countTokens') ? { totalTokens: tokens } : { input_tokens: tokens };
+}
+
+/** CountTokens of Bedrock, which refuses inference profiles and models that are reached by these alone. */
+function bedrockCount({ input }: Json, path: string, tokensOf: Tokens): Script {
+  if (!path.startsWith('/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/'))
+    return json(400, { message: "The provided model doesn't support counting tokens." });
+  const { body } = (input as { invokeModel: { body: string } }).invokeModel;
+  const { input_tokens } = countOf(JSON.parse(String(Buffer.from(body, 'base64'))) as Json, path, tokensOf);
+  return json(200, { inputTokens: input_tokens });
 }
 
 function limitOf({ max_tokens, max_completion_tokens, generationConfig }: Json): number {

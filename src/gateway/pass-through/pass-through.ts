@@ -221,7 +221,7 @@ function bodyFor(request: LooseRequest, target: Target, path: string): Buffer {
 const TOKENS_PER_ITEM = 4;
 
 const counts = ({ wire, cloud }: Provider, asked: Provider['wire']): boolean =>
-  wire === asked && cloud?.countsInput !== false;
+  wire === asked && (cloud?.countsInput ?? true) === true;
 
 /** Answers a count of the messages API or of Gemini's for a model whose provider does not count so. */
 async function countTokens(

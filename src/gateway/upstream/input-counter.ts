@@ -84,7 +84,8 @@ export function createInputCounter({ clock, upstreams, ...parts }: InputCounterO
       return;
     }
     const failures = (healths.get(key)?.failures ?? 0) + 1;
-    const pauseMs = meansNoEndpoint(status, body) ? MISSING_MS : failures >= MAX_FAILURES ? PAUSE_MS : 0;
+    const isMissing = meansNoEndpoint(status, body) || (status === 400 && NO_COUNTS.test(body));
+    const pauseMs = isMissing ? MISSING_MS : failures >= MAX_FAILURES ? PAUSE_MS : 0;
     healths.set(key, { failures, pausedUntil: clock.monotonic() + pauseMs });
   }
 
@@ -138,8 +139,12 @@ export function createInputCounter({ clock, upstreams, ...parts }: InputCounterO
 /** Longer answers are no counts. */
 const MAX_CHUNKS = 64;
 
+/** Bedrock's words for a model that it doesn't count for: https://github.com/pydantic/pydantic-ai/issues/4001 */
+const NO_COUNTS = /doesn't support counting tokens/;
+
+/** A cloud has counts for some models only. */
 const healthKey = ({ provider, model }: Target, { pathOf }: CountEndpoint): string =>
-  provider.origin + provider.basePath + pathOf(model);
+  provider.origin + provider.basePath + pathOf(model) + (provider.cloud ? ` ${model}` : '');
 
 /**
  * Input that a count doesn't cover, or that may be another by the time the request is sent: content by address, what

@@ -29,8 +29,11 @@ export interface FrameReader {
 
 /** What a cloud puts around a known API: address, fields of the body, authentication, frames. */
 export interface Cloud {
-  /** Whether it counts the tokens of a messages request; undefined to go by the provider's preset. */
-  countsInput?: boolean;
+  /**
+   * Whether it counts the tokens of a messages request; undefined to go by the provider's preset. Clients, whose counts
+   * must not fail, are not passed on to one that counts for some models only.
+   */
+  countsInput?: boolean | 'for holds';
   /** The API of its errors. */
   wire: 'openai' | 'anthropic' | 'gemini';
   /** The request in the cloud's envelope. */

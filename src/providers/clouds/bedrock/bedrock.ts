@@ -1,4 +1,5 @@
-import type { CloudAccount, CloudOptions } from '../cloud.ts';
+import type { CloudAccount, CloudOptions, CloudRequest } from '../cloud.ts';
+import { counted } from './count.ts';
 import { openFrames } from './frames.ts';
 import { invoked } from './invoke.ts';
 import { createSigV4 } from './sigv4.ts';
@@ -7,14 +8,11 @@ import { createSigV4 } from './sigv4.ts';
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
 
 /**
- * Of the surfaces, mantle alone counts tokens by Anthropic's API; CountTokens refuses inference profiles:
- * https://docs.aws.amazon.com/bedrock/latest/userguide/count-tokens.html
- *
  * `runtime`, which AWS recommends, and `mantle` have the messages API for Claude and chat completions for other models;
  * `invoke` reaches Claude by the older InvokeModel: https://docs.aws.amazon.com/bedrock/latest/userguide/endpoints.html
  */
 export function bedrockAccount({ settings, key }: CloudOptions): CloudAccount | string {
-  const { region, profile, surface = 'runtime', baseUrl } = settings;
+  const { region, profile, surface = 'runtime', baseUrl, deployments } = settings;
   if (region === undefined) return 'has no region. Run: gw providers add bedrock --region REGION';
   if (!REGION.test(region)) return `has a region "${region}", which AWS does not have`;
   const isMantle = surface === 'mantle';
@@ -28,6 +26,8 @@ export function bedrockAccount({ settings, key }: CloudOptions): CloudAccount | 
       ? createSigV4({ region, service: isMantle ? 'bedrock-mantle' : 'bedrock', profile })
       : undefined;
   const signed = signer ? { signer } : {};
+  const wrap = (request: CloudRequest): CloudRequest =>
+    counted(request, deployments) ?? (surface === 'invoke' ? invoked(request) : request);
   return {
     baseUrl: isMantle ? `${origin}/v1` : `${origin}/openai/v1`,
     cloud: { wire: 'openai', countsInput: false, ...signed },
@@ -35,9 +35,11 @@ export function bedrockAccount({ settings, key }: CloudOptions): CloudAccount | 
       baseUrl: `${origin}/anthropic/v1`,
       cloud: {
         wire: 'anthropic',
-        countsInput: isMantle,
+        // Mantle counts for every Claude by Anthropic's API, the others for some.
+        countsInput: isMantle || 'for holds',
         ...signed,
-        ...(surface === 'invoke' ? { wrap: invoked, openFrames } : {}),
+        ...(isMantle ? {} : { wrap }),
+        ...(surface === 'invoke' ? { openFrames } : {}),
       },
     },
     keySource: profile === undefined ? "AWS's default chain" : `AWS profile ${profile}`,
