@@ -129,8 +129,9 @@ export function routesOf(options: ApiOptions): RouteTable {
     'POST /v1/responses': completion(responsesWire),
     'POST /v1/responses/compact': completion(compactWire),
     'POST /v1/messages': completion(messagesWire),
-    ...geminiRoutes(gateway),
+    // Vertex AI's rawPredict is more specific than its Gemini.
     ...cloudRoutes(gateway),
+    ...geminiRoutes(gateway),
     ...modelRoutes(json, () => ({
       lists,
       catalog: gateway.catalog(),

@@ -24,16 +24,18 @@ export function geminiRoutes(gateway: Gateway): RouteTable {
     'GET /v1beta/{call...}': answer,
     'PATCH /v1beta/{call...}': answer,
     'DELETE /v1beta/{call...}': answer,
-    ...ofVertex((exchange, { call = '' }) => {
-      const at = call.lastIndexOf(':');
-      const model = nameAt(gateway, 'vertex', call.slice(0, Math.max(at, 0)));
-      return answerCall(gateway, exchange, model + call.slice(Math.max(at, 0)));
+    ...ofVertex((exchange, { publisher = '', call = '' }) => {
+      const at = Math.max(call.lastIndexOf(':'), 0);
+      const name = call.slice(0, at);
+      const model = nameAt(gateway, 'vertex', publisher === 'google' ? name : `${publisher}/${name}`);
+      return answerCall(gateway, exchange, model + call.slice(at));
     }),
   };
 }
 
 /**
- * Gemini as clients of Vertex AI ask for it, in a project or by a key alone:
+ * Gemini as clients of Vertex AI ask for it, in a project or by a key alone. Google's client makes the publisher of what
+ * stands before a slash in a model's name, such as `sandbox/free`.
  * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference,
  * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/overview
  */
@@ -41,7 +43,7 @@ const ofVertex = (handler: Handler): RouteTable =>
   Object.fromEntries(
     ['v1', 'v1beta1'].flatMap((version) =>
       ['', '/projects/{project}/locations/{location}'].map((place) => [
-        `POST /${version}${place}/publishers/google/models/{call...}`,
+        `POST /${version}${place}/publishers/{publisher}/models/{call...}`,
         handler,
       ]),
     ),

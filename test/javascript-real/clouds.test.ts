@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { startClouds } from '../providers/clouds/support/clouds.ts';
+import { json } from '../support/scripts.ts';
 import { either } from '../wire/support/event-scripts.ts';
 import { messageBody, messageStream, text } from '../wire/support/messages-shapes.ts';
 import { loadSdk } from './load-sdk.ts';
 
 interface Messages {
   messages: {
+    countTokens(request: object): Promise<{ input_tokens: number }>;
     create(request: object): Promise<{ content: object[] }>;
     stream(request: object): { finalMessage(): Promise<{ content: object[] }> };
   };
@@ -17,6 +19,7 @@ interface AwsSdk {
   InvokeModelWithResponseStreamCommand: new (input: object) => object;
 }
 
+const SERVED = 'claude-opus-4-8';
 const MODEL = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
 const QUESTION = { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
 const HELLO = [{ type: 'text', text: 'Hello you' }];
@@ -24,7 +27,7 @@ const HELLO = [{ type: 'text', text: 'Hello you' }];
 async function start() {
   const gateway = await startClouds(
     { bedrock: { region: 'us-east-1' }, vertex: { project: 'ours', keyEnv: 'TOKEN' } },
-    { credentials: { bedrock: 'key' }, env: { TOKEN: 'token' } },
+    { credentials: { bedrock: 'key', azure: 'key' }, env: { TOKEN: 'token' } },
   );
   const plain = messageBody([text('Hello you')]);
   const stream = messageStream([text('Hello you')]);
@@ -63,6 +66,35 @@ test("Anthropic's client of Vertex AI has gw's key in a header", async () => {
   const model = 'claude-sonnet-4-5@20250929';
   expect((await client.messages.create({ model, ...QUESTION })).content).toMatchObject(HELLO);
   expect(await gateway.settled(1)).toMatchObject([{ provider: 'vertex', model }]);
+});
+
+/** Foundry's client by a key, which it sends as x-api-key, or by tokens of Entra ID. */
+test.each([
+  ['a key', (key: string) => ({ apiKey: key })],
+  ['a token of Entra ID', (key: string) => ({ azureADTokenProvider: async () => key })],
+])("Anthropic's client of Foundry has gw's key as %s", async (_, credential) => {
+  const { AnthropicFoundry } = await loadSdk<{ AnthropicFoundry: new (options: object) => Messages }>(
+    '@anthropic-ai/foundry-sdk',
+  );
+  const gateway = await start();
+  const { url } = gateway.upstream;
+  gateway.configure({ providers: { azure: { baseUrl: `${url}/openai/v1`, deployments: { work: SERVED } } } });
+  const client = new AnthropicFoundry({
+    ...{ baseURL: `${gateway.origin}/anthropic`, maxRetries: 0, ...credential(gateway.key) },
+  });
+  const request = { model: 'work', ...QUESTION };
+  expect((await client.messages.create(request)).content).toMatchObject(HELLO);
+  expect((await client.messages.stream(request).finalMessage()).content).toMatchObject(HELLO);
+  gateway.upstream.queue(json(200, { input_tokens: 42 }));
+  const { max_tokens: _limit, ...counted } = request;
+  expect(await client.messages.countTokens(counted)).toMatchObject({ input_tokens: 42 });
+  const own = { provider: 'azure', model: 'work', outcome: 'ok' };
+  const records = await gateway.settled(3);
+  expect(records).toMatchObject([own, own, own]);
+  expect(records[0]?.costNanoUsd).toBeGreaterThan(0);
+  const paths = gateway.upstream.requests.map(({ path }) => path.replace(/^.*(?=\/anthropic)/, ''));
+  const messages = '/anthropic/v1/messages';
+  expect(paths).toEqual([messages, messages, `${messages}/count_tokens`]);
 });
 
 test('the SDK of AWS reads a stream, by HTTP/1.1', async () => {

@@ -209,6 +209,7 @@ describe('Gemini CLI', () => {
     const pointing = pointGemini(
       startOf({
         args: ['-p', 'hi'],
+        // The settings beat the variable.
         env: { GEMINI_API_KEY: 'AIza', GOOGLE_API_KEY: 'AIza', GOOGLE_GENAI_USE_VERTEXAI: 'true' },
         files: {
           '/home/me/.gemini/settings.json': OWN,
@@ -245,10 +246,31 @@ describe('Gemini CLI', () => {
 
   test.each([
     ['/etc/gemini-cli/settings.json', { enforcedType: 'oauth-personal' }],
-    ['/work/.gemini/settings.json', { selectedType: 'vertex-ai' }],
+    ['/work/.gemini/settings.json', { selectedType: 'oauth-personal' }],
   ])('would go around gw where %s says so', (path, auth) => {
     const start = startOf({ files: { [path]: { security: { auth } } } });
     expect(pointGemini(start).bypass?.reason).toContain(path);
+  });
+
+  const VERTEX = JSON.stringify({ security: { auth: { selectedType: 'vertex-ai' } } });
+  const BY_VARIABLE = { GOOGLE_GENAI_USE_VERTEXAI: 'true' };
+
+  test.each([
+    ["the user's settings", {}, { '/home/me/.gemini/settings.json': VERTEX }],
+    ["the project's settings", {}, { '/work/.gemini/settings.json': VERTEX }],
+    ['the shell', BY_VARIABLE, {}],
+    ['a file of variables', {}, { '/home/me/.gemini/.env': 'A=1\nGOOGLE_GENAI_USE_VERTEXAI="true"\n' }],
+  ])('keeps the mode of Vertex AI that %s switch on', (_, env, files) => {
+    const mine = { GOOGLE_API_KEY: 'AIza', GOOGLE_VERTEX_BASE_URL: 'https://elsewhere' };
+    const pointing = pointGemini(startOf({ env: { ...mine, ...env }, files }));
+    expect(pointing.bypass).toBeUndefined();
+    expect(pointing.env).toMatchObject({
+      GOOGLE_VERTEX_BASE_URL: ORIGIN,
+      GOOGLE_API_KEY: KEY,
+      GOOGLE_GENAI_API_VERSION: 'v1beta1',
+      GOOGLE_GENAI_USE_VERTEXAI: 'true',
+    });
+    expect(pointing.files?.['gemini/.gemini/settings.json']).toBe(VERTEX);
   });
 });
 

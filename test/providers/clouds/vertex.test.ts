@@ -195,6 +195,14 @@ describe('Gemini', () => {
     },
   );
 
+  test("of Vertex AI have the models of any provider: Google's client makes it the publisher", async () => {
+    const gateway = await start();
+    const path = '/v1beta1/publishers/sandbox/models/free:generateContent';
+    const answer = await send(gateway, path, { contents: HI });
+    expect(answer.status).toBe(200);
+    expect(await gateway.settled(1)).toMatchObject([{ provider: 'sandbox', outcome: 'ok' }]);
+  });
+
   test('errors come in the words of each client, and of a list of them the first', async () => {
     const gateway = await start();
     const refusal = { code: 429, message: 'Resource exhausted', status: 'RESOURCE_EXHAUSTED' };
