@@ -44,14 +44,16 @@ export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'
   deployments?: Readonly<Record<string, string>>;
 }
 
-/** Gemini's models that Vertex AI serves by Gemini's API. */
+/** Gemini's models that Vertex AI serves by Gemini's API, and embeddings to clients of that. */
 const GEMINI = /^(?:google\/)?gemini-(?!embedding)/;
+const EMBEDDINGS = /^(?:google\/)?(?:gemini|text|text-multilingual)-embedding-/;
 
-/** The account as it serves a model: clouds have APIs of their own for Claude and Gemini. */
-export function servingModel(provider: Provider, model: string): Provider {
+/** The account as it serves a model to clients of an API: clouds have APIs of their own for Claude and Gemini. */
+export function servingModel(provider: Provider, model: string, family: Provider['wire']): Provider {
   const { claude, gemini, deployments } = provider;
   if (claude && /claude/i.test(deployments?.[model] ?? model)) return claude;
-  return gemini && GEMINI.test(model) ? gemini : provider;
+  const isGemini = GEMINI.test(model) || (family === 'gemini' && EMBEDDINGS.test(model));
+  return gemini && isGemini ? gemini : provider;
 }
 
 export interface RegistryOptions {
@@ -114,15 +116,15 @@ function build(
     const { claude, gemini, keySource } = account;
     const key = { ...found, source: (found.key === undefined && keySource) || found.source };
     const deployed = settings.deployments ? { deployments: settings.deployments } : {};
-    const serving = ({ baseUrl, cloud }: Address, wire?: Preset['wire']): Provider => ({
-      ...describe(name, { ...settings, kind, ...(wire ? { wire } : {}) }, key, baseUrl),
+    const serving = ({ baseUrl, cloud }: Address): Provider => ({
+      ...describe(name, { ...settings, kind, wire: cloud.wire }, key, baseUrl),
       ...deployed,
       cloud,
     });
     return {
       ...serving(account),
-      claude: serving(claude, 'anthropic'),
-      ...(gemini ? { gemini: serving(gemini, 'gemini') } : {}),
+      ...(claude ? { claude: serving(claude) } : {}),
+      ...(gemini ? { gemini: serving(gemini) } : {}),
     };
   }
   if (baseUrl === undefined) return `has no address. Run: gw providers add ${name} --base-url URL`;
@@ -224,7 +226,7 @@ const VERSION: Readonly<Record<Preset['wire'], string>> = { openai: '', anthropi
 
 function basePathOf(url: URL, wire: Preset['wire']): string {
   const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(ENDPOINT, '');
-  return /\/v\d+(?:(?:alpha|beta)?$|\/projects\/)/.test(path) ? path : path + VERSION[wire];
+  return /\/v\d+(?:(?:alpha|beta)?$|\/(?:projects|publishers)\/)/.test(path) ? path : path + VERSION[wire];
 }
 
 /** Google's keys, which are no access tokens: https://docs.cloud.google.com/docs/authentication/api-keys */

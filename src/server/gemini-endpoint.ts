@@ -24,6 +24,7 @@ export function geminiRoutes(gateway: Gateway): RouteTable {
     'GET /v1beta/{call...}': answer,
     'PATCH /v1beta/{call...}': answer,
     'DELETE /v1beta/{call...}': answer,
+    ...vertexCaches(),
     ...ofVertex((exchange, { publisher = '', call = '' }) => {
       const at = Math.max(call.lastIndexOf(':'), 0);
       const name = call.slice(0, at);
@@ -49,6 +50,26 @@ const ofVertex = (handler: Handler): RouteTable =>
     ),
   );
 
+/**
+ * Caches of Vertex AI, which cost by the hour, and name a project and a model by paths of their own:
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/context-cache/context-cache-overview
+ */
+const vertexCaches = (): RouteTable =>
+  Object.fromEntries(
+    [
+      'v1/projects/{project}/locations/{location}',
+      'v1beta1/projects/{project}/locations/{location}',
+      'v1beta1',
+    ].map((place) => [`POST /${place}/cachedContents`, refuseCaches]),
+  );
+
+const refuseCaches: Handler = async () => {
+  throw notFound(
+    "gw does not pass on Vertex AI's caches, which cost by the hour: its Gemini reads a prompt's beginning from its cache without them, and the provider gemini has caches at /v1beta/cachedContents",
+    'unknown_endpoint',
+  );
+};
+
 /** Objects that the API stores, whose names may be followed by what is asked of them: `batches/b1:cancel`. */
 const STORED = /^(?:files|cachedContents|batches)(?:\/|$)/;
 
@@ -58,7 +79,7 @@ async function answerCall(gateway: Gateway, exchange: Exchange, call: string): P
   const { model, method } = google;
   const isStream = method === 'streamGenerateContent';
   const { method: asked = 'GET' } = exchange.request;
-  if (asked === 'POST' && (method === 'embedContent' || method === 'batchEmbedContents'))
+  if (asked === 'POST' && embeds(google))
     return complete(gateway, geminiEmbeddingsWire, exchange, (body) =>
       withEmbedCall(body, { model, isStream: false }),
     );
@@ -68,11 +89,17 @@ async function answerCall(gateway: Gateway, exchange: Exchange, call: string): P
   }
   if (costsOf({ name: '', wire: 'gemini' }, asked, knownPath(google, `/${call}`)) === undefined)
     throw notFound(
-      `gw has no ${asked} ${call.slice(0, 64)} of Gemini's API: it has generateContent, streamGenerateContent, embedContent, batchEmbedContents, countTokens, batchGenerateContent, and cachedContents, files and batches by their names`,
+      `gw has no ${asked} ${call.slice(0, 64)} of Gemini's API: it has generateContent, streamGenerateContent, embedContent, batchEmbedContents, predict for embeddings, countTokens, batchGenerateContent, and cachedContents, files and batches by their names`,
       'unknown_endpoint',
     );
   return passThrough(gateway, exchange, { google });
 }
+
+/** Vertex AI's older embeddings are predictions, as are pictures and films. */
+const embeds = ({ model, method }: GoogleCall): boolean =>
+  method === 'embedContent' ||
+  method === 'batchEmbedContents' ||
+  (method === 'predict' && /(?:^|\/)(?:gemini|text|text-multilingual)-embedding-/.test(model));
 
 function callOf(call: string): GoogleCall {
   const at = call.lastIndexOf(':');

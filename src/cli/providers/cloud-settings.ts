@@ -34,7 +34,11 @@ export const cloudOf = (name: string, kind: CloudOptions['kind']): CloudKind | u
 };
 
 /** The settings of an account at a cloud, checked. Empty for other providers, which have no such options. */
-export function cloudSettings({ env }: Context, name: string, options: CloudOptions): CloudSettings {
+export function cloudSettings(
+  { env }: Context,
+  name: string,
+  options: CloudOptions & { keyEnv?: string; stdin?: boolean },
+): CloudSettings {
   const cloud = cloudOf(name, options.kind);
   const wrong = Object.values(OPTIONS)
     .flat()
@@ -43,12 +47,18 @@ export function cloudSettings({ env }: Context, name: string, options: CloudOpti
     throw usageError(`--${wrong} is no option of ${name}${cloud ? '' : '. Name its cloud with --kind'}`);
   if (!cloud) return {};
   const { profile, surface, project = env.GOOGLE_CLOUD_PROJECT, resource, entra, deployment } = options;
-  const region =
+  // Google Cloud's express mode: a key without a project.
+  const isExpress =
+    cloud === 'vertex' && !project && (options.keyEnv !== undefined || options.stdin === true);
+  const given =
     options.region ?? (cloud === 'bedrock' ? env.AWS_REGION || env.AWS_DEFAULT_REGION : undefined);
+  const region = isExpress ? 'global' : given;
   if (cloud === 'bedrock' && !region)
     throw usageError(`which region of AWS? Run: gw providers add ${name} --region us-east-1`);
-  if (cloud === 'vertex' && !project)
-    throw usageError(`which project of Google Cloud? Run: gw providers add ${name} --project PROJECT`);
+  if (cloud === 'vertex' && !project && (!isExpress || (given ?? region) !== region))
+    throw usageError(
+      `which project of Google Cloud? Run: gw providers add ${name} --project PROJECT${isExpress ? ', or leave out --region: a key without a project is global' : ''}`,
+    );
   return {
     ...(name === cloud ? {} : { kind: cloud }),
     ...(region === undefined ? {} : { region }),

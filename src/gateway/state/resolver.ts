@@ -56,7 +56,7 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     const isList = isNamed || groups.length > 1 || groups.some((names) => names.length > 1);
     const all = groups.flatMap((names, group) =>
       names.flatMap((name) => {
-        const { targets, hasProvider } = findByName(name);
+        const { targets, hasProvider } = findByName(name, family);
         const named = isList || hasProvider;
         const rankOf = named ? () => 0 : rankBy(targets, family);
         return targets.map((target) => routedTarget(target, group * RANKS_PER_GROUP + rankOf(target), named));
@@ -74,17 +74,17 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
       prices.indexOf(priceIn(target)) + (target.provider.wire === family ? 0 : FOREIGN_WIRE_RANK);
   }
 
-  function findByName(model: string): { targets: Target[]; hasProvider: boolean } {
+  function findByName(model: string, family: Provider['wire']): { targets: Target[]; hasProvider: boolean } {
     const slash = model.indexOf('/');
     const provider = slash > 0 ? providers().get(model.slice(0, slash)) : undefined;
     if (provider) {
-      const target = targetAt(provider, nameAt(provider, model, model.slice(slash + 1)));
+      const target = targetAt(provider, nameAt(provider, model, model.slice(slash + 1)), family);
       return { targets: [target], hasProvider: true };
     }
     const listing = lists.known(model);
     const serving =
       listing.length > 0 ? listing : [...providers().values()].filter(({ models }) => models?.test(model));
-    return { targets: serving.map((each) => targetAt(each, model)), hasProvider: false };
+    return { targets: serving.map((each) => targetAt(each, model, family)), hasProvider: false };
   }
 
   function addToCache(request: string, family: Provider['wire'], targets: RoutedTarget[]): RoutedTarget[] {
@@ -141,8 +141,8 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
   };
 }
 
-const targetAt = (provider: Provider, model: string): Target => ({
-  provider: servingModel(provider, model),
+const targetAt = (provider: Provider, model: string, family: Provider['wire']): Target => ({
+  provider: servingModel(provider, model, family),
   model,
 });
 

@@ -57,7 +57,7 @@ export interface Address {
 
 /** How an account at a cloud is reached: most models by OpenAI's API, Claude by Anthropic's, Gemini by Google's. */
 export interface CloudAccount extends Address {
-  claude: Address;
+  claude?: Address;
   gemini?: Address;
   /** Where its own credentials come from, for display. */
   keySource: string | undefined;

@@ -15,12 +15,14 @@ import { addParts, GEMINI_MEDIA, pathOfModel, withoutCall } from './gemini.ts';
 import { usageIn } from './gemini-answers.ts';
 import { addContent } from './gemini-blocks.ts';
 
+const INPUT_FIELDS: ReadonlySet<string> = new Set(['content', 'requests', 'instances']);
+
 const parser = createParser({
   limits: [],
-  fields: ['content', 'requests'],
+  fields: [...INPUT_FIELDS],
   nonText: GEMINI_MEDIA,
   check(fields) {
-    if (fields.find('content') || fields.find('requests')) return;
+    if ([...INPUT_FIELDS].some((name) => fields.find(name))) return;
     throw badRequest(
       '"content" is missing: send the text to embed in it',
       'content',
@@ -30,15 +32,16 @@ const parser = createParser({
 });
 
 /**
- * Google's embeddings, one (`embedContent`) or several (`batchEmbedContents`): https://ai.google.dev/api/embeddings. As for
- * generation, gw keeps what the path says as members of the body.
+ * Google's embeddings, one (`embedContent`) or several (`batchEmbedContents`): https://ai.google.dev/api/embeddings; and
+ * those of Vertex AI's older models (`predict`):
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api. As for generation, gw
+ * keeps what the path says as members of the body.
  */
 export const geminiEmbeddingsWire: Wire = {
   endpoint: 'embedContent',
   family: 'gemini',
   path: '/embedContent',
-  pathOf: (request, model) =>
-    `/${pathOfModel(model)}:${requestsOf(request) ? 'batchEmbedContents' : 'embedContent'}`,
+  pathOf: (request, model) => `/${pathOfModel(model)}:${methodOf(request)}`,
   scan: parser.scan,
   parse,
   renameModel: (request, model) =>
@@ -105,13 +108,18 @@ function parse(bytes: Buffer, scan?: BodyScan): WireRequest {
   };
 }
 
-const requestsOf = ({ members }: WireRequest): Member | undefined =>
-  members.find(({ key }) => key === 'requests');
+const memberOf = ({ members }: WireRequest, name: string): Member | undefined =>
+  members.find(({ key }) => key === name);
+
+function methodOf(request: WireRequest): string {
+  if (memberOf(request, 'instances')) return 'predict';
+  return memberOf(request, 'requests') ? 'batchEmbedContents' : 'embedContent';
+}
 
 /** The models that the requests of a batch name. */
 function innerModels(request: WireRequest): Member[] {
   const { bytes } = request;
-  const list = requestsOf(request);
+  const list = memberOf(request, 'requests');
   const models: Member[] = [];
   if (list && bytes[list.start] === OPEN_BRACKET)
     walkArray(bytes, list.start, (start) => {
@@ -128,6 +136,11 @@ const REQUEST: KnownMembers = {
   json: new Set(['content']),
 };
 
+const INSTANCE: KnownMembers = {
+  texts: new Set(['content', 'title', 'task_type', 'taskType']),
+  json: new Set(),
+};
+
 const INPUTS = {
   fields: {
     content: (reader: BlockReader, { start }: Member) => void addContent(reader, start),
@@ -139,14 +152,23 @@ const INPUTS = {
         for (const { key, start: at } of members) if (key === 'content') addContent(reader, at);
         return end;
       }),
+    instances: (reader: BlockReader, { start: list }: Member) =>
+      void walkArray(reader.bytes, list, (start) => {
+        const members: Member[] = [];
+        const end = readMembers(reader.bytes, start, members);
+        checkMembers(reader.bytes, members, INSTANCE, 'an instance');
+        return end;
+      }),
   },
-  options: new Set(['taskType', 'task_type', 'title']),
+  options: new Set(['taskType', 'task_type', 'title', 'parameters', 'embedContentConfig']),
 };
 
 const METADATA = Buffer.from('"usageMetadata"');
+const PREDICTIONS = Buffer.from('"predictions"');
 
 /** Older models report none. */
 function usageOf(answer: Buffer): unknown {
+  if (answer.includes(PREDICTIONS)) return predictedUsage(answer);
   if (!answer.includes(METADATA)) return undefined;
   return orNone(() => {
     const member = scanObject(answer).find(({ key }) => key === 'usageMetadata');
@@ -154,6 +176,19 @@ function usageOf(answer: Buffer): unknown {
     if (!isObject(usage)) return undefined;
     // Embeddings name the modalities otherwise than answers do.
     return usageIn({ usageMetadata: { promptTokensDetails: usage.promptTokenDetails, ...usage } });
+  });
+}
+
+/** The tokens of each text beside its vector, if all have them. */
+function predictedUsage(answer: Buffer): unknown {
+  return orNone(() => {
+    const list = scanObject(answer).find(({ key }) => key === 'predictions');
+    const counts = objectsIn(list && readValue(answer, list)).map(({ embeddings }) => {
+      const statistics = isObject(embeddings) ? embeddings.statistics : undefined;
+      return isObject(statistics) ? Number(statistics.token_count) : Number.NaN;
+    });
+    const promptTokenCount = counts.reduce((sum, count) => sum + count, 0);
+    return promptTokenCount > 0 ? usageIn({ usageMetadata: { promptTokenCount } }) : undefined;
   });
 }
 
@@ -167,10 +202,11 @@ function promptOf({ bytes, members }: WireRequest): Prompt {
   };
   for (const member of members) {
     if (member.key === 'title') prompt.texts.push(stringAt(bytes, member) ?? '');
-    if (member.key !== 'content' && member.key !== 'requests') continue;
+    if (!INPUT_FIELDS.has(member.key)) continue;
     const value = readValue(bytes, member);
     for (const { content, title } of isObject(value) ? [{ content: value, title: '' }] : objectsIn(value)) {
       if (isObject(content)) addParts(prompt, content.parts);
+      if (typeof content === 'string') prompt.texts.push(content);
       if (typeof title === 'string') prompt.texts.push(title);
     }
   }

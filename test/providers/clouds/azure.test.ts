@@ -118,6 +118,23 @@ test('a deployment without a setting has the price of the model that its first a
   expect((await again.records()).at(-1)).toMatchObject({ costNanoUsd: 560_000, flags: ['other_model'] });
 });
 
+test('a backtest over HTTP has the price of a deployment that an answer has named, as the command has', async () => {
+  const gateway = await startClouds({ azure: BASE }, KEY);
+  gateway.upstream.script(answerOf('gpt-4.1-2025-04-14'));
+  const post = () => gateway.post({ model: 'azure/work', messages: QUESTION, max_tokens: 100 });
+  const query = '/v1/gw/budgets/backtest?cap_usd=0.001&fallback=azure/work';
+  expect((await gateway.get(query)).text()).toContain('no price of');
+  await post();
+  await post();
+  await gateway.settled(2);
+  const cheaper = [{ model: 'azure/work', input_usd_per_million: 2, output_usd_per_million: 8 }];
+  const expected = { fallback: { models: cheaper } };
+  await expect.poll(async () => (await gateway.get(query)).json()).toMatchObject(expected);
+  const cli = commandLineOf(gateway, 'locally', createVirtualClock(Date.now()));
+  const words = ['budget', 'backtest', '0.001', '--on-limit', 'fallback:azure/work'];
+  expect(await cli.json(words)).toMatchObject(expected);
+});
+
 test('a model is learnt anew after a day, and none where the user has named it or Azure chooses', () => {
   let now = 0;
   const changes: LearntDeployments[] = [];

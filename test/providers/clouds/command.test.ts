@@ -36,6 +36,10 @@ describe('gw providers add', () => {
       address: 'https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/endpoints/openapi',
     },
     {
+      args: ['vertex', '--key-env', 'GOOGLE_API_KEY'],
+      address: 'https://aiplatform.googleapis.com/v1/publishers/google',
+    },
+    {
       args: [
         'azure',
         '--resource',
@@ -49,7 +53,7 @@ describe('gw providers add', () => {
     },
   ])('$args', async ({ args, address }) => {
     const cli = cliHome();
-    cli.env.AWS_BEARER_TOKEN_BEDROCK = 'key';
+    Object.assign(cli.env, { AWS_BEARER_TOKEN_BEDROCK: 'key', GOOGLE_API_KEY: 'AQ.key' });
     const { code, stderr } = await cli.run(['providers', 'add', ...args]);
     expect({ code, stderr }).toMatchObject({ code: 0 });
     const { providers } = await cli.json<{ providers: object[] }>(['providers', 'list']);
@@ -60,6 +64,7 @@ describe('gw providers add', () => {
   test.each([
     { args: ['bedrock'], message: '--region' },
     { args: ['vertex'], message: '--project' },
+    { args: ['vertex', '--region', 'eu', '--key-env', 'K'], message: '--project' },
     { args: ['azure', '--entra'], message: '--resource' },
     { args: ['openai', '--region', 'eu'], message: '--region is no option of openai' },
     { args: ['azure', '--resource', 'a/b', '--entra'], message: 'a/b' },

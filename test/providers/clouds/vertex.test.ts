@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RecordedRequest } from '../../support/exchange.ts';
+import type { GatewayOptions } from '../../support/gateway.ts';
 import { events as eventsOf, HI, PLAIN } from '../../support/gemini.ts';
 import { json, type Script } from '../../support/scripts.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
@@ -109,8 +110,8 @@ describe('Gemini', () => {
     { role: 'model', parts: [{ text: 'ok' }, { ...CALL, thoughtSignature: 'c2ln' }] },
     { role: 'user', parts: [RESULT] },
   ];
-  const start = () =>
-    startClouds({ vertex: { project: 'ours', keyEnv: 'TOKEN' } }, { env: { TOKEN: 'token' } });
+  const start = (options: GatewayOptions = {}) =>
+    startClouds({ vertex: { project: 'ours', keyEnv: 'TOKEN' } }, { env: { TOKEN: 'token' }, ...options });
   const bodyOf = ({ body }: RecordedRequest) => JSON.parse(body.toString());
   const ours = '/v1/projects/ours/locations/global/publishers/google/models/gemini-2.5-flash';
 
@@ -191,9 +192,27 @@ describe('Gemini', () => {
         `${ours}:generateContent`,
         `${ours}:countTokens`,
       ]);
-      expect((await send(gateway, `${path}:predict`, {})).status).toBe(404);
+      const refused = await send(gateway, `${path}:predict`, {});
+      expect([refused.status, JSON.parse(refused.text()).error.status]).toEqual([404, 'NOT_FOUND']);
+      const cache = await send(gateway, `${place}/cachedContents`, { contents: HI });
+      expect([cache.status, JSON.parse(cache.text()).error]).toMatchObject([
+        404,
+        { status: 'NOT_FOUND', message: expect.stringContaining('cost by the hour') },
+      ]);
     },
   );
+
+  test("of Vertex AI are refused by a budget in Google's words, clients of Claude there in Anthropic's", async () => {
+    const gateway = await start({ budget: { capUsd: 0, period: 'daily' } });
+    const place = '/v1/projects/theirs/locations/eu/publishers';
+    const own = await send(gateway, `${place}/google/models/gemini-2.5-flash:generateContent`, {
+      contents: HI,
+    });
+    expect([own.status, JSON.parse(own.text()).error.details[0].reason]).toEqual([402, 'budget_exceeded']);
+    const body = { anthropic_version: 'vertex-2023-10-16', max_tokens: 5, messages: QUESTION };
+    const claude = await send(gateway, `${place}/anthropic/models/${MODEL}:rawPredict`, body);
+    expect([claude.status, JSON.parse(claude.text()).error.type]).toEqual([402, 'billing_error']);
+  });
 
   test("of Vertex AI have the models of any provider: Google's client makes it the publisher", async () => {
     const gateway = await start();
@@ -201,6 +220,94 @@ describe('Gemini', () => {
     const answer = await send(gateway, path, { contents: HI });
     expect(answer.status).toBe(200);
     expect(await gateway.settled(1)).toMatchObject([{ provider: 'sandbox', outcome: 'ok' }]);
+  });
+
+  test('is reached by a key without a project, in express mode, by clients of each API', async () => {
+    const gateway = await startClouds(
+      { vertex: { region: 'global' } },
+      { credentials: { vertex: 'AQ.key-1' } },
+    );
+    gateway.upstream.script(json(200, PLAIN));
+    const model = 'vertex/gemini-2.5-flash';
+    const own = await send(gateway, `/v1beta/models/${model}:generateContent`, { contents: HI });
+    expect(JSON.parse(own.text())).toEqual(PLAIN);
+    expect((await gateway.post({ model, messages: QUESTION })).status).toBe(200);
+    for (const request of gateway.upstream.requests) {
+      expect(request.path).toBe('/v1/publishers/google/models/gemini-2.5-flash:generateContent');
+      expect(headerIn(request, 'x-goog-api-key')).toBe('AQ.key-1');
+      expect(headerIn(request, 'authorization')).toBeUndefined();
+    }
+    const cost = 10 * 300 + 5 * 2500;
+    expect((await gateway.settled(2)).map(({ costNanoUsd }) => costNanoUsd)).toEqual([cost, cost]);
+  });
+
+  describe('embeddings of Vertex AI', () => {
+    const place = '/v1beta1/publishers/google/models';
+    const models = '/v1/projects/ours/locations/global/publishers/google/models';
+    const vector = (token_count: number) => ({
+      embeddings: { statistics: { truncated: false, token_count }, values: [0.1] },
+    });
+    const instances = [{ content: 'word '.repeat(20), task_type: 'RETRIEVAL_QUERY' }, { content: 'Hi' }];
+    const parameters = { outputDimensionality: 768 };
+    const PREDICT = `${place}/gemini-embedding-001:predict`;
+
+    test('of older models are predictions, booked at what is reported of each text', async () => {
+      const gateway = await start({ budget: { capUsd: 0.000_1, period: 'daily' } });
+      const answer = { predictions: [vector(20), vector(2)] };
+      gateway.upstream.script(json(200, answer));
+      const given = await send(gateway, PREDICT, { instances, parameters });
+      expect(JSON.parse(given.text())).toEqual(answer);
+      const [request] = gateway.upstream.requests as [RecordedRequest];
+      expect([request.path, bodyOf(request)]).toEqual([
+        `${models}/gemini-embedding-001:predict`,
+        { instances, parameters },
+      ]);
+      const [record] = await gateway.settled(1);
+      expect(record).toMatchObject({
+        provider: 'vertex',
+        endpoint: 'embedContent',
+        inputTokens: 22,
+        flags: [],
+      });
+      expect(record?.costNanoUsd).toBe(22 * 150);
+      const large = [{ content: 'w'.repeat(2_000) }];
+      expect((await send(gateway, PREDICT, { instances: large })).status).toBe(402);
+      const picture = [{ content: 'Hi', image: { gcsUri: 'gs://bucket/picture.png' } }];
+      expect((await send(gateway, PREDICT, { instances: picture })).status).toBe(402);
+    });
+
+    test('without a report of each text are booked by what gw counts, and say so', async () => {
+      const gateway = await start();
+      const { statistics: _, ...bare } = vector(0).embeddings;
+      gateway.upstream.script(json(200, { predictions: [vector(20), { embeddings: bare }] }));
+      await send(gateway, PREDICT, { instances });
+      expect((await gateway.settled(1))[0]?.flags).toEqual(['estimated']);
+    });
+
+    test('of newer models have a method of their own', async () => {
+      const gateway = await start();
+      const answer = { embedding: { values: [0.1] }, usageMetadata: { promptTokenCount: 4 } };
+      gateway.upstream.script(json(200, answer));
+      const body = {
+        content: { parts: [{ text: 'Hi' }] },
+        embedContentConfig: { taskType: 'RETRIEVAL_QUERY' },
+      };
+      const given = await send(gateway, `${place}/gemini-embedding-2:embedContent`, body);
+      expect(JSON.parse(given.text())).toEqual(answer);
+      const [request] = gateway.upstream.requests as [RecordedRequest];
+      expect([request.path, bodyOf(request)]).toEqual([`${models}/gemini-embedding-2:embedContent`, body]);
+      expect(await gateway.settled(1)).toMatchObject([{ provider: 'vertex', inputTokens: 4 }]);
+    });
+
+    test("by OpenAI's API go to that of Vertex AI", async () => {
+      const gateway = await start();
+      gateway.upstream.script(
+        json(200, { object: 'list', data: [], usage: { prompt_tokens: 2, total_tokens: 2 } }),
+      );
+      const model = 'vertex/gemini-embedding-001';
+      expect((await send(gateway, '/v1/embeddings', { model, input: 'Hi' })).status).toBe(200);
+      expect(gateway.upstream.requests[0]?.path).toContain('/endpoints/openapi/embeddings');
+    });
   });
 
   test('errors come in the words of each client, and of a list of them the first', async () => {

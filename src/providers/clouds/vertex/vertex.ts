@@ -12,8 +12,11 @@ const NOTHING: ReadonlySet<string> = new Set();
 /** Claude by `rawPredict`, Gemini by its own API, other models by chat completions. */
 export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | string {
   const { project, region = 'global', baseUrl } = settings;
-  if (project === undefined) return 'has no project. Run: gw providers add vertex --project PROJECT';
   const origin = baseUrl ?? originIn(region);
+  if (project === undefined)
+    return key === undefined
+      ? 'has no project. Run: gw providers add vertex --project PROJECT'
+      : expressAccount(origin);
   const location = `${origin}/v1/projects/${encodeURIComponent(project)}/locations/${encodeURIComponent(region)}`;
   const signed = key === undefined ? { signer: createAdc(project) } : {};
   return {
@@ -30,6 +33,16 @@ export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | s
     keySource: 'Application Default Credentials',
   };
 }
+
+/**
+ * Express mode: a key reaches Gemini alone, without a project.
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/start/express-mode/vertex-ai-express-mode-api-reference
+ */
+const expressAccount = (origin: string): CloudAccount => ({
+  baseUrl: `${origin}/v1/publishers/google`,
+  cloud: { wire: 'gemini', countsInput: true, wrap: ofPublisher },
+  keySource: undefined,
+});
 
 /** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/learn/locations */
 function originIn(region: string): string {
