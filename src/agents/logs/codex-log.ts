@@ -20,12 +20,13 @@ export const CODEX_LOG: AgentLog = {
 };
 
 type Session = Pick<LoggedCall, 'sessionId' | 'agentVersion' | 'provider' | 'cwd'> & {
+  id: string;
   /** Id of the session at the root of the forks, else the session's own id. */
   origin: string;
 };
 
 function createParser(): LogParser {
-  let session: Session = { sessionId: '', agentVersion: '', provider: '', cwd: '', origin: '' };
+  let session: Session = { id: '', sessionId: '', agentVersion: '', provider: '', cwd: '', origin: '' };
   let model = '';
   let hasRecords = false;
   let counted = '';
@@ -40,7 +41,7 @@ function createParser(): LogParser {
   }
 
   function callOf(call: Pick<LoggedCall, 'key' | 'messageId' | 'at' | 'usage'>): LoggedCall | undefined {
-    const { origin: _, ...rest } = session;
+    const { id: _id, origin: _, ...rest } = session;
     const { inputTokens, outputTokens } = call.usage;
     return inputTokens + outputTokens === 0 ? undefined : { ...rest, ...call, requestId: '', model };
   }
@@ -52,9 +53,10 @@ function createParser(): LogParser {
       const at = timeField(line, 'timestamp') ?? 0;
       switch (textField(line, 'type')) {
         case 'session_meta':
-          // A fork copies the lines of its parent session, including the head. The parent may be a fork too.
-          if (session.sessionId === '') session = sessionOf(payload);
-          else if (textField(payload, 'id') === session.origin)
+          // A fork copies the lines of its parent session, including the head. The parent may be a fork too, and the
+          // fork's own head may not name it: https://github.com/ccusage/ccusage/issues/1349
+          if (session.id === '') session = sessionOf(payload);
+          else if (textField(payload, 'id') === session.origin || session.origin === session.id)
             session = { ...session, origin: sessionOf(payload).origin };
           return undefined;
         case 'turn_context':
@@ -83,6 +85,7 @@ function createParser(): LogParser {
 function sessionOf(meta: unknown): Session {
   const id = textField(meta, 'id');
   return {
+    id,
     // Subagents are threads with separate ids, in the session of their parent.
     sessionId: textField(meta, 'session_id') || id,
     agentVersion: textField(meta, 'cli_version'),

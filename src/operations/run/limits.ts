@@ -2,9 +2,9 @@ import { remembered } from '../../json/grouped.ts';
 import { usdNumber } from '../../money.ts';
 import { type LoginRequest, loginRequests } from '../../store/limits/limit-requests.ts';
 import {
-  isSameRun,
   type LimitPoint,
   type LimitRow,
+  lastRun,
   limitPoints,
   listLimits,
 } from '../../store/limits/limit-rows.ts';
@@ -34,7 +34,7 @@ export async function limits({ db, now }: Pick<Sources, 'db' | 'now'>): Promise<
 
 function viewOf(row: LimitRow, points: readonly LimitPoint[], now: number): LimitWindowView {
   const isOver = row.resetsAt <= now;
-  const run = points.filter((point) => isSameRun(point, row));
+  const run = lastRun(points);
   const fullAt = isOver ? undefined : fullAtOf(row, run, now);
   return {
     object: 'limit_window',

@@ -30,20 +30,43 @@ const KEPT_MS = 90 * DAY_MS;
 const ROWS = 250;
 /** Header names are the vendor's: more than these are no names. */
 const MAX_ODDITIES = 50;
-/** A later reset belongs to the next window; the stated time of one window moves by seconds. */
+/** The stated time of one reset moves by seconds. */
 const SAME_RESET_MS = 15 * MINUTE_MS;
+/** A fall by so much, to less than half, is none of rounding, or of answers that overtake each other. */
+const FALL_PPM = 50_000;
 
-/** Whether two statements are of the same run of a window. */
-export const isSameRun = (a: { resetsAt: number }, b: { resetsAt: number }): boolean =>
-  Math.abs(a.resetsAt - b.resetsAt) <= SAME_RESET_MS;
+/**
+ * Whether a window goes on from one statement to a later one, or has begun anew. Vendors empty windows before their stated
+ * reset (https://github.com/anthropics/claude-code/issues/52497) and put a reset off while the window fills on
+ * (https://github.com/anthropics/claude-code/issues/84744).
+ */
+export function goesOn(
+  last: Pick<LimitPoint, 'usedPpm' | 'resetsAt'>,
+  { at, usedPpm, resetsAt }: LimitPoint,
+): boolean {
+  if (usedPpm * 2 < last.usedPpm && last.usedPpm - usedPpm >= FALL_PPM) return false;
+  if (Math.abs(last.resetsAt - resetsAt) <= SAME_RESET_MS) return true;
+  return at < last.resetsAt - SAME_RESET_MS && usedPpm >= last.usedPpm;
+}
+
+/** The statements, oldest first, since the window last began anew. */
+export function lastRun(points: readonly LimitPoint[]): readonly LimitPoint[] {
+  const start = points.findLastIndex((point, i) => {
+    const last = points[i - 1];
+    return last === undefined || !goesOn(last, point);
+  });
+  return points.slice(Math.max(start, 0));
+}
 
 export function createLimitRows(db: Db) {
-  const upsert = db.prepare<LimitReading, LimitRow>(`
+  const find = db.prepare<LimitReading, Pick<LimitPoint, 'usedPpm' | 'resetsAt'>>(`
+    SELECT used_ppm AS usedPpm, resets_at AS resetsAt FROM limits
+    WHERE login = @login AND window = @window AND model = @model`);
+  const upsert = db.prepare<LimitReading & { goesOn: number }, LimitRow>(`
     INSERT INTO limits (login, service, window, model, used_ppm, resets_at, status, updated_at)
     VALUES (@login, @service, @window, @model, @usedPpm, @resetsAt, @status, @updatedAt)
     ON CONFLICT (login, window, model) DO UPDATE SET used_ppm = @usedPpm, status = @status, updated_at = @updatedAt,
-      alerted_percent = iif(abs(resets_at - @resetsAt) <= ${SAME_RESET_MS}, alerted_percent, 0),
-      alerted_forecast = iif(abs(resets_at - @resetsAt) <= ${SAME_RESET_MS}, alerted_forecast, 0),
+      alerted_percent = iif(@goesOn, alerted_percent, 0), alerted_forecast = iif(@goesOn, alerted_forecast, 0),
       resets_at = @resetsAt
     RETURNING ${COLUMNS}`);
   const remember = db.prepare<Row<'limitHistory'>>(`
@@ -58,8 +81,10 @@ export function createLimitRows(db: Db) {
     /** Writes what an answer stated. Call it within a write transaction. */
     write(reading: LimitReading): LimitRow {
       const { usedPpm, resetsAt, updatedAt: at } = reading;
+      const last = find.get(reading);
+      const isOn = last !== undefined && goesOn(last, { at, usedPpm, resetsAt });
       // RETURNING always has the row.
-      const row = upsert.get(reading) as LimitRow;
+      const row = upsert.get({ ...reading, goesOn: Number(isOn) }) as LimitRow;
       remember.run({ limitId: row.id, minute: Math.floor(at / MINUTE_MS), at, usedPpm, resetsAt });
       return row;
     },

@@ -1,7 +1,7 @@
 import { grouped } from '../../json/grouped.ts';
 import { fitWeights } from './fit-weights.ts';
 import type { LoginRequest } from './limit-requests.ts';
-import { isSameRun, type LimitPoint } from './limit-rows.ts';
+import { goesOn, type LimitPoint } from './limit-rows.ts';
 
 /** What a request is weighed by: its tokens of each kind, by model, or its list price. */
 type Features = readonly number[];
@@ -118,11 +118,11 @@ function intervalsOf(
   let run = 0;
   return points.map((point, k) => {
     const last = points[k - 1];
-    const goesOn = last !== undefined && isSameRun(last, point);
-    if (!goesOn) run++;
+    const before = last !== undefined && goesOn(last, point) ? last.usedPpm : undefined;
+    if (before === undefined) run++;
     const inside: number[] = [];
     for (; next < order.length && timeAt(order[next] ?? 0) <= point.at; next++) inside.push(order[next] ?? 0);
-    return { run, at: point.at, risePpm: point.usedPpm - (goesOn ? last.usedPpm : 0), requests: inside };
+    return { run, at: point.at, risePpm: point.usedPpm - (before ?? 0), requests: inside };
   });
 }
 

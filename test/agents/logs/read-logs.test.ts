@@ -53,6 +53,19 @@ describe("Claude Code's logs", () => {
     });
   });
 
+  // https://github.com/lis186/ccxray/issues/565, https://github.com/ccusage/ccusage/issues/1762
+  test('of the agents of a workflow are read, and an answer is one call in whatever sessions it stands', async () => {
+    const home = tmpHome();
+    const nested = `${CLAUDE_FOLDER}/1455c850-b5b4-46f8-8612-47daabb68f33/subagents/workflows/wf_1`;
+    const path = addLog(home, 'claude-2.1.197', nested);
+    const once = await readLogs(CLAUDE_LOG, { home, env: {}, since: 0 });
+    expect(once.calls).toHaveLength(4);
+    const elsewhere = readFileSync(path, 'utf8').replaceAll('1455c850', '2455c850');
+    writeFileSync(join(home, CLAUDE_FOLDER, 'other.jsonl'), elsewhere);
+    const twice = await readLogs(CLAUDE_LOG, { home, env: {}, since: 0 });
+    expect([twice.files, ids(twice.calls)]).toEqual([2, ids(once.calls)]);
+  });
+
   test('may repeat calls in the log of a copied session', async () => {
     const both = await read(CLAUDE_LOG, ['claude-2.1.197', 'claude-2.1.197-copy']);
     expect(both.files).toBe(2);
@@ -117,6 +130,43 @@ describe("Codex's logs", () => {
       ['resp_0013abcdef', '01a204bf'],
     ]);
   });
+
+  // https://github.com/ccusage/ccusage/issues/1349: 14,741 copied lines in a file, all of the day of the fork.
+  test.each(['', 'the id of its parent'])(
+    'of a fork without response ids, whose head has "%s", count what it has copied as its parent does',
+    async (named) => {
+      const home = tmpHome();
+      const parent = addLog(home, 'codex-0.98.0');
+      const lines = readFileSync(parent, 'utf8').trim().split('\n');
+      const [head = ''] = lines;
+      const meta = JSON.parse(head);
+      const at = '2026-11-23T08:00:00.000Z';
+      const own = {
+        ...{ ...meta, timestamp: at },
+        payload: {
+          ...{ ...meta.payload, id: '00000000-0000-7000-8000-000000000000' },
+          ...(named ? { forked_from_id: meta.payload.id } : {}),
+        },
+      };
+      const copied = lines.map((line) => JSON.stringify({ ...JSON.parse(line), timestamp: at }));
+      const usage = { input_tokens: 70_000, cached_input_tokens: 0, output_tokens: 900 };
+      const info = { total_token_usage: usage, last_token_usage: { ...usage, input_tokens: 77 } };
+      const last = { timestamp: at, type: 'event_msg', payload: { type: 'token_count', info } };
+      // It stands before its parent.
+      const path = join(dirname(parent), 'rollout-a-fork.jsonl');
+      writeFileSync(path, [JSON.stringify(own), ...copied, JSON.stringify(last)].join('\n').concat('\n'));
+      const { calls } = await readLogs(CODEX_LOG, { home, env: {}, since: 0 });
+      const day = (call: { at: number }) => new Date(call.at).toISOString().slice(8, 10);
+      expect(
+        calls.map((call) => [call.usage.inputTokens, call.sessionId.slice(0, 4), day(call)]).sort(),
+      ).toEqual([
+        [2_008, '01a2', '22'],
+        [2_009, '01a2', '22'],
+        [2_010, '01a2', '22'],
+        [77, '0000', '23'],
+      ]);
+    },
+  );
 
   test('without response ids, as 0.98 writes them, count each total once', async () => {
     const { calls } = await read(CODEX_LOG, ['codex-0.98.0']);

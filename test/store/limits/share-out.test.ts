@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fitWeights } from '../../../src/store/limits/fit-weights.ts';
 import type { LoginRequest } from '../../../src/store/limits/limit-requests.ts';
-import type { LimitPoint } from '../../../src/store/limits/limit-rows.ts';
+import { goesOn, type LimitPoint } from '../../../src/store/limits/limit-rows.ts';
 import { type SharedOut, shareOut, shareOutAs } from '../../../src/store/limits/share-out.ts';
 import { createPlanService } from '../../support/plan-service.ts';
 import { seededRandom } from '../../support/random.ts';
@@ -117,8 +117,7 @@ function bySession({ sharesPpm, outsidePpm }: SharedOut, requests: readonly Logi
 function reported(points: readonly LimitPoint[]): number {
   return points.reduce((sum, point, i) => {
     const last = points[i - 1];
-    const goesOn = last && Math.abs(last.resetsAt - point.resetsAt) < 15 * MINUTE;
-    return sum + point.usedPpm - (goesOn ? last.usedPpm : 0);
+    return sum + point.usedPpm - (last && goesOn(last, point) ? last.usedPpm : 0);
   }, 0);
 }
 

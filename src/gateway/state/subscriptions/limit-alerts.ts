@@ -1,9 +1,9 @@
 import type { Db } from '../../../store/database/open.ts';
 import type { Ledger } from '../../../store/ledger/ledger.ts';
 import {
-  isSameRun,
   type LimitReading,
   type LimitRow,
+  lastRun,
   limitPoints,
   markAlerted,
   projectsWithWebhooks,
@@ -60,7 +60,7 @@ function dataOf({ login, service, window, model, usedPpm, resetsAt }: LimitReadi
 
 function forecast(db: Db, row: LimitRow): number | undefined {
   const now = row.updatedAt;
-  const run = limitPoints(db, row.id, now - HOUR_MS).filter((point) => isSameRun(point, row));
+  const run = lastRun(limitPoints(db, row.id, now - HOUR_MS));
   const [first] = run;
   return first && now - first.at >= LEAST_MS && row.usedPpm < PPM ? fullAtOf(row, run, now) : undefined;
 }

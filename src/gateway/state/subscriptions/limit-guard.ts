@@ -1,5 +1,5 @@
 import type { GuardedKind, LimitGuard } from '../../../store/limits/guards.ts';
-import { isSameRun, type LimitReading } from '../../../store/limits/limit-rows.ts';
+import { goesOn, type LimitReading } from '../../../store/limits/limit-rows.ts';
 
 const PPM = 1_000_000;
 
@@ -60,11 +60,11 @@ export function createShareUse() {
         if (of === login) costs.set(keyId, (costs.get(keyId) ?? 0) + costNanoUsd);
     },
     note(reading: LimitReading): void {
-      const { login, resetsAt, usedPpm } = reading;
+      const { login, resetsAt, usedPpm, updatedAt: at } = reading;
       const last = windows.get(nameOf(reading));
-      const use =
-        last && isSameRun(reading, last)
-          ? last
+      const use: WindowUse =
+        last && goesOn(last, { at, usedPpm, resetsAt })
+          ? Object.assign(last, { resetsAt })
           : { login, resetsAt, usedPpm, byKey: new Map(), costs: last?.costs ?? new Map() };
       const total = [...use.costs.values()].reduce((sum, cost) => sum + cost, 0);
       const rise = usedPpm - use.usedPpm;
