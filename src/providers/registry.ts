@@ -48,10 +48,17 @@ export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'
 const GEMINI = /^(?:google\/)?gemini-(?!embedding)/;
 const EMBEDDINGS = /^(?:google\/)?(?:gemini|text|text-multilingual)-embedding-/;
 
+/**
+ * AWS's application profiles, which say no model: clients of Anthropic's API mean Claude, whose cache marks chat
+ * completions would lose (https://github.com/BerriAI/litellm/issues/26625).
+ */
+const PROFILE = /^arn:aws[\w-]*:bedrock:[^/]*:application-inference-profile\//;
+
 /** The account as it serves a model to clients of an API: clouds have APIs of their own for Claude and Gemini. */
 export function servingModel(provider: Provider, model: string, family: Provider['wire']): Provider {
   const { claude, gemini, deployments } = provider;
-  if (claude && /claude/i.test(deployments?.[model] ?? model)) return claude;
+  const name = deployments?.[model] ?? model;
+  if (claude && (/claude/i.test(name) || (family === 'anthropic' && PROFILE.test(name)))) return claude;
   const isGemini = GEMINI.test(model) || (family === 'gemini' && EMBEDDINGS.test(model));
   return gemini && isGemini ? gemini : provider;
 }

@@ -26,7 +26,8 @@ export function throughCloud(cloud: Cloud, inner: Dispatching, origin: string): 
         headers: headers as string[],
         body: body as Buffer | null,
       };
-      new CloudCall(cloud, inner, cloud.wrap?.(request) ?? request, handler as Handler).send();
+      const plain = cloud.betas?.withoutRefused(request) ?? request;
+      new CloudCall(cloud, inner, plain, handler as Handler).send();
       return true;
     },
   };
@@ -40,12 +41,14 @@ const SECRET = new Set(['authorization', 'x-amz-security-token']);
 const SIGNED_PARTS = /(?<=\b(?:Credential|Signature)=)[^,/]+/g;
 const EVENT_STREAM = 'application/vnd.amazon.eventstream';
 
-/** A call, with a second try if the cloud says that the credentials have expired. */
+/** A call, with another try if the cloud says that the credentials have expired, or refuses betas. */
 class CloudCall implements Handler {
   readonly #cloud: Cloud;
   readonly #inner: Dispatching;
-  readonly #request: CloudRequest;
   readonly #handler: Handler;
+  /** Before it is put into the envelope. */
+  #plain: CloudRequest;
+  #request: CloudRequest;
   #signed: string[] = [];
   #isConnected = false;
   #isAborted = false;
@@ -56,11 +59,12 @@ class CloudCall implements Handler {
   #frames: FrameReader | undefined;
   #isFramed = false;
 
-  constructor(cloud: Cloud, inner: Dispatching, request: CloudRequest, handler: Handler) {
+  constructor(cloud: Cloud, inner: Dispatching, plain: CloudRequest, handler: Handler) {
     this.#cloud = cloud;
     this.#inner = inner;
-    this.#request = request;
     this.#handler = handler;
+    this.#plain = plain;
+    this.#request = cloud.wrap?.(plain) ?? plain;
   }
 
   send(): void {
@@ -137,20 +141,25 @@ class CloudCall implements Handler {
   }
 
   onComplete(trailers: string[] | null): void {
-    const { signer } = this.#cloud;
     const error = this.#error;
-    if (!error) {
-      this.#handler.onComplete(trailers);
-      return;
+    if (!error) this.#handler.onComplete(trailers);
+    else if (!this.#isAborted && this.#mends(error.status, Buffer.concat(error.chunks).toString('utf8')))
+      this.send();
+    else this.#deliverError(undefined);
+  }
+
+  /** Whether the request is worth another try. */
+  #mends(status: number, body: string): boolean {
+    const { signer, betas, wrap } = this.#cloud;
+    const lighter = betas?.afterRefusal(status, body, this.#plain);
+    if (lighter) {
+      this.#plain = lighter;
+      this.#request = wrap?.(lighter) ?? lighter;
+      return true;
     }
-    const body = Buffer.concat(error.chunks).toString('utf8');
-    const isExpired = !this.#isRetried && signer?.hasExpired(error.status, body, this.#signed) === true;
-    if (!isExpired || this.#isAborted) {
-      this.#deliverError(undefined);
-      return;
-    }
+    if (this.#isRetried || signer?.hasExpired(status, body, this.#signed) !== true) return false;
     this.#isRetried = true;
-    this.send();
+    return true;
   }
 
   /** The error in the words of the cloud's API, without the credentials that it may quote. */

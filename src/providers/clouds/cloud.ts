@@ -27,6 +27,14 @@ export interface FrameReader {
   read(chunk: Buffer): Buffer;
 }
 
+/** Leaves out the betas that a cloud refuses, which clients of Anthropic's own API send. */
+export interface BetaFilter {
+  /** The request without what was refused for its model before. */
+  withoutRefused(request: CloudRequest): CloudRequest;
+  /** The request without what an answer refuses; undefined if that is something else, or nothing is left to leave out. */
+  afterRefusal(status: number, body: string, request: CloudRequest): CloudRequest | undefined;
+}
+
 /** What a cloud puts around a known API: address, fields of the body, authentication, frames. */
 export interface Cloud {
   /**
@@ -38,6 +46,8 @@ export interface Cloud {
   wire: 'openai' | 'anthropic' | 'gemini';
   /** The request in the cloud's envelope. */
   wrap?(request: CloudRequest): CloudRequest;
+  /** For Claude: betas of Anthropic's own API that the cloud refuses. */
+  betas?: BetaFilter;
   /** Absent for a key in a header. */
   signer?: Signer;
   /** For answers of the type `application/vnd.amazon.eventstream`. */

@@ -1,13 +1,14 @@
 import { AzureOpenAI } from 'openai';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { LearntDeployments } from '../../../src/pricing/deployments.ts';
+import { azureAccount } from '../../../src/providers/clouds/azure/azure.ts';
 import { createAzureDeployments } from '../../../src/providers/clouds/azure/deployments.ts';
 import type { Provider } from '../../../src/providers/registry.ts';
 import { commandLineOf } from '../../cli/cli-home.ts';
 import { completionBody } from '../../support/chat-shapes.ts';
 import { type TestGateway, until } from '../../support/gateway.ts';
 import { json } from '../../support/scripts.ts';
-import { startUpstream } from '../../support/upstream.ts';
+import { startUpstream, type Upstream } from '../../support/upstream.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { messageBody, text } from '../../wire/support/messages-shapes.ts';
 import { ask, headerIn, QUESTION, setEnv, startClouds } from './support/clouds.ts';
@@ -15,18 +16,24 @@ import { ask, headerIn, QUESTION, setEnv, startClouds } from './support/clouds.t
 const KEY = { credentials: { azure: 'azure-key' } };
 const BASE = { baseUrl: '/openai/v1' };
 
-/** An identity of a machine at Azure, whose tokens come from a scripted service. */
+let identityService: Promise<Upstream> | undefined;
+afterAll(async () => (await identityService)?.close());
+
+/**
+ * An identity of a machine at Azure, whose tokens come from a scripted service: one for all tests, as Azure's package keeps
+ * its address for the process.
+ */
 async function managedIdentity(lifetimeS: number) {
   let count = 0;
-  const service = await startUpstream({
-    script: async (exchange) => {
-      await exchange.body;
-      count++;
-      const expires = Math.floor(Date.now() / 1000) + lifetimeS;
-      await json(200, { access_token: `entra-token-${count}`, expires_on: expires, token_type: 'Bearer' })(
-        exchange,
-      );
-    },
+  identityService ??= startUpstream();
+  const service = await identityService;
+  service.script(async (exchange) => {
+    await exchange.body;
+    count++;
+    const expires = Math.floor(Date.now() / 1000) + lifetimeS;
+    await json(200, { access_token: `entra-token-${count}`, expires_on: expires, token_type: 'Bearer' })(
+      exchange,
+    );
   });
   setEnv({
     AZURE_TOKEN_CREDENTIALS: 'ManagedIdentityCredential',
@@ -63,7 +70,7 @@ test('Claude is reached by its own API', async () => {
 });
 
 test('a token of Entra ID is renewed before its end, while requests go on', async () => {
-  const { service, tokens } = await managedIdentity(200);
+  const { tokens } = await managedIdentity(200);
   const gateway = await startClouds({ azure: { ...BASE, entra: true, deployments: { prod: 'gpt-4.1' } } });
   gateway.upstream.script(json(200, completionBody('gpt-4.1', 'Hello', undefined)));
   const post = () => gateway.post({ model: 'azure/prod', messages: QUESTION });
@@ -76,7 +83,20 @@ test('a token of Entra ID is renewed before its end, while requests go on', asyn
   expect((await post()).status).toBe(200);
   const last = gateway.upstream.requests.at(-1);
   expect(last && headerIn(last, 'authorization')).toBe('Bearer entra-token-2');
-  await service.close();
+});
+
+test.each([
+  ['https://r.openai.azure.com/openai/v1', 'https://ai.azure.com'],
+  ['https://r.openai.azure.us/openai/v1', 'https://cognitiveservices.azure.us'],
+  ['https://r.openai.azure.cn/openai/v1', 'https://cognitiveservices.azure.cn'],
+])('a token of Entra ID for %s is for %s', async (baseUrl, resource) => {
+  const { service } = await managedIdentity(3600);
+  const account = azureAccount({ settings: { baseUrl, entra: true }, key: undefined });
+  if (typeof account === 'string') throw new Error(account);
+  const request = { method: 'POST', origin: baseUrl, path: '/', headers: [], body: null };
+  expect(await account.cloud.signer?.sign(request)).toEqual(['authorization', 'Bearer entra-token-1']);
+  const asked = service.requests.at(-1);
+  expect(new URL(asked?.path ?? '', baseUrl).searchParams.get('resource')).toBe(resource);
 });
 
 test('a provisioned deployment passes a cap that is spent, and another one does not', async () => {

@@ -74,6 +74,22 @@ describe('by a key', () => {
     expect(record?.costNanoUsd).toBe(Math.round((1000 * 3.3 + 100 * 16.5) * 1000));
   });
 
+  test('one that nothing is known of is Claude to clients of its API, cache marks and all', async () => {
+    const arn = 'arn:aws-us-gov:bedrock:us-gov-west-1:123456789012:application-inference-profile/abc';
+    const gateway = await startClouds({ bedrock: { region: 'us-gov-west-1' } }, BEARER);
+    gateway.upstream.script(either(hello, messageStream([text('Hello')])));
+    const marked = [{ ...text('Hi'), cache_control: { type: 'ephemeral' } }];
+    const messages = [{ role: 'user', content: marked }];
+    expect((await ask(gateway, `bedrock/${arn}`, { messages })).status).toBe(200);
+    const [request] = gateway.upstream.requests;
+    expect(request?.path).toBe('/anthropic/v1/messages');
+    expect(JSON.parse(request?.body.toString() ?? '')).toMatchObject({ model: arn, messages });
+    // No name says what it costs.
+    await gateway.setBudget({ capUsd: 1, period: 'daily' });
+    const refused = await ask(gateway, `bedrock/${arn}`, { messages });
+    expect([refused.status, refused.text()]).toEqual([402, expect.stringContaining('gw prices set')]);
+  });
+
   test("errors of AWS's own are in the words of the client's API", async () => {
     const gateway = await startClouds({ bedrock: { region: REGION } }, BEARER);
     const refusals = [

@@ -24,8 +24,25 @@ describe('gw providers add', () => {
       address: 'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/openai/v1',
     },
     {
-      args: ['vertex', '--project', 'p', '--region', 'eu'],
-      address: 'https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/endpoints/openapi',
+      args: ['bedrock', '--region', 'us-gov-west-1', '--key-env', 'AWS_BEARER_TOKEN_BEDROCK'],
+      address: 'https://bedrock-runtime.us-gov-west-1.amazonaws.com/openai/v1',
+    },
+    {
+      args: ['bedrock', '--region', 'eusc-de-east-1', '--key-env', 'AWS_BEARER_TOKEN_BEDROCK'],
+      address: 'https://bedrock-runtime.eusc-de-east-1.amazonaws.eu/openai/v1',
+    },
+    {
+      // Google's sovereign clouds have domains of their own.
+      args: [
+        'vertex',
+        '--project',
+        'p',
+        '--region',
+        'u-france-east1',
+        '--base-url',
+        'https://vertex.example.fr',
+      ],
+      address: 'https://vertex.example.fr/v1/projects/p/locations/u-france-east1/endpoints/openapi',
     },
     {
       args: ['vertex', '--project', 'p'],

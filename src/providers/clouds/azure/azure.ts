@@ -1,3 +1,4 @@
+import { createBetaFilter } from '../betas.ts';
 import type { CloudAccount, CloudOptions } from '../cloud.ts';
 import { createEntra } from './entra.ts';
 
@@ -7,11 +8,14 @@ export function azureAccount({ settings, key }: CloudOptions): CloudAccount | st
   if (resource === undefined && baseUrl === undefined)
     return 'has no address. Run: gw providers add azure --resource RESOURCE';
   const openai = baseUrl ?? `https://${resource}.openai.azure.com/openai/v1`;
-  const signed = entra ? { signer: createEntra() } : {};
+  const signed = entra ? { signer: createEntra(openai) } : {};
   return {
     baseUrl: openai,
     cloud: { wire: 'openai', ...signed },
-    claude: { baseUrl: foundryAt(openai), cloud: { wire: 'anthropic', ...signed } },
+    claude: {
+      baseUrl: foundryAt(openai),
+      cloud: { wire: 'anthropic', betas: createBetaFilter(), ...signed },
+    },
     keySource: key === undefined && entra ? 'Entra ID' : undefined,
   };
 }

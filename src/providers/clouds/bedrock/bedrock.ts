@@ -1,3 +1,4 @@
+import { createBetaFilter } from '../betas.ts';
 import type { CloudAccount, CloudOptions, CloudRequest } from '../cloud.ts';
 import { counted } from './count.ts';
 import { openFrames } from './frames.ts';
@@ -5,7 +6,7 @@ import { invoked } from './invoke.ts';
 import { createSigV4 } from './sigv4.ts';
 
 /** AWS's names of regions. */
-const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
+const REGION = /^[a-z]{2,4}(?:-[a-z]+)+-\d$/;
 
 /**
  * `runtime`, which AWS recommends, and `mantle` have the messages API for Claude and chat completions for other models;
@@ -39,6 +40,7 @@ export function bedrockAccount({ settings, key }: CloudOptions): CloudAccount | 
         countsInput: isMantle || 'for holds',
         ...signed,
         ...(isMantle ? {} : { wrap }),
+        betas: createBetaFilter(),
         ...(surface === 'invoke' ? { openFrames } : {}),
       },
     },
@@ -46,4 +48,8 @@ export function bedrockAccount({ settings, key }: CloudOptions): CloudAccount | 
   };
 }
 
-const domain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com');
+/** https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html */
+function domain(region: string): string {
+  if (region.startsWith('cn-')) return 'amazonaws.com.cn';
+  return region.startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com';
+}

@@ -1,5 +1,6 @@
 import { applyEdits, insertMember } from '../../../json/edit.ts';
 import { scanObject } from '../../../json/scan.ts';
+import { createBetaFilter } from '../betas.ts';
 import type { CloudAccount, CloudOptions, CloudRequest } from '../cloud.ts';
 import { addressedBody } from '../edit-body.ts';
 import { createAdc } from './adc.ts';
@@ -24,7 +25,7 @@ export function vertexAccount({ settings, key }: CloudOptions): CloudAccount | s
     cloud: { wire: 'openai', countsInput: false, ...signed },
     claude: {
       baseUrl: `${location}/publishers/anthropic`,
-      cloud: { wire: 'anthropic', countsInput: true, wrap: predicted, ...signed },
+      cloud: { wire: 'anthropic', countsInput: true, wrap: predicted, betas: createBetaFilter(), ...signed },
     },
     gemini: {
       baseUrl: `${location}/publishers/google`,
