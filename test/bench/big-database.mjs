@@ -71,7 +71,7 @@ function rollUp(db) {
   const DIMS = 'source, project_id, provider_id, model_id, key_id, agent_id, repo_id, process_id';
   db.exec(`INSERT INTO usage_dims (${DIMS}) SELECT DISTINCT ${DIMS} FROM requests`);
   const insert = db.prepare(`INSERT INTO usage_hours SELECT ?, d.id, count(*), 0, sum(r.outcome = 2), 0,
-    sum(r.input_tokens), sum(r.cached_input_tokens), 0, sum(r.output_tokens), 0, 0, sum(r.cost_nano_usd), 0, 0, 0
+    sum(r.input_tokens), sum(r.cached_input_tokens), 0, sum(r.output_tokens), 0, 0, sum(r.cost_nano_usd), 0, 0, 0, 0
     FROM requests r CROSS JOIN usage_dims d USING (${DIMS}) WHERE r.id >= ? AND r.id < ? GROUP BY 2`);
   db.exec('BEGIN');
   for (let bucket = START, next = START; next <= END; next += 15 * 60_000) {
