@@ -106,8 +106,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   process.on('unhandledRejection', (error) => log.error({ error: messageOf(error) }, 'unhandled rejection'));
   const signal = await firstSignal();
   log.info({ signal }, 'draining');
-  await daemon.stop(signal === SUCCESSOR_SIGNAL ? { graceMs: MAX_CALL_MS, hasSuccessor: true } : {});
-  if (readDaemonInfo(paths).pid === process.pid) rmSync(paths.daemonInfo, { force: true });
+  const hasSuccessor = signal === SUCCESSOR_SIGNAL;
+  await daemon.stop(hasSuccessor ? { graceMs: MAX_CALL_MS, hasSuccessor } : {});
+  // A successor writes its own file over this one at any time.
+  if (!hasSuccessor && readDaemonInfo(paths).pid === process.pid) rmSync(paths.daemonInfo, { force: true });
   log.info('stopped');
   lock.release();
 }

@@ -29,7 +29,7 @@ export interface Daemon extends Health {
 
 export type DaemonState =
   | { kind: 'running'; daemon: Daemon }
-  /** The process holds the lock but does not answer: it is starting, stopping or stuck. */
+  /** The process holds the lock, or waits for it at its port, but does not answer: it is starting, stopping or stuck. */
   | { kind: 'silent'; pid: number }
   | { kind: 'stopped' };
 
@@ -57,6 +57,12 @@ export async function findDaemon(context: Context): Promise<DaemonState> {
   const recorded = { ...configured, port: 0, ...info };
   for (const address of recorded.port === configured.port ? [recorded] : [recorded, configured]) {
     const health = address.port === 0 ? undefined : await fetchHealth(address);
+    if (health === 'starting') {
+      // A successor holds the port before its predecessor has released the lock, and the lock is free in between.
+      if (address === recorded && info.pid !== undefined && isAlive(info.pid))
+        return { kind: 'silent', pid: info.pid };
+      continue;
+    }
     const process = health && (await processOf(context, health, info));
     if (process) {
       const { host, port, tls } = address;
@@ -111,11 +117,12 @@ export async function requireDaemon(context: Context): Promise<Daemon> {
   );
 }
 
-/** Fetches `GET /health` from an address; undefined unless a gw answers. */
-export async function fetchHealth({ host, port, tls }: Address): Promise<Health | undefined> {
+/** Fetches `GET /health` from an address; undefined unless a gw answers, `starting` if it does not serve yet. */
+export async function fetchHealth({ host, port, tls }: Address): Promise<Health | 'starting' | undefined> {
   const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${port}/health`;
   try {
     const { status, body } = await askLocal(url, { timeoutMs: 1_500 });
+    if (status === 503 && isObject(body) && body.status === 'starting') return 'starting';
     // A gw that has lost its database answers with 503.
     return (status === 200 || status === 503) && isHealth(body) ? body : undefined;
   } catch {

@@ -176,7 +176,9 @@ export async function untilAnswering(
   let hintAt: number | undefined;
   while (clock.monotonic() < deadline) {
     const state = await findDaemon(context);
-    if (state.kind === 'running' && !(old && isAlive(old.pid))) return state.daemon;
+    // The old daemon may have answered before it exited: its successor may not hold the lock yet.
+    const isOld = state.kind === 'running' && state.daemon.instance_id === old?.instance_id;
+    if (state.kind === 'running' && !isOld && !(old && isAlive(old.pid))) return state.daemon;
     const message = failure();
     // If the lock is held, another `gw start` was faster and its daemon is about to answer.
     if (message !== undefined && (old || !(await isLocked(context.paths.lock)))) throw new CliError(message);
