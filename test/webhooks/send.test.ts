@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSend, type Post, type SendResult } from '../../src/webhooks/send.ts';
-import { DIRECT } from '../support/network.ts';
+import { DIRECT, networkIn } from '../support/network.ts';
 import { type Answer, createReceiver, type Receiver } from './support/receiver.ts';
 import { SELF_SIGNED } from './support/self-signed.ts';
 import { createVirtualClock } from './support/virtual-clock.ts';
@@ -157,6 +157,35 @@ describe('send()', () => {
       response.end(bomb);
     });
     expect((await send(postTo(url))).response).toBe(`(${bomb.length} bytes, gzip)`);
+  });
+
+  it('names the first encoding of an answer that has several', async () => {
+    const { url } = await receiver((response) => {
+      response.setHeader('content-encoding', ['br', 'gzip']);
+      response.end('none of them');
+    });
+    expect(await send(postTo(url))).toMatchObject({ ok: true, error: null, response: '(12 bytes, br)' });
+  });
+
+  it('asks a proxy for no address that webhooks may not go to', async () => {
+    let asked = '';
+    const proxy = await tcp((socket) =>
+      socket.on('data', (bytes) => {
+        asked += bytes;
+        socket.end();
+      }),
+    );
+    const behindProxy = createSend({
+      network: () => networkIn({ http_proxy: `http://${proxy}` }),
+      policy: () => LOCAL,
+      clock: systemClock,
+      lookup: (_name, _options, callback) => callback(new Error('only the proxy knows'), []),
+    });
+    const refused = await behindProxy(postTo('http://169.254.169.254/latest'));
+    expect(refused).toMatchObject({ ...failure, error: expect.stringContaining('169.254.169.254') });
+    expect(asked).toBe('');
+    expect(await behindProxy(postTo('http://hooks.invalid/in'))).toMatchObject(failure);
+    expect(asked).toContain('hooks.invalid');
   });
 
   it.each([301, 302, 303, 307, 308])('follows no %d', async (status) => {

@@ -66,10 +66,12 @@ describe('an event', () => {
   it('reaches an endpoint that was added, and not one that was removed, a moment before', async () => {
     const first = await world.addEndpoint('http://a.example');
     emit('budget.exceeded');
+    emit('request.blocked');
     const second = await world.addEndpoint('http://b.example');
     await world.endpoints.remove(first);
     emit('budget.reset');
     expect(await queued()).toEqual([[second, 'budget.reset']]);
+    expect(summaries()).toEqual([]);
   });
 
   it('is stored with texts of at most 500 characters, and never half of one', () => {

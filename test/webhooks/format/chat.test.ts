@@ -79,6 +79,13 @@ describe.each(SERVICES)('a message to %s', (service) => {
     expect(all).toContain('gw budget set 40 -p web --period daily');
   });
 
+  it('says how the cap of a team is raised', () => {
+    const told = (project: string) =>
+      JSON.stringify(payload(service, 'budget.exceeded', { project, data: { team: 'acme' } }));
+    expect(told('web')).toContain('gw team budgets set 40 -p web --period daily');
+    expect(told('')).toContain('gw team budgets set 40 --period daily');
+  });
+
   it('marks a test as one', () => {
     expect(JSON.stringify(payload(service, 'budget.exceeded', { data: { test: true } }))).toContain(
       'Test: Budget used up',
