@@ -115,6 +115,17 @@ describe('admit()', () => {
     expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked']);
   });
 
+  test('a budget whose only alert is its end is exceeded once most of it is spent, like others', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, alertPercents: [100] });
+    await shop.spend(79);
+    await shop.admit(700, { small: 30 });
+    expect(shop.news()).toEqual(['request.blocked']);
+    await shop.spend(1);
+    await shop.admit(700, { small: 30 });
+    expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked']);
+  });
+
   test('cuts a request to what the budget affords when it may be cut', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });

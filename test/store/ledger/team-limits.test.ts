@@ -183,3 +183,23 @@ test('a ledger whose limits rise and sink admits what fits, and never passes one
     runs(0.08),
   );
 });
+
+test('a request waits for what it lacks if the team has just that left, and is cut if it has less', async () => {
+  const shop = await openMember();
+  const limits = createTeamLimits(shop.db);
+  const hear = (left: number) =>
+    shop.daemon.ledger.writeBudgets(() => {
+      const period = { budgetId: 11, start: TODAY };
+      limits.set([{ ...period, limit: 100, heard: { limit: 100, posted: 0 } }]);
+      const standing = { ...period, ends: TODAY + DAY_MS, left, unspent: CAP, posted: 0 };
+      limits.setStanding(
+        { ...standing, reserve: 0, tight: false, starved: false, active: 1 },
+        shop.clock.now(),
+      );
+    });
+  const request = { projectId: 2, least: 1, fitInto: (room: number) => room };
+  await hear(20);
+  expect(await shop.admit(120, request)).toMatchObject({ kind: 'wait' });
+  await hear(19);
+  expect(await shop.admit(120, request)).toMatchObject({ kind: 'held', amount: 100 });
+});
