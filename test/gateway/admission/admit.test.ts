@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
 import { admit, admitFinally } from '../../../src/gateway/admission/admit.ts';
-import { priceUnknown } from '../../../src/gateway/admission/errors.ts';
+import { noRoomError, priceUnknown } from '../../../src/gateway/admission/errors.ts';
 import { inputBound } from '../../../src/gateway/admission/input-tokens.ts';
 import { quoteRequest } from '../../../src/gateway/admission/quote-request.ts';
 import { ClientGone } from '../../../src/gateway/context/exchange.ts';
@@ -195,4 +195,20 @@ test('admitFinally() decides without an exact count', async () => {
   const quote = quoteRequest(gateway, context, target)(inputBound(context, target));
   const admission = { context, target, calendar: gateway.calendar() };
   await expect(admitFinally(gateway, admission, quote)).rejects.toMatchObject({ code: 'budget_exceeded' });
+});
+
+test('noRoomError() tells money that is held from money that is spent, by what all attempts need', async () => {
+  const parts = await start(daily(1));
+  const { gateway, contextOf, targetOf } = parts;
+  const context = contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 20 });
+  const target = await targetOf(MODEL);
+  const calendar = gateway.calendar();
+  const quote = quoteRequest(gateway, context, target)(inputBound(context, target));
+  const [standing] = await gateway.ledger.standings(context.project.id);
+  if (!standing) throw new Error('no budget');
+  const unspent = 1_000_000_000;
+  const errorAfter = (spent: number) =>
+    noRoomError({ context, target, calendar, spent }, { standing, quote });
+  expect(errorAfter(unspent - quote.least)).toMatchObject({ status: 429, code: 'budget_busy' });
+  expect(errorAfter(unspent - quote.least + 1)).toMatchObject({ status: 402, code: 'budget_exceeded' });
 });

@@ -67,6 +67,10 @@ describe('the bound by bytes', () => {
       const least = PER_REQUEST + FOR_TOOLS + 3 * JSON.stringify(tool).length;
       expect(beyondBytes(body, at('anthropic'), messagesWire)).toBeGreaterThanOrEqual(least);
       expect(beyondBytes(body, at('anthropic'), messagesWire)).toBeLessThan(least + 20);
+      // Of several tools only those that are referred to.
+      const near = { ...tool, name: 'Near', description: 'x'.repeat(5_000) };
+      const both = { ...body, tools: [tool, near] };
+      expect(beyondBytes(both, at('anthropic'), messagesWire)).toBeLessThan(least + 20);
     }
   });
 
