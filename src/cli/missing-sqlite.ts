@@ -1,4 +1,7 @@
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { orElse } from '../errors.ts';
 import { shellQuoted } from '../shell-quoted.ts';
 import type { Context } from './context.ts';
 
@@ -22,6 +25,29 @@ export function missingSqlite(
     : `SQLite does not load: ${fault.message.split('\n')[0]}`;
   return { why, mend };
 }
+
+const { resolve } = createRequire(import.meta.url);
+
+/**
+ * Why this Node aborts the process at some garbage collection: better-sqlite3's native module was compiled with headers of
+ * Node 24.19 or later, and the 24s (tried up to 24.21), and those before 26.4, can't run that:
+ * https://github.com/nodejs/node/issues/65446, https://github.com/nodejs/node/issues/65262
+ */
+export function abortingSqlite(
+  { program }: Pick<Context, 'program'>,
+  { version = process.versions.node, module = sqliteModule() } = {},
+): { why: string; mend: string } | undefined {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major !== 24 && !(major === 26 && minor < 4)) return undefined;
+  if (!orElse(() => readFileSync(module).includes('RemoveEnvironmentCleanupHook'), false)) return undefined;
+  return {
+    why: `Node ${version} ends gw at random with the SQLite that was compiled for it (https://github.com/nodejs/node/issues/65446)`,
+    mend: `cd ${shellQuoted(dirname(dirname(program)))} && npm rebuild better-sqlite3, with Node 22 or 26.4 and later`,
+  };
+}
+
+export const sqliteModule = (): string =>
+  join(dirname(resolve('better-sqlite3/package.json')), 'build/Release/better_sqlite3.node');
 
 function causesOf(error: unknown): (Error & { code?: unknown })[] {
   const causes: Error[] = [];

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { missingSqlite } from '../../src/cli/missing-sqlite.ts';
+import { abortingSqlite, missingSqlite, sqliteModule } from '../../src/cli/missing-sqlite.ts';
 import { unavailable } from '../../src/errors.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { execute } from './cli-home.ts';
@@ -53,4 +53,28 @@ test('a binary of another version of Node, or of another machine, is told from o
     'SQLite does not load: x.node: invalid ELF header',
   );
   expect(missingSqlite(new Error('disk I/O error'), context)).toBeUndefined();
+});
+
+test('a binary that some versions of Node abort with is told by what it was compiled with', () => {
+  const compiledWith = (headers: string, content: string) => {
+    const module = join(tmpHome(), `${headers}.node`);
+    writeFileSync(module, content);
+    return module;
+  };
+  const aborting = compiledWith('24.19', '\0ELF _ZN4node28RemoveEnvironmentCleanupHookEPN2v87IsolateE\0');
+  const other = compiledWith('24.18', '\0ELF _ZN4node25AddEnvironmentCleanupHookEPN2v87IsolateE\0');
+  const isTold = (version: string, module: string) =>
+    abortingSqlite(context, { version, module }) !== undefined;
+  const versions = ['20.19.0', '22.20.0', '24.9.0', '24.21.0', '25.9.0', '26.3.1', '26.4.0'];
+  expect(versions.filter((version) => isTold(version, aborting))).toEqual(['24.9.0', '24.21.0', '26.3.1']);
+  expect(versions.filter((version) => isTold(version, other))).toEqual([]);
+  expect(isTold('24.21.0', join(tmpHome(), 'none'))).toBe(false);
+  expect(abortingSqlite(context, { version: '24.21.0', module: aborting })).toEqual({
+    why: expect.stringMatching(/^Node 24\.21\.0 ends gw at random/),
+    mend: "cd '/opt/my gw' && npm rebuild better-sqlite3, with Node 22 or 26.4 and later",
+  });
+});
+
+test("this installation's binary is read", () => {
+  expect(readFileSync(sqliteModule()).includes('AddEnvironmentCleanupHook')).toBe(true);
 });

@@ -15,6 +15,7 @@ import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { knownProviders } from '../known-providers.ts';
+import { abortingSqlite } from '../missing-sqlite.ts';
 import { installedService, runAll } from '../service/manager.ts';
 import { type Flags, readSettings, soundSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
@@ -69,6 +70,8 @@ export async function startDaemon(
   await refuseTakenPort(host, port);
   const started = await launch(context, flags, { insecureHome });
   if (retired.length > 0) note(context, `warning: ${ignoredMessage(retired, context.paths.config)}`);
+  const aborting = abortingSqlite(context);
+  if (aborting) note(context, `warning: ${aborting.why}. Run: ${aborting.mend}`);
   const exposure = exposureOf(settings, started.daemon.port);
   if (exposure !== undefined) note(context, exposure);
   await noteMissingProviders(context);

@@ -14,7 +14,7 @@ import { type Reason, reasonOf } from '../../write-fault.ts';
 import type { Context } from '../context.ts';
 import { refuseLostDatabase } from '../daemon/find.ts';
 import { isOnPath } from '../invocation.ts';
-import { missingSqlite } from '../missing-sqlite.ts';
+import { abortingSqlite, missingSqlite } from '../missing-sqlite.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -103,6 +103,8 @@ export async function checkInstall(context: Context): Promise<Finding> {
   try {
     const { default: Database } = await import('better-sqlite3');
     new Database(':memory:').close();
+    const aborting = abortingSqlite(context);
+    if (aborting) return broken('install', aborting.why, aborting.mend);
     return ok('install', `gw ${version} in ${dirname(dirname(program))}`);
   } catch (error) {
     const { why, mend } = missingSqlite(error, context) ?? { why: messageOf(error), mend: 'npm install' };
