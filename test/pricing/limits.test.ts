@@ -1,5 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { packagedPrices, setPrices } from '../../src/pricing/library.ts';
 import { modelLimits } from '../../src/pricing/limits.ts';
 
 describe('modelLimits()', () => {
@@ -72,4 +73,18 @@ describe('modelLimits()', () => {
       }
     },
   );
+});
+
+test('limits are those of the price data in use', () => {
+  const before = modelLimits('xai', 'grok-4');
+  const longer = packagedPrices().map((provider) =>
+    provider.id === 'x-ai'
+      ? { ...provider, models: provider.models.map((model) => ({ ...model, context_window: 7_000_000 })) }
+      : provider,
+  );
+  onTestFinished(() => setPrices(undefined));
+  setPrices(longer);
+  expect(modelLimits('xai', 'grok-4')).toMatchObject({ contextTokens: 7_000_000 });
+  setPrices(undefined);
+  expect(modelLimits('xai', 'grok-4')).toEqual(before);
 });

@@ -10,6 +10,14 @@ function usage(counts: Partial<TokenUsage>): TokenUsage {
   return { ...all, imageOutputTokens, ...counts };
 }
 
+test('readUsage() takes output that is not said to be text for images', () => {
+  const read = (output_tokens_details: object) =>
+    readUsage({ input_tokens: 5, output_tokens: 100, output_tokens_details })?.imageOutputTokens;
+  expect(read({ text_tokens: 60 })).toBe(40);
+  expect(read({ text_tokens: 60, image_tokens: 30 })).toBe(30);
+  expect(read({ text_tokens: 60, audio_tokens: 10 })).toBe(30);
+});
+
 describe('readUsage() reads the input', () => {
   test('of chat completions, with the cached part inside', () => {
     const raw = {

@@ -69,3 +69,15 @@ test.each([
 ])('%s served as %s is the same model: %s', (requested, served, expected) => {
   expect(isSameModel(requested, served)).toBe(expected);
 });
+
+test.each([
+  ['a stream of Gemini', 'data: {"candidates":[],"modelVersion":"gemini-x","responseId":"r1"}\n\n', true],
+  ['an answer of Gemini', '{"candidates":[],"modelVersion":"gemini-x","responseId":"r1"}', false],
+  [
+    'a body that has both amid long texts',
+    JSON.stringify({ a: 'x'.repeat(5_000), model: 'gemini-x', b: 'y'.repeat(5_000), id: 'r1' }),
+    false,
+  ],
+])('model and id are read from %s', (_what, answer, isStream) => {
+  expect(answerHead(Buffer.from(answer), isStream)).toEqual({ model: 'gemini-x', id: 'r1' });
+});
