@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Background } from '../terminal/themes.ts';
 import type { RunOptions } from './run.tsx';
@@ -37,6 +38,8 @@ export async function askBackground({
   stdout.write(ASK);
   await answered;
   stop();
+  // Node stops reading a tick later. On Node 26 a reader that comes before that gets nothing, and the process ends.
+  await setImmediate();
   const typed = answer.replace(COLOUR, '').replace(DEVICE, '');
   if (typed !== '') stdin.unshift(Buffer.from(typed, 'latin1'));
   return backgroundOf(answer);

@@ -34,4 +34,24 @@ describe('askBackground()', () => {
     expect(await asked(['\u001b[?1;2c'])).toMatchObject({ background: undefined, typed: '' });
     expect(await asked([])).toMatchObject({ background: undefined, typed: '' });
   });
+
+  test('ends when the terminal is no longer read, so that the next reader can begin', async () => {
+    const clock = createVirtualClock();
+    const stdin = Object.assign(new PassThrough(), { setRawMode: () => {} });
+    let isRead = true;
+    // As the terminal's stream of Node does: https://github.com/nodejs/node/blob/v20.x/lib/internal/bootstrap/switches/is_main_thread.js
+    stdin.on('pause', () =>
+      process.nextTick(() => {
+        isRead = false;
+      }),
+    );
+    const tty = {
+      stdin: stdin as unknown as NodeJS.ReadStream,
+      stdout: { write: () => true } as unknown as Tty,
+    };
+    const asking = askBackground({ ...tty, clock });
+    stdin.write('\u001b[?1;2c');
+    await asking;
+    expect(isRead).toBe(false);
+  });
 });
