@@ -201,11 +201,17 @@ export class Oracle {
     }
     for (const budget of this.budgets) {
       const late = this.entries.filter((e) => e.budget === budget && e.start > now);
-      budget.thresholdMarks = budget.thresholdMarks.filter(({ start }) => start <= now);
-      budget.exceededMarks = budget.exceededMarks.filter(({ start }) => start <= now);
+      budget.thresholdMarks = this.marksAt(budget, budget.thresholdMarks);
+      budget.exceededMarks = this.marksAt(budget, budget.exceededMarks);
       if (budget.period === 'rolling') this.spread(budget, late);
       else this.charge(budget, late);
     }
+  }
+
+  /** A window does not tell again what it has told in the future; a period is another one. */
+  private marksAt(budget: OracleBudget, marks: Mark[]): Mark[] {
+    if (budget.period !== 'rolling') return marks.filter(({ start }) => start <= this.now);
+    return marks.map((mark) => ({ ...mark, start: Math.min(mark.start, this.startFor(budget)) }));
   }
 
   /** The period that it is now is charged what later ones have spent and hold. */
