@@ -54,8 +54,8 @@ function reportedBill(
   if (tools.some(({ field }) => field === 'prompt')) bill.assumed.push('the tools of a stored prompt');
   const calls = readToolCalls(usage);
   const ownFee = feeFor('image_generation');
-  const pictures = ownFee?.isOwn ? 0 : (calls.image_generation ?? 0);
-  if (!ownFee?.isOwn) bill.nanoUsd += pictureCost(gateway, metering, tools, pictures, bill.assumed);
+  if (!ownFee?.isOwn)
+    bill.nanoUsd += pictureCost(gateway, metering, tools, calls.image_generation ?? 0, bill.assumed);
   for (const [name, count] of Object.entries(calls)) {
     if (name === 'image_generation' && !ownFee?.isOwn) continue;
     // Answers report both kinds of web search as `web_search`.
