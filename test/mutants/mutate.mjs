@@ -45,7 +45,9 @@ export function mutantsOf(source) {
       replace(node.expression, 'undefined');
     else if (node.type === 'ReturnStatement' && node.argument) replace(node.argument, 'undefined');
   });
-  return found.sort((a, b) => a.start - b.start || a.to.localeCompare(b.to));
+  return found
+    .filter(({ start, end, to }) => source.slice(start, end) !== to)
+    .sort((a, b) => a.start - b.start || a.to.localeCompare(b.to));
 }
 
 /**

@@ -8,6 +8,9 @@ export function room(cap: number, held: number, isOpen = true): number {
   return isOpen ? cap - held : 0;
 }
 const text = 'more' + cap;
+const none = () => {
+  return undefined;
+};
 `;
 
 test('a source has a mutant for each operator, condition, flag, call and result, and none in types and texts', () => {

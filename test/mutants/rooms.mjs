@@ -28,7 +28,7 @@ export const ROOMS = {
     sources: ['src/gateway/metering', 'src/wire/answer', 'src/pricing'],
     tests: [
       ...['test/gateway/metering', 'test/wire', 'test/pricing', 'test/gateway/answer'],
-      ...journeys('bill', 'missing-usage', 'tool-fees', 'streams', 'client-gone'),
+      ...journeys('bill', 'missing-usage', 'tool-fees', 'streams', 'client-gone', 'media'),
     ],
   },
   bridge: {
