@@ -232,10 +232,16 @@ test('a slow reader that leaves with bytes in flight is settled', async () => {
 
 test('100 clients that leave right after their request: what was never sent costs nothing', async () => {
   const gateway = await startGateway(BUDGET);
-  gateway.upstream.script(hang());
+  // Which of them are sent before their client is seen to have left differs by Node's release.
+  const gate = createGate();
+  gateway.upstream.script(async (exchange) => {
+    await gate.pass();
+    exchange.reset();
+  });
   const body = { ...PLAIN, max_tokens: 100 };
   for (let i = 0; i < 100; i++) (await gateway.open(body)).hangUp();
   await gateway.get('/health');
+  gate.openForGood();
   await until(() => gateway.holds() === 0);
   const records = await gateway.records();
   expect(records.every(({ outcome }) => outcome === 'client_gone')).toBe(true);
