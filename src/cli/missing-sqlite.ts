@@ -35,11 +35,12 @@ const { resolve } = createRequire(import.meta.url);
  */
 export function abortingSqlite(
   { program }: Pick<Context, 'program'>,
-  { version = process.versions.node, module = sqliteModule() } = {},
+  { version = process.versions.node, module }: { version?: string; module?: string } = {},
 ): { why: string; mend: string } | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major !== 24 && !(major === 26 && minor < 4)) return undefined;
-  if (!orElse(() => readFileSync(module).includes('RemoveEnvironmentCleanupHook'), false)) return undefined;
+  if (!orElse(() => readFileSync(module ?? sqliteModule()).includes('RemoveEnvironmentCleanupHook'), false))
+    return undefined;
   return {
     why: `Node ${version} ends gw at random with the SQLite that was compiled for it (https://github.com/nodejs/node/issues/65446)`,
     mend: `cd ${shellQuoted(dirname(dirname(program)))} && npm rebuild better-sqlite3, with Node 22 or 26.4 and later`,

@@ -1,3 +1,4 @@
+import { asBuffer } from '../json/bytes.ts';
 import { type Edit, moved } from '../json/edit.ts';
 import { remembered } from '../json/grouped.ts';
 import { type Member, scanArray, scanObject } from '../json/scan.ts';
@@ -53,7 +54,7 @@ export function compressRequest(
   caches: CompressionCaches = { turns: new TurnCache(0), conversations: new ConversationCache(0) },
 ): CompressedRequest {
   const { form, level } = request;
-  const bytes = Buffer.from(request.bytes.buffer, request.bytes.byteOffset, request.bytes.length);
+  const bytes = asBuffer(request.bytes);
   const read = caches.turns.read(bytes, form);
   const turns = read.turns.flat();
   const { steps } = caches.conversations.compress(

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
-import { sharedLength } from '../json/bytes.ts';
+import { asBuffer, sharedLength } from '../json/bytes.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
 import { createDecisions, createKeys } from './decisions.ts';
@@ -174,9 +174,6 @@ function createQueue(work: (call: Waiting) => Promise<void>) {
     },
   };
 }
-
-const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, length);
 
 const MAX_BYTES = 8 * 1024 * 1024;
 

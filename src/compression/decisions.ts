@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { orElse } from '../errors.ts';
+import { asBuffer } from '../json/bytes.ts';
 import { isObject } from '../json/object.ts';
 import { createRecentTexts } from '../json/recent-texts.ts';
 import { skipSpace, skipValue } from '../json/scan.ts';
@@ -61,7 +62,7 @@ interface Beginning {
  * no further, as later messages can be long, and no more than a megabyte.
  */
 export function beginningOf({ bytes: source, form, level }: CompressRequest): Beginning {
-  const bytes = Buffer.from(source.buffer, source.byteOffset, Math.min(source.length, MAX_BEGINNING));
+  const bytes = asBuffer(source).subarray(0, MAX_BEGINNING);
   const hash = createHash('sha256').update(`${form} ${level}\0`);
   let firstEnd: number | undefined;
   let position = skipSpace(bytes, 0);
@@ -94,13 +95,15 @@ export function createKeys(): (request: CompressRequest) => string {
     Pick<CompressRequest, 'form' | 'level'> & { bytes: Buffer; key: string }
   >();
   return (request) => {
-    const { bytes: source, form, level } = request;
-    const bytes = Buffer.from(source.buffer, source.byteOffset, source.length);
+    const { form, level } = request;
+    const bytes = asBuffer(request.bytes);
     const earlier = recent.find(bytes);
-    const known = earlier?.entry;
-    if (known?.bytes.length === earlier?.shared && known?.form === form && known.level === level) {
-      recent.keep(known, earlier);
-      return known.key;
+    if (earlier) {
+      const { entry, shared } = earlier;
+      if (shared === entry.bytes.length && entry.form === form && entry.level === level) {
+        recent.keep(entry, earlier);
+        return entry.key;
+      }
     }
     const { key, end } = beginningOf(request);
     if (end !== undefined)

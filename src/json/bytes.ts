@@ -32,6 +32,10 @@ export function copyBytes(source: Buffer, target: Buffer, to: number): number {
   return source.length;
 }
 
+/** The same bytes as a Buffer: those that come from another thread are none. */
+export const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, length);
+
 /** Bytes per comparison. */
 const STEP = 64 * 1024;
 

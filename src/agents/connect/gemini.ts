@@ -23,6 +23,7 @@ const variables = ({ origin, key }: Pick<Access, 'origin' | 'key'>, isVertex: bo
     : { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_API_KEY: key, GOOGLE_GENAI_API_VERSION: 'v1beta' };
 
 const folderOf = ({ env, home }: Pick<Access, 'env' | 'home'>): string => join(env[HOME] || home, '.gemini');
+const settingsOf = (access: Pick<Access, 'env' | 'home'>): string => join(folderOf(access), 'settings.json');
 
 /**
  * Gemini CLI: variables, and a folder for this run that replaces `~/.gemini`. It links to all of the user's but settings
@@ -32,10 +33,10 @@ const folderOf = ({ env, home }: Pick<Access, 'env' | 'home'>): string => join(e
 export function pointGemini(start: Start): Pointing {
   const { files, folder } = start;
   const own = folderOf(start);
-  const settings = parseObject(files.read(join(own, 'settings.json')));
+  const settings = parseObject(files.read(settingsOf(start)));
   const security = objectIn(settings, 'security');
   const above = [systemSettings(start), join(start.cwd, '.gemini', 'settings.json')];
-  const isVertex = usesVertex(start, [...above, join(own, 'settings.json')]);
+  const isVertex = usesVertex(start, [...above, settingsOf(start)]);
   const auth = { ...objectIn(security, 'auth'), selectedType: isVertex ? VERTEX : BY_KEY };
   const bypass = bypassOf(start, above, auth.selectedType);
   return {
@@ -69,6 +70,10 @@ function usesVertex(access: Pick<Access, 'env' | 'home' | 'files'>, paths: reado
   return (access.env[USE_VERTEX] ?? USED_VERTEX.exec(file)?.[1]) === 'true';
 }
 
+/** Whether the user's own settings, beside which `gw connect` knows no others, have the mode on. */
+const isVertexFor = (access: Pick<Access, 'env' | 'home' | 'files'>): boolean =>
+  usesVertex(access, [settingsOf(access)]);
+
 const USED_VERTEX = new RegExp(`^\\s*(?:export )?${USE_VERTEX}\\s*=\\s*["']?(\\w+)`, 'm');
 
 /** Settings of the project and of the machine beat the user's. */
@@ -100,12 +105,10 @@ function systemSettings({ env, platform }: Pick<Access, 'env' | 'platform'>): st
 export const connectGemini: Connecting = {
   needsModel: false,
   edits: (endpoint) => {
-    const folder = folderOf(endpoint);
-    const path = join(folder, 'settings.json');
-    const isVertex = usesVertex(endpoint, [path]);
+    const isVertex = isVertexFor(endpoint);
     return [
       {
-        path,
+        path: settingsOf(endpoint),
         format: 'json',
         changes: [
           ...membersOf(['security', 'auth'], { selectedType: isVertex ? VERTEX : BY_KEY }),
@@ -113,7 +116,7 @@ export const connectGemini: Connecting = {
         ],
       },
       {
-        path: join(folder, '.env'),
+        path: join(folderOf(endpoint), '.env'),
         format: 'dotenv',
         changes: membersOf([], variables(endpoint, isVertex)),
       },
@@ -122,7 +125,7 @@ export const connectGemini: Connecting = {
   proof: (model = FREE_MODEL) => ({ model }),
   notes: (endpoint) => [
     'a project with an .env of its own, and a folder that Gemini CLI does not trust, go around gw: use gw run -- gemini',
-    ...Object.keys(variables(endpoint, usesVertex(endpoint, [join(folderOf(endpoint), 'settings.json')])))
+    ...Object.keys(variables(endpoint, isVertexFor(endpoint)))
       .filter((name) => name !== 'GOOGLE_GENAI_API_VERSION' && endpoint.env[name])
       .map((name) => `${name} of the shell beats the file: remove it there`),
   ],

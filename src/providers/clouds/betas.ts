@@ -51,7 +51,8 @@ export function createBetaFilter(now: () => number = Date.now): BetaFilter {
   };
 }
 
-const betasOf = ({ headers }: CloudRequest): string[] =>
+/** The betas that a request asks for. */
+export const betasOf = ({ headers }: CloudRequest): string[] =>
   headers.flatMap((value, i) =>
     i % 2 === 1 && headers[i - 1] === HEADER
       ? value

@@ -1,4 +1,4 @@
-import { orElse } from '../../errors.ts';
+import { jsonOf } from '../../json/object.ts';
 import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
 
@@ -27,7 +27,7 @@ export function createRouterStateStore(db: Db) {
     /** The last snapshot; undefined if there is none or it can't be parsed. */
     read(part: RouterPart): unknown {
       const text = select.get(ROUTER_ROWS[part]);
-      return orElse(() => (text === undefined ? undefined : JSON.parse(text)), undefined);
+      return text === undefined ? undefined : jsonOf(text);
     },
     /** Saves a snapshot. Call it within a write transaction. */
     save: (part: RouterPart, snapshot: unknown, now: number) =>

@@ -1,4 +1,4 @@
-import { headerOf } from '../../../raw-headers.ts';
+import { betasOf } from '../betas.ts';
 import type { CloudRequest } from '../cloud.ts';
 import { type AddressedBody, addressedBody } from '../edit-body.ts';
 
@@ -11,15 +11,13 @@ const REMOVED: ReadonlySet<string> = new Set(['stream']);
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html
  */
 export function invokedBody(
-  { headers, body }: CloudRequest,
+  request: CloudRequest,
   added: Readonly<Record<string, unknown>> = {},
 ): AddressedBody | undefined {
-  const betas = headerOf(headers, 'anthropic-beta')
-    ?.split(',')
-    .map((beta) => beta.trim());
-  return addressedBody(body ?? Buffer.alloc(0), REMOVED, {
+  const betas = betasOf(request);
+  return addressedBody(request.body ?? Buffer.alloc(0), REMOVED, {
     anthropic_version: VERSION,
-    ...(betas ? { anthropic_beta: betas } : {}),
+    ...(betas.length > 0 ? { anthropic_beta: betas } : {}),
     ...added,
   });
 }
