@@ -46,7 +46,12 @@ export function writeValues(
     former: format.source(text, change.path) ?? null,
     depth: depthOf(before, change.path),
   }));
-  const edited = changes.reduce((each, change) => changeOne(format, each, change), text);
+  // What is new goes first: the only line ending of a text may be inside of a value that is replaced.
+  const ordered = [
+    ...values.filter(({ former }) => former === null),
+    ...values.filter(({ former }) => former !== null),
+  ];
+  const edited = ordered.reduce((each, change) => changeOne(format, each, change), text);
   const after = parseEdited(format, edited);
   const wrong = changes.find(({ path, value }) => !isDeepStrictEqual(valueAt(after, path) ?? null, value));
   if (wrong) throw new SettingsConflict(`${pathText(wrong.path)} cannot be set where it stands`);

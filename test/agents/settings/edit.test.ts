@@ -47,6 +47,15 @@ describe.each(NAMES)('an edit of any %s file', (name) => {
   });
 });
 
+test('what is added ends as the text ended whose only line ending was in a replaced value', () => {
+  const { bytes } = writeValues('dotenv', Buffer.from('ADDRESS="two\r\nlines"'), CHANGES.dotenv);
+  expect(bytes.toString().split('\r\n').slice(0, 3)).toEqual([
+    'ADDRESS=http://localhost:4747',
+    'TOKEN=sk-gw-key',
+    "NOTE='two words # and a sign'",
+  ]);
+});
+
 /** Whether a write changed anything: the value may have been there. */
 function isChange({ former, value }: { former: string | null; value: unknown }): boolean {
   return former === null ? value !== null : former !== JSON.stringify(value);
