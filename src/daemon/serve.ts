@@ -45,9 +45,6 @@ function tuneEngine(): void {
   // code with them: the next 20,000 requests take twice the CPU. `createMemoryRelease` collects after idle minutes
   // instead.
   setFlagsFromString('--no-memory-reducer');
-  // The parser of answers in undici is one function of WebAssembly, of 33 kB. The optimizing compiler takes 180 ms of
-  // CPU and 30 MB for it, in the first hundred requests, and saves less than 1 us a request.
-  setFlagsFromString('--liftoff-only');
 }
 
 /**
