@@ -51,8 +51,14 @@ const { output } = await bundle.write({
   dir: fileURLToPath(BUNDLE),
   chunkFileNames: '[name].js',
   comments: false,
-  // One chunk per package, so that file names show which packages a command loads.
-  codeSplitting: { groups: [{ debugName: 'packages', test: PACKAGED, name: chunkOf }] },
+  codeSplitting: {
+    groups: [
+      // One chunk per package, so that file names show which packages a command loads.
+      { debugName: 'packages', test: PACKAGED, name: chunkOf, priority: 2 },
+      // One chunk for what most commands load, but for SQLite: each file costs a start 0.3 ms.
+      { name: 'shared', test: /^(?!.*[/\\]store[/\\]database[/\\])/, minShareCount: 40, priority: 1 },
+    ],
+  },
 });
 await bundle.close();
 const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));

@@ -3,6 +3,7 @@ import { type Calendar, createCalendar } from '../calendar.ts';
 import { type LoadedSettings, loadSettings, loadSoundSettings } from '../config/load.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
 import type { Network } from '../network/network.ts';
+import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { type Context, note } from './context.ts';
 
 export type Flags = Partial<Record<ScalarKey, unknown>>;
@@ -47,10 +48,7 @@ export async function networkOf(context: Context): Promise<Network> {
 /** Makes a running daemon reload settings and credentials before its next request. */
 export async function announceChange({ paths }: Context): Promise<void> {
   if (!existsSync(paths.database)) return;
-  const [{ openDatabase }, { bumpConfigurationEpoch }] = await Promise.all([
-    import('../store/database/open.ts'),
-    import('../store/database/write.ts'),
-  ]);
+  const { openDatabase } = await import('../store/database/open.ts');
   const db = await openDatabase(paths.database);
   try {
     bumpConfigurationEpoch(db);
