@@ -44,9 +44,10 @@ export interface Provider extends Pick<Preset, 'wire' | 'outputLimit' | 'models'
   deployments?: Readonly<Record<string, string>>;
 }
 
-/** Gemini's models that Vertex AI serves by Gemini's API, and embeddings to clients of that. */
+/** Gemini's models that Vertex AI serves by Gemini's API to all clients. */
 const GEMINI = /^(?:google\/)?gemini-(?!embedding)/;
-const EMBEDDINGS = /^(?:google\/)?(?:gemini|text|text-multilingual)-embedding-/;
+/** Google's models for embeddings, after their provider or publisher: Vertex AI serves them to clients of Gemini's API. */
+const EMBEDDINGS = /(?:^|\/)(?:gemini|text|text-multilingual)-embedding-/;
 
 /**
  * AWS's application profiles, which say no model: clients of Anthropic's API mean Claude, whose cache marks chat
@@ -54,12 +55,15 @@ const EMBEDDINGS = /^(?:google\/)?(?:gemini|text|text-multilingual)-embedding-/;
  */
 const PROFILE = /^arn:aws[\w-]*:bedrock:[^/]*:application-inference-profile\//;
 
+/** Whether Google's name for a model says that it makes embeddings. */
+export const isGoogleEmbedding = (model: string): boolean => EMBEDDINGS.test(model);
+
 /** The account as it serves a model to clients of an API: clouds have APIs of their own for Claude and Gemini. */
 export function servingModel(provider: Provider, model: string, family: Provider['wire']): Provider {
   const { claude, gemini, deployments } = provider;
   const name = deployments?.[model] ?? model;
   if (claude && (/claude/i.test(name) || (family === 'anthropic' && PROFILE.test(name)))) return claude;
-  const isGemini = GEMINI.test(model) || (family === 'gemini' && EMBEDDINGS.test(model));
+  const isGemini = GEMINI.test(model) || (family === 'gemini' && isGoogleEmbedding(model));
   return gemini && isGemini ? gemini : provider;
 }
 

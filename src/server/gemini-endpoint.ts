@@ -7,6 +7,7 @@ import { nameAt } from '../gateway/intake/addressed-message.ts';
 import { costsOf } from '../gateway/pass-through/endpoints.ts';
 import { type GoogleCall, knownPath } from '../gateway/pass-through/google-call.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
+import { isGoogleEmbedding } from '../providers/registry.ts';
 import { geminiWire } from '../wire/apis/gemini.ts';
 import { geminiEmbeddingsWire, withEmbedCall } from '../wire/apis/gemini-embeddings.ts';
 import { withCall } from '../wire/request/gemini-body.ts';
@@ -99,7 +100,7 @@ async function answerCall(gateway: Gateway, exchange: Exchange, call: string): P
 const embeds = ({ model, method }: GoogleCall): boolean =>
   method === 'embedContent' ||
   method === 'batchEmbedContents' ||
-  (method === 'predict' && /(?:^|\/)(?:gemini|text|text-multilingual)-embedding-/.test(model));
+  (method === 'predict' && isGoogleEmbedding(model));
 
 function callOf(call: string): GoogleCall {
   const at = call.lastIndexOf(':');
