@@ -112,7 +112,7 @@ describe.skipIf(!isReady)('gw top', () => {
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
     expect(new Set(seen).size).toBeGreaterThan(2);
     await terminal.resize(200, 50);
-    const usd = (requests: number) => (requests * 0.023).toFixed(2);
+    const usd = (requests: number) => (Math.round((requests * 23) / 10) / 100).toFixed(2);
     await terminal.until(
       new RegExp(`spend \\$${usd(REQUESTS)} +req ${REQUESTS.toLocaleString('en')} +err 0 +blocked 0`),
     );
