@@ -43,7 +43,7 @@ export async function startNginx(upstreamPort, directory) {
   return { name: 'nginx', child, pid: child.pid, port, key: 'none' };
 }
 
-/** A daemon with a key, a budget, a price and the default settings. */
+/** A daemon with a key, a budget, a price and the default settings. `run` runs a command on it. */
 export async function startGw(upstreamPort, directory) {
   const port = await freePort();
   const env = {
@@ -52,7 +52,7 @@ export async function startGw(upstreamPort, directory) {
     GW_HOME: join(directory, 'gw'),
     GW_PORT: String(port),
   };
-  const gw = (args, input = '') => {
+  const run = (args, input = '') => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [GW, ...args], {
       env,
       input,
@@ -62,11 +62,21 @@ export async function startGw(upstreamPort, directory) {
     return stdout;
   };
   const baseUrl = `http://127.0.0.1:${upstreamPort}/v1`;
-  gw(['providers', 'add', 'mock', '--base-url', baseUrl, '--stdin'], 'provider-key');
-  gw(['providers', 'add', 'claude', '--base-url', baseUrl, '--wire', 'anthropic', '--stdin'], 'provider-key');
-  for (const model of [MODEL, AGENT_MODEL]) gw(['prices', 'set', model, '--input', '1', '--output', '2']);
-  gw(['budget', 'set', '1000000']);
-  const { key } = JSON.parse(gw(['keys', 'create', '--json']));
+  run(['providers', 'add', 'mock', '--base-url', baseUrl, '--stdin'], 'provider-key');
+  run(
+    ['providers', 'add', 'claude', '--base-url', baseUrl, '--wire', 'anthropic', '--stdin'],
+    'provider-key',
+  );
+  for (const model of [MODEL, AGENT_MODEL]) run(['prices', 'set', model, '--input', '1', '--output', '2']);
+  run(['budget', 'set', '1000000']);
+  const { key } = JSON.parse(run(['keys', 'create', '--json']));
+  const target = { name: 'gw', port, key, home: env.GW_HOME, env };
+  const child = await serve(target);
+  return { ...target, child, pid: child.pid, run };
+}
+
+/** Starts the daemon of a home, and waits until it listens. */
+export async function serve({ env, port }) {
   const child = spawn(process.execPath, [GW, 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.on('data', (text) => {
@@ -76,7 +86,7 @@ export async function startGw(upstreamPort, directory) {
     if (code) console.error(log);
   });
   await listening(port);
-  return { name: 'gw', child, pid: child.pid, port, key, home: env.GW_HOME, env };
+  return child;
 }
 
 function freePort() {
