@@ -1,3 +1,4 @@
+import { namesIn, partsOf } from './aliases.ts';
 import { SettingError } from './setting-error.ts';
 
 /** The two tiers behind a requested model. */
@@ -52,9 +53,6 @@ export function parseShare(value: unknown): number {
   throw new SettingError(`${JSON.stringify(value)} is no share; examples are 30% and 0.3`);
 }
 
-/** The model names in a list such as `a, b | c`. */
-export const namesIn = (models: string): string[] => partsOf(models, /[,|]/);
-
 function addTier(tiersByName: Map<string, string>, name: string, models: string): void {
   if (tiersByName.has(name)) throw new SettingError(`the tier ${name} stands twice`);
   if (namesIn(models).length === 0)
@@ -84,40 +82,4 @@ function twoOf(tiersByName: Map<string, string>): Pick<ModelTiers, 'strong' | 'w
 /** Whether two names mean the same model, with or without the provider. */
 export function isName(name: string, model: string): boolean {
   return name === model || name.endsWith(`/${model}`) || model.endsWith(`/${name}`);
-}
-
-function partsOf(text: string, separator: string | RegExp): string[] {
-  return text
-    .split(separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-/**
- * A loop of aliases that contains `name`, such as `a, b, a`; undefined if there is none. An alias that names itself
- * beside other models is no loop: there, its name means the model.
- */
-export function aliasLoop(name: string, aliases: Readonly<Record<string, string>>): string[] | undefined {
-  const own = namesIn(aliases[name] ?? '');
-  if (own.length > 0 && own.every((each) => each === name)) return [name, name];
-  const seen = new Set<string>();
-  function search(from: string, path: string[]): string[] | undefined {
-    for (const next of namesIn(aliases[from] ?? '')) {
-      if (next === name && from !== name) return [...path, next];
-      if (seen.has(next) || !Object.hasOwn(aliases, next)) continue;
-      seen.add(next);
-      const loop = search(next, [...path, next]);
-      if (loop) return loop;
-    }
-    return undefined;
-  }
-  seen.add(name);
-  return search(name, [name]);
-}
-
-/** Error message with the whole loop. */
-export function loopMessage(loop: readonly string[]): string {
-  return loop.length === 2
-    ? `the alias "${loop[0]}" stands for nothing but itself`
-    : `the alias leads back to itself: ${loop.join(' > ')}`;
 }

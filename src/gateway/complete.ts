@@ -1,3 +1,4 @@
+import { withoutContextSize } from '../config/aliases.ts';
 import { GwError } from '../errors.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import type { Wire } from '../wire/wire.ts';
@@ -25,7 +26,7 @@ import { endReplay, keepAnswer, replay } from './replay/replay.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { route } from './routing/route.ts';
-import { type RoutedTarget, withoutContextSize } from './state/resolver.ts';
+import type { RoutedTarget } from './state/resolver.ts';
 import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
 import type { UpstreamRequest } from './upstream/send.ts';

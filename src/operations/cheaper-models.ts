@@ -1,3 +1,4 @@
+import { groupsIn } from '../config/aliases.ts';
 import { badRequest } from '../errors.ts';
 import type { Catalog } from '../pricing/catalog.ts';
 import { costOf, worstCase } from '../pricing/cost.ts';
@@ -19,28 +20,21 @@ export async function pricedModels(
 ) {
   const { aliases, providers } = settings();
   const source = { catalog: await catalog(), configured: Object.keys(providers) };
-  const models = namesIn(names, aliases, []).map((name): KnownPrice => {
-    const [known] = knownPrices(name, source);
-    if (known) return known;
-    throw badRequest(
-      `gw has no price of "${name}", so no request would go there. To set it: gw prices set ${name} --input 1 --output 4`,
-      'fallback',
-    );
-  });
+  const models = groupsIn(names, aliases)
+    .flat()
+    .map((name): KnownPrice => {
+      const [known] = knownPrices(name, source);
+      if (known) return known;
+      throw badRequest(
+        `gw has no price of "${name}", so no request would go there. To set it: gw prices set ${name} --input 1 --output 4`,
+        'fallback',
+      );
+    });
   if (models.length === 0) throw badRequest('"fallback" names no model', 'fallback');
   return {
     models,
     priceAt: (request: PastRequest, target: Served) => priceAt(source.catalog, request, target),
   };
-}
-
-/** The model names in a list of names and aliases, in order. */
-function namesIn(list: string, aliases: Readonly<Record<string, string>>, parents: string[]): string[] {
-  const names = list.split(/[,|]/).map((name) => name.trim());
-  return names.filter(Boolean).flatMap((name) => {
-    const models = parents.includes(name) || !Object.hasOwn(aliases, name) ? undefined : aliases[name];
-    return models === undefined ? [name] : namesIn(models, aliases, [...parents, name]);
-  });
 }
 
 /** A past request at a model's list price of that time: undefined without one, or where its prompt doesn't fit. */

@@ -1,9 +1,10 @@
+import { aliasLoop, loopMessage, namesIn } from '../../config/aliases.ts';
 import { MAPS, mapEntryOf } from '../../config/maps.ts';
 import { DIALECT_ENTRIES, providerSettingOf } from '../../config/provider-settings.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
 import { DEFINITIONS, isScalarKey, placeOf, SCALAR_KEYS, SettingError } from '../../config/settings.ts';
-import { aliasLoop, isName, loopMessage, namesIn, parseTiers } from '../../config/tiers.ts';
+import { isName, parseTiers } from '../../config/tiers.ts';
 import { parseRetention, type Retention } from '../../config/values.ts';
 import { type Plain, writtenOf } from '../../config/written.ts';
 import { messageOf } from '../../errors.ts';

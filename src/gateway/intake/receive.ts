@@ -1,3 +1,4 @@
+import { withoutContextSize } from '../../config/aliases.ts';
 import { GwError } from '../../errors.ts';
 import { type Labels, mergeLabels } from '../../labels.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
@@ -10,7 +11,6 @@ import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import { withoutContextSize } from '../state/resolver.ts';
 import { identifySession } from './identify-session.ts';
 import { isLarge, scanRequest } from './scan-large.ts';
 import { ownProject, selectProject } from './select-project.ts';

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { expandAlias, groupsIn } from '../../config/aliases.ts';
 import { notFound } from '../../errors.ts';
 import { libraryModelNames } from '../../pricing/library.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
@@ -133,7 +134,7 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     find: lookUp,
     /** The same for a list of names, in the syntax of an alias. */
     findAll: (models: string, family: Provider['wire']): RoutedTarget[] =>
-      targetsOf(groupsIn(models, aliases(), []), family, true),
+      targetsOf(groupsIn(models, aliases()), family, true),
     /** Clears the cache after providers or aliases have changed. */
     forget() {
       for (const targets of Object.values(cache)) targets.clear();
@@ -160,39 +161,4 @@ function isFirst({ provider, model }: Target, at: number, all: readonly Target[]
 /** The sandbox's models have the provider's name in their own. */
 function nameAt(provider: Provider, full: string, rest: string): string {
   return provider.models?.test(full) ? full : rest;
-}
-
-/** Bounds the nesting of aliases. */
-const MAX_DEPTH = 5;
-
-/**
- * The model names that a name stands for, in groups: the names of a group are equals, and earlier groups come first.
- * The alias `openai/gpt-5 | azure/gpt-5, openrouter/openai/gpt-5` has two groups. Its names may be aliases themselves;
- * an alias that contains its own name means the model of that name there.
- */
-function expandAlias(request: string, aliases: Readonly<Record<string, string>>): string[][] {
-  return expand(Object.hasOwn(aliases, request) ? request : withoutContextSize(request), aliases, []);
-}
-
-/** The name without Claude Code's `[1m]`, which asks for the long context: by a header, not by the name. */
-export const withoutContextSize = (name: string): string => name.replace(/\[1m\]$/i, '');
-
-function expand(name: string, aliases: Readonly<Record<string, string>>, parents: string[]): string[][] {
-  const isAlias = Object.hasOwn(aliases, name) && !parents.includes(name) && parents.length < MAX_DEPTH;
-  if (!isAlias) return [[name]];
-  return groupsIn(aliases[name] ?? name, aliases, [...parents, name]);
-}
-
-function groupsIn(list: string, aliases: Readonly<Record<string, string>>, parents: string[]): string[][] {
-  return partsOf(list, ',').flatMap((group) => {
-    const equals = partsOf(group, '|').map((part) => expand(part, aliases, parents));
-    return equals.length === 1 ? (equals[0] ?? []) : [equals.flat(2)];
-  });
-}
-
-function partsOf(text: string, separator: string): string[] {
-  return text
-    .split(separator)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }
