@@ -77,6 +77,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     lock.release();
     throw portError(error, settings.port) ?? error;
   }
+  // Before others can know of it: a daemon that drains on no signal would leave its registration behind.
+  const signalled = firstSignal();
   try {
     writeDaemonInfo(paths, { ...daemon, flags, service });
   } catch (error) {
@@ -101,7 +103,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const exposure = exposureOf(settings, daemon.port);
   if (exposure !== undefined) log.warn(pasteable?.(exposure) ?? exposure);
   process.on('unhandledRejection', (error) => log.error({ error: messageOf(error) }, 'unhandled rejection'));
-  const signal = await firstSignal();
+  const signal = await signalled;
   log.info({ signal }, 'draining');
   const hasSuccessor = signal === SUCCESSOR_SIGNAL;
   await daemon.stop(hasSuccessor ? { graceMs: MAX_CALL_MS, hasSuccessor } : {});

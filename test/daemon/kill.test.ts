@@ -55,7 +55,7 @@ test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): no acknow
   const last = await spawnDaemon(home.paths.home);
   const records = await home.settled(acknowledged.length);
   last.kill('SIGTERM');
-  await last.exited;
+  expect(await last.exited).toEqual({ code: 0, signal: null });
 
   const known = new Map(records.map((record) => [record.id, record]));
   const outcomes = acknowledged.map((id) => known.get(parseRequestId(id) ?? 0)?.outcome);
