@@ -121,3 +121,15 @@ describe('what others reported of Gemini', () => {
     });
   });
 });
+
+test.each([
+  ['audio/wav', 'A-_A', 'A+/A'],
+  ['audio/wav', 'AAA', 'AAA='],
+  ['image/png', 'A-_AAA', 'A+/AAA=='],
+  ['application/pdf', 'AA==', 'AA=='],
+])('inline data of %s in the alphabet of URLs or without padding, %s, is %s', (mimeType, data, base64) => {
+  const contents = [{ role: 'user', parts: [{ inlineData: { mimeType, data } }] }];
+  const [message] = objectsIn(chatForGemini.request({ model: 'm', contents }).messages);
+  const sent = JSON.stringify(message);
+  expect(sent).toContain(mimeType.startsWith('audio/') ? `"data":"${base64}"` : `base64,${base64}"`);
+});

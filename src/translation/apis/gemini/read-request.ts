@@ -136,11 +136,11 @@ function contentPart(part: Json, at: string, context: RequestContext): ContentPa
   if (!isEmpty(inlineData)) {
     const { mimeType, data, displayName } = withPlainNames(objectAt(inlineData, `${at}.inlineData`));
     const type = asText(mimeType);
-    const bytes = textAt(data, `${at}.inlineData.data`);
+    const bytes = standard(textAt(data, `${at}.inlineData.data`));
     if (type.startsWith('audio/'))
       return [{ type: 'audio', at, audio: { data: bytes, format: type.replace(/^audio\/(?:x-)?/, '') } }];
     if (type.startsWith('video/')) throw context.cannotExpress(`${at}.inlineData`, 'there is no video');
-    return [media(type, `data:${type};base64,${standard(bytes)}`, at, displayName)];
+    return [media(type, `data:${type};base64,${bytes}`, at, displayName)];
   }
   if (!isEmpty(fileData)) {
     const { mimeType, fileUri, displayName } = withPlainNames(objectAt(fileData, `${at}.fileData`));
@@ -154,8 +154,14 @@ function contentPart(part: Json, at: string, context: RequestContext): ContentPa
 
 const OWN_FILE = /^https:\/\/(?:generativelanguage\.googleapis\.com|(?:www\.)?youtu(?:\.be|be\.com))\//;
 
-/** Google's clients also write the alphabet of URLs. */
-const standard = (base64: string): string => base64.replaceAll('-', '+').replaceAll('_', '/');
+/**
+ * Google takes the alphabet of URLs too, and text without its padding, which OpenAI and Anthropic don't:
+ * https://protobuf.dev/programming-guides/json/
+ */
+function standard(base64: string): string {
+  const text = base64.replaceAll('-', '+').replaceAll('_', '/');
+  return text.padEnd(Math.ceil(text.length / 4) * 4, '=');
+}
 
 function media(type: string, url: string, at: string, name: unknown): ContentPart {
   if (type.startsWith('image/')) return { type: 'image', at, url };
