@@ -219,6 +219,10 @@ describe('fields', () => {
       'context_management.edits[0]',
     ],
     [
+      { context_management: { edits: [{ type: 'clear_thinking_20251015' }, 'all'] } },
+      'context_management.edits[1]',
+    ],
+    [
       { messages: [{ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }] },
       'messages[0].content[0].type',
     ],

@@ -54,9 +54,10 @@ export function readMessagesRequest(body: Json, context: RequestContext): Conver
 /** Earlier reasoning is never sent, so clearing it needs no translation. Only Anthropic supports other edits. */
 function checkEdits(value: unknown, { cannotExpress }: RequestContext): void {
   if (isEmpty(value)) return;
-  const edits = listAt(objectAt(value, 'context_management').edits ?? [], 'context_management.edits');
-  const other = edits.findIndex((edit) => !/^clear_thinking_/.test(asText(objectAt(edit, 'edits').type)));
-  if (other >= 0) throw cannotExpress(`context_management.edits[${other}]`);
+  const { edits } = objectAt(value, 'context_management');
+  eachOptional(edits, 'context_management.edits', ({ type }, at) => {
+    if (!/^clear_thinking_/.test(asText(type))) throw cannotExpress(at);
+  });
 }
 
 function userOf(metadata: unknown, { refuseRest }: RequestContext): string | undefined {
