@@ -15,9 +15,15 @@ export function missingSqlite(
 ): { why: string; mend: string } | undefined {
   const all = causesOf(error);
   // Whoever has switched scripts off in npm's settings has to allow this one.
-  const mend = `cd ${shellQuoted(dirname(dirname(program)))} && npm rebuild better-sqlite3 --ignore-scripts=false`;
+  const folder = shellQuoted(dirname(dirname(program)));
+  const mend = `cd ${folder} && npm rebuild better-sqlite3 --ignore-scripts=false`;
   if (all.some(({ message }) => message.startsWith('Could not locate the bindings file')))
     return { why: 'SQLite is missing: better-sqlite3 was installed without its install script', mend };
+  // Version 13 comes with its binaries, and has no install script.
+  if (all.some(({ message }) => /^Cannot find module .*better_sqlite3\.node/.test(message))) {
+    const why = `SQLite is missing: better-sqlite3 has no binary for ${process.platform} ${process.arch}`;
+    return { why, mend: `cd ${folder} && npm install --omit=dev --no-save better-sqlite3@12` };
+  }
   const fault = all.find(({ code }) => code === 'ERR_DLOPEN_FAILED');
   if (!fault) return undefined;
   const why = fault.message.includes('NODE_MODULE_VERSION')
@@ -43,7 +49,7 @@ export function abortingSqlite(
     return undefined;
   return {
     why: `Node ${version} ends gw at random with the SQLite that was compiled for it (https://github.com/nodejs/node/issues/65446)`,
-    mend: `cd ${shellQuoted(dirname(dirname(program)))} && npm rebuild better-sqlite3, with Node 22 or 26.4 and later`,
+    mend: `cd ${shellQuoted(dirname(dirname(program)))} && npm install --omit=dev --no-save better-sqlite3@13`,
   };
 }
 
