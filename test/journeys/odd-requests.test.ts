@@ -80,6 +80,18 @@ test.each([
   expect(sent?.head.headers.map(([name]) => name.toLowerCase())).not.toContain('content-encoding');
 });
 
+test('a zstd body that is cut is refused, and one in two frames goes on whole', async () => {
+  const gateway = await startGateway();
+  const post = (body: Buffer) => gateway.post(body, { headers: { 'content-encoding': 'zstd' } });
+  for (const cut of [storedZstd(BYTES).subarray(0, -3), storedZstd(BYTES).subarray(0, 7)]) {
+    const { status, body } = await post(cut);
+    expect([status, String(body)]).toEqual([400, expect.stringContaining('is not valid zstd')]);
+  }
+  expect(gateway.upstream.requests).toHaveLength(0);
+  await post(Buffer.concat([storedZstd(BYTES.subarray(0, 9)), storedZstd(BYTES.subarray(9))]));
+  expect(JSON.parse(String(gateway.upstream.requests[0]?.body))).toEqual({ ...PLAIN, model: 'test-model' });
+});
+
 test('HEAD is answered like GET, without a body', async () => {
   const gateway = await startGateway();
   const headers = { authorization: `Bearer ${gateway.key}` };

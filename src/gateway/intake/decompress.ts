@@ -42,10 +42,11 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
     flushing: { flush: zlib.constants.BROTLI_OPERATION_FLUSH },
     sync: zlib.brotliDecompressSync,
   },
-  // Undefined before Node 22.15: fzstd in a thread decodes requests there. It may not come to an end, and would keep
-  // everybody waiting for answers.
   zstd: { create: zstd.createZstdDecompress, flushing: {}, sync: zstd.zstdDecompressSync },
 };
+
+/** Node 22 takes a body that is cut for a whole one, and 22 and 24 read no frame but the first. */
+const READS_ALL_FRAMES = Number.parseInt(process.versions.node, 10) >= 26;
 
 function encodingOf(name: string): Encoding | undefined {
   const key = name.trim().toLowerCase();
@@ -65,8 +66,12 @@ export const canDecompress = (encoding: string): boolean => encodingOf(encoding)
 export async function decompress(body: Buffer, encoding: string, options: DecodeOptions): Promise<Buffer> {
   const found = encodingOf(encoding);
   if (!found) return body;
+  // fzstd may not come to an end, and would keep everybody waiting for answers: it runs in a thread.
+  const inThread = found === ENCODINGS.zstd && !READS_ALL_FRAMES;
   try {
-    return await (found.create ? decodeWith(found.create, body, options) : decodeZstd(body, options));
+    return await (found.create && !inThread
+      ? decodeWith(found.create, body, options)
+      : decodeZstd(body, options));
   } catch (error) {
     if (error instanceof GwError || error instanceof ClientGone) throw error;
     throw badRequest(
@@ -135,7 +140,7 @@ interface UnzstdOptions {
 }
 
 /**
- * Decodes zstd in a Node without it. Rejects as `zlib` does: a body that grows too large has the code
+ * Decodes zstd where Node doesn't, or not reliably. Rejects as `zlib` does: a body that grows too large has the code
  * `ERR_BUFFER_TOO_LARGE`. Bodies are decoded one after the other, as one that takes too long stops the thread, and the
  * next is not decoded before there is room for the last.
  */

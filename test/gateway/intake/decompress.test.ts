@@ -58,6 +58,10 @@ describe.each([
     expect((await decode(body, LIMIT)).toString()).toBe(TEXT);
   });
 
+  test('decodes all frames of a body', async () => {
+    expect((await decode(Buffer.concat([STREAMED, SIZED]), LIMIT)).toString()).toBe(TEXT + TEXT);
+  });
+
   test('decodes words', async () => {
     const words = JSON.parse((await decode(WORDS, LIMIT)).toString()) as string[];
     expect(words).toHaveLength(120);
@@ -74,7 +78,10 @@ describe.each([
 
   test.each([
     ['text', Buffer.from('{"model":"m"}')],
-    ['a cut body', STREAMED.subarray(0, -20)],
+    ['a body cut in a block', STREAMED.subarray(0, -20)],
+    ['a body cut in its checksum', STREAMED.subarray(0, -1)],
+    ['a body cut in its header', STREAMED.subarray(0, 5)],
+    ['a body cut in its second frame', Buffer.concat([STREAMED, SIZED.subarray(0, -20)])],
   ])('rejects %s', async (_kind, body) => {
     await expect(decode(body, LIMIT)).rejects.toThrow();
   });
