@@ -98,7 +98,6 @@ async function buildPage(): Promise<string[]> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL('begin.ts', source)),
     platform: 'browser',
-    transform: { define: { 'process.env.NODE_ENV': '"production"' }, jsx: 'react-jsx' },
   });
   const { output } = await bundle.write({
     dir: fileURLToPath(new URL('assets/', page)),

@@ -350,9 +350,7 @@ describe('imports', () => {
       .flatMap(({ file, imports }) =>
         imports
           .filter(({ target, isPackage, isType }) =>
-            isPackage
-              ? !/^(react|react-dom|uplot)\b/.test(target)
-              : folderOf(target) === 'operations' && !isType,
+            isPackage ? !/^(preact|uplot)\b/.test(target) : folderOf(target) === 'operations' && !isType,
           )
           .map(({ target }) => `${file} -> ${target}`),
       );

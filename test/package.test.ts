@@ -111,7 +111,7 @@ test('the bill of materials has all that is bundled or installed, under licenses
   const named = (how: string) =>
     components.filter(({ properties: [{ value }] }) => value === how).map(({ name }) => name);
   expect(named('bundled')).toEqual(
-    expect.arrayContaining(['commander', 'react', 'uplot', 'zod', 'js-tiktoken']),
+    expect.arrayContaining(['commander', 'preact', 'react', 'uplot', 'zod', 'js-tiktoken']),
   );
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;

@@ -1,4 +1,4 @@
-import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'react';
+import { type ComponentType, useEffect, useMemo, useSyncExternalStore } from 'preact/compat';
 import { Loaded } from './parts/layout.tsx';
 import { SignIn } from './sign-in.tsx';
 import { type Address, hrefOf } from './state/address.ts';

@@ -4,7 +4,7 @@ import { firstOf, WHOAMI, windowsOf } from './state/questions.ts';
 import { begin, keyOf } from './state/readings.ts';
 import { sessionSecret, takeSession } from './state/session.ts';
 
-/** Asks for the view's data while the browser reads React. */
+/** Asks for the view's data while the browser reads the page's main script. */
 async function readAhead(): Promise<void> {
   const address = parseAddress(location.hash);
   const whoami = begin(keyOf(...WHOAMI));

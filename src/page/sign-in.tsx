@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useState } from 'preact/compat';
 import { Command, Problem } from './parts/layout.tsx';
 import { signIn } from './state/session.ts';
 

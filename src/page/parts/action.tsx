@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useId, useRef, useState } from 'preact/compat';
 import { readAgain } from '../state/readings.ts';
 import { Problem } from './layout.tsx';
 
@@ -98,6 +98,8 @@ interface FieldProps {
 /** A field of a question. */
 export function Field({ name, label, value, hint, type = 'text', isNeeded = false, choices }: FieldProps) {
   const id = useId();
+  // Preact's types have an input for each type.
+  const kind = type === 'date' ? { type } : { type };
   return (
     <p className="field">
       <label htmlFor={id}>{label}</label>
@@ -110,7 +112,7 @@ export function Field({ name, label, value, hint, type = 'text', isNeeded = fals
           ))}
         </select>
       ) : (
-        <input id={id} name={name} type={type} defaultValue={value} required={isNeeded} autoComplete="off" />
+        <input {...kind} id={id} name={name} defaultValue={value} required={isNeeded} autoComplete="off" />
       )}
       {hint === undefined ? null : <small>{hint}</small>}
     </p>

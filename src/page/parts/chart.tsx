@@ -1,4 +1,4 @@
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useEffect, useRef, useSyncExternalStore } from 'preact/compat';
 import uPlot from 'uplot';
 import { type Layer, stacked } from './stack.ts';
 

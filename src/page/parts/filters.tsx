@@ -1,4 +1,4 @@
-import type { FormEvent } from 'react';
+import type { FormEvent } from 'preact/compat';
 import { type Address, change } from '../state/address.ts';
 
 const LABELS: Record<string, string> = { project_id: 'project' };

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode } from 'preact/compat';
 import type { BudgetView } from '../../operations/schemas/budgets.ts';
 import { capText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { percent, usdText } from '../../terminal/numbers.ts';

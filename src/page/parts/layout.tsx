@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode } from 'react';
+import { Fragment, type ReactNode } from 'preact/compat';
 import type { Known } from '../state/readings.ts';
 
 /** A part of a view under its heading, with what can be done about it beside. */

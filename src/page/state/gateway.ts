@@ -1,4 +1,4 @@
-import { createContext, useContext } from 'react';
+import { createContext, useContext } from 'preact/compat';
 import type { WhoamiView } from '../../operations/schemas/dashboard.ts';
 import { createTimeFormat, type TimeFormat } from '../../terminal/time.ts';
 

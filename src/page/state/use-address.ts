@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { useSyncExternalStore } from 'preact/compat';
 import { type Address, parseAddress } from './address.ts';
 
 export const useAddress = (): Address => parseAddress(useSyncExternalStore(subscribe, () => location.hash));

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useRef, useSyncExternalStore } from 'preact/compat';
 import type { AnswerOf, InputOf, Route } from './ask.ts';
 import { follow, type Known, keyOf, knownOf } from './readings.ts';
 

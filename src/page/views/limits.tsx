@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useState } from 'preact/compat';
 import type { LimitWindowView } from '../../operations/schemas/limits.ts';
 import { paceText, windowText } from '../../terminal/limit-words.ts';
 import { percent } from '../../terminal/numbers.ts';

@@ -32,12 +32,12 @@ export function Range({ address, by, and }: { address: Address; by: Grouping; an
         <input
           type="date"
           value={isDate ? from : ''}
-          onChange={({ target }) => change({ from: target.value })}
+          onChange={({ currentTarget }) => change({ from: currentTarget.value })}
         />
       </label>
       <label>
         <span>to</span>
-        <input type="date" value={to} onChange={({ target }) => change({ to: target.value })} />
+        <input type="date" value={to} onChange={({ currentTarget }) => change({ to: currentTarget.value })} />
       </label>
       <Grouped name="by" label="by" value={by} />
       <Grouped name="and" label="and" value={and} />
@@ -88,7 +88,7 @@ function Grouped({
   return (
     <label>
       <span>{label}</span>
-      <select value={value} onChange={({ target }) => change({ [name]: target.value })}>
+      <select value={value} onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}>
         {name === 'and' ? <option value="">nothing</option> : null}
         {[...GROUPINGS, ...(value && isLabel(value) ? [value] : [])].map((grouping) => (
           <option key={grouping}>{grouping}</option>
