@@ -56,9 +56,24 @@ function* changesOf(before: unknown, after: unknown, path = ''): Generator<strin
   else if (isObject(before) && isObject(after))
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
       yield* changesOf(before[key], after[key], path === '' ? key : `${path}.${key}`);
-  else if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
-    for (const [i, each] of before.entries()) yield* changesOf(each, after[i], `${path}[${i}]`);
+  else if (Array.isArray(before) && Array.isArray(after)) yield* changesOfList(before, after, path);
   else yield `${path === '' ? '' : `${path} `}${JSON.stringify(after)}`;
+}
+
+/** Between what both lists begin and end with. */
+function* changesOfList(before: unknown[], after: unknown[], path: string): Generator<string> {
+  const isSame = (i: number, j: number) => JSON.stringify(before[i]) === JSON.stringify(after[j]);
+  const least = Math.min(before.length, after.length);
+  if (before.length === after.length)
+    for (const [i, each] of before.entries()) yield* changesOf(each, after[i], `${path}[${i}]`);
+  else {
+    let head = 0;
+    while (head < least && isSame(head, head)) head++;
+    let tail = 0;
+    while (tail < least - head && isSame(before.length - 1 - tail, after.length - 1 - tail)) tail++;
+    const removed = before.length - head - tail;
+    yield `${path}[${head}] -${removed} ${JSON.stringify(after.slice(head, after.length - tail))}`;
+  }
 }
 
 /** A value with one thing in it changed, for each in turn: left out, or replaced by one of `others`. */
@@ -74,11 +89,18 @@ export function* variationsOf(
     yield { name: `-${place}`, value: replaced(value, i) };
     for (const other of others(each))
       if (JSON.stringify(other) !== JSON.stringify(each))
-        yield { name: `${place} ${JSON.stringify(other)}`, value: replaced(value, i, other) };
+        yield { name: `${place} ${nameOf(each, other)}`, value: replaced(value, i, other) };
     if (Array.isArray(each) || isObject(each))
       for (const inner of variationsOf(each, others, place))
         yield { name: inner.name, value: replaced(value, i, inner.value) };
   }
+}
+
+/** A value, or what an object has besides. */
+function nameOf(before: unknown, after: unknown): string {
+  if (!isObject(before) || !isObject(after)) return JSON.stringify(after);
+  const added = Object.entries(after).filter(([key]) => !(key in before));
+  return `+ ${JSON.stringify(Object.fromEntries(added))}`;
 }
 
 function replaced(value: unknown, at: number, ...others: unknown[]): unknown {
