@@ -24,7 +24,7 @@ import { mustBeAdmin } from './caller-rights.ts';
 import { cloudRoutes } from './cloud-routes.ts';
 import { geminiRoutes } from './gemini-endpoint.ts';
 import { answerCors, createGuard, type GuardOptions } from './guard.ts';
-import { gwRoutes, withoutIntegers } from './gw-api/gw-routes.ts';
+import { createGwApi, withoutIntegers } from './gw-api/gw-routes.ts';
 import type { SourceOptions } from './gw-api/sources-of.ts';
 import { createJsonHandlers, type JsonEndpoint, readJson } from './json-handlers.ts';
 import { modelRoutes } from './models-endpoint.ts';
@@ -121,6 +121,7 @@ export function routesOf(options: ApiOptions): RouteTable {
     isEnabled: () => gateway.settings()['page.enabled'] === 'on',
   });
   const json = createJsonHandlers(gateway, sessions);
+  const gw = createGwApi(json, options);
   return {
     'POST /v1/complete': completion(chatWire),
     'POST /v1/chat/completions': completion(chatWire),
@@ -141,13 +142,13 @@ export function routesOf(options: ApiOptions): RouteTable {
     // A tuned model belongs to its provider, which deletes it.
     'DELETE /v1/models/{id}': (exchange) => passThrough(gateway, exchange),
     ...deliveryRoutes(json, webhooks),
-    ...gwRoutes(json, options),
+    ...gw.routes,
     'GET /v1/requests/{id}': json(async (caller, _exchange, { id = '' }) =>
       withoutIntegers(requestResponse(await ownRequest(caller, id, db))),
     ),
     'POST /v1/requests/{id}/feedback': json(feedbackEndpoint(options)),
     'GET /metrics': metricsEndpoint(options),
-    ...pageRoutes({ gateway, sessions }),
+    ...pageRoutes({ gateway, sessions, warm: gw.warm }),
     // Clients ask without a key whether somebody is there.
     'HEAD /': hello,
     'GET /api/hello': hello,

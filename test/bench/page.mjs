@@ -23,6 +23,8 @@ const { values: options } = parseArgs({
 const VIEWS = { Today: '#/', Sessions: '#/sessions' };
 /** The daemon has then done what it does after a start. */
 const SETTLE_MS = 2_000;
+/** What a browser takes to open the link that `gw open` hands it. */
+const BROWSER_MS = 300;
 /** Notes when nothing of the view is missing any more, and the frame that shows it is drawn. */
 const WATCH = `(() => {
   const isWhole = () => document.querySelector('main footer') && !document.querySelector('.waiting');
@@ -65,21 +67,20 @@ function eveningZone(hour = new Date().getUTCHours()) {
   return `Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`;
 }
 
-/** Signs a context in, with all rights. */
+/** Signs a context in with a link, as `gw open` makes one. */
 async function enter(context, { port, adminKey: key }) {
   const origin = `http://127.0.0.1:${port}`;
-  const answer = await fetch(`${origin}/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ key }),
-  });
-  const { session } = await answer.json();
+  const headers = { authorization: `Bearer ${key}` };
+  const { path } = await (await fetch(`${origin}/login`, { method: 'POST', headers })).json();
+  const answer = await fetch(`${origin}${path}`, { redirect: 'manual' });
+  const session = answer.headers.get('location').replace('/#session=', '');
   const [name, value] = answer.headers.get('set-cookie').split(/[=;]/);
   await context.setCookies([{ name, value, url: origin, httpOnly: true, sameSite: 'Strict' }]);
   const tab = await context.openTab();
   await tab.go(`${origin}/assets/icon.svg`);
   await tab.evaluate(`localStorage.setItem('gw-session', '${session}')`);
   await tab.close();
+  await sleep(BROWSER_MS);
   return origin;
 }
 

@@ -30,7 +30,7 @@ export async function whoami(sources: Sources): Promise<described.WhoamiView> {
 
 export async function dashboardView(
   sources: Sources,
-  { window = 'day', kind = 'all', text = '', by, unless }: Input<typeof described.dashboardView>,
+  { window = 'day', kind = 'all', text = '', by, limit, unless }: Input<typeof described.dashboardView>,
 ) {
   const current = await feedOf(sources);
   if (current.feed.changed()) current.version++;
@@ -38,7 +38,7 @@ export async function dashboardView(
   // Charts and forecasts move on with each minute.
   const version = `${current.name}.${current.version}.${Math.floor(now / MINUTE_MS)}`;
   if (version === unless) return { object: 'dashboard', version, data: null };
-  const data = await current.feed.read({ window, filter: { kind, text }, by, now });
+  const data = await current.feed.read({ window, filter: { kind, text, limit }, by, now });
   return { object: 'dashboard', version, data: data === undefined ? null : encodeDashboard(data) };
 }
 

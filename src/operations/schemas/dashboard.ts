@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FEED_KINDS } from '../../store/dashboard/feed.ts';
+import { FEED_KINDS, FEED_LIMIT } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
 import { STACKS } from '../../store/dashboard/spend.ts';
 import { MISS_CAUSES, type MissCause } from '../../store/ledger/record.ts';
@@ -192,6 +192,7 @@ export const dashboardView = describe({
     kind: z.enum(FEED_KINDS).default('all'),
     text: z.string().default('').describe("part of a model's or project's name"),
     by: z.enum(STACKS).default('model').describe('what the parts of the series are of'),
+    limit: z.coerce.number().int().min(1).max(FEED_LIMIT).optional().describe('how many of the requests'),
     unless: z.string().optional(),
   }),
   response: z.object({ object: z.literal('dashboard'), version: z.string(), data: Dashboard.nullable() }),

@@ -9,7 +9,10 @@ const asked = <Each extends Route>(route: Each, input: InputOf<Each>, isLive = f
 
 export const WHOAMI = asked('GET /v1/gw/whoami', undefined);
 
-export const DAY = asked('GET /v1/gw/dashboard', { window: 'day' }, true);
+/** How many requests the first view shows. */
+const LATEST = 10;
+
+export const DAY = asked('GET /v1/gw/dashboard', { window: 'day', limit: LATEST }, true);
 
 export const windowsOf = (isLive: boolean) => asked('GET /v1/gw/limits', undefined, isLive);
 

@@ -20,7 +20,6 @@ import { RequestTable } from './request-table.tsx';
 import { Running } from './running.tsx';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);
-const LATEST = 10;
 const MOST_URGENT = 6;
 
 export function Today({ address }: { address: Address }) {
@@ -37,7 +36,7 @@ export function Today({ address }: { address: Address }) {
 function Day({ data, address }: { data: DashboardView; address: Address }) {
   const { providers } = data;
   const budgets = data.budgets.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MOST_URGENT);
-  const requests = data.requests.slice(0, LATEST).map((row) => ({
+  const requests = data.requests.map((row) => ({
     ...{
       id: row.id,
       timeMs: row.time_ms,

@@ -18,6 +18,10 @@ interface Incoming {
   parameters: PathParameters;
 }
 
+/** What the page shows first, to whom `gw open` signs in. */
+const FIRST = { window: 'day', limit: 10 };
+const OWNER = { projectId: 0, project: '', admin: true };
+
 /** Earlier endpoints that answer as an operation does, without integer amounts. They ignore what they don't know. */
 const VIEWS: Readonly<Record<string, Name>> = {
   'GET /v1/usage': 'usage',
@@ -27,20 +31,28 @@ const VIEWS: Readonly<Record<string, Name>> = {
 };
 
 /** The routes of the operations, which commands on other machines use, and of their views. */
-export function gwRoutes(json: ToHandler, options: SourceOptions): RouteTable {
-  let loaded: Promise<Answer> | undefined;
+export function createGwApi(json: ToHandler, options: SourceOptions) {
+  let loaded: ReturnType<typeof load> | undefined;
   const handlerOf = (route: string) =>
     json(async (caller, { request }, parameters) => {
       loaded ??= load(options);
-      return (await loaded)(route, { caller, request, parameters });
+      return (await loaded).answer(route, { caller, request, parameters });
     }, statusOf(route));
-  return Object.fromEntries(
-    [...Object.keys(VIEWS), ...ROUTES.keys()].map((route) => [route, handlerOf(route)]),
-  );
+  return {
+    routes: Object.fromEntries(
+      [...Object.keys(VIEWS), ...ROUTES.keys()].map((route) => [route, handlerOf(route)]),
+    ) as RouteTable,
+    /** Has what the page asks for first loaded and read, while its browser opens. */
+    warm() {
+      if (options.reports.isWarm()) return;
+      loaded ??= load(options);
+      void loaded.then(({ warm }) => warm()).catch(() => {});
+    },
+  };
 }
 
 /** Schemas and the library behind them take 8 MB, and load on first use. */
-async function load(options: SourceOptions): Promise<Answer> {
+async function load(options: SourceOptions): Promise<{ answer: Answer; warm: () => Promise<void> }> {
   const { describedBy } = await import('../../operations/registry.ts');
   const { EARLIER } = await import('../../operations/schemas/earlier.ts');
   const { runOf } = await import('../../operations/local.ts');
@@ -57,7 +69,13 @@ async function load(options: SourceOptions): Promise<Answer> {
     });
   }
 
-  return async (route, { caller, request, parameters }) => {
+  /** The thread reads while this one loads. */
+  async function warm(): Promise<void> {
+    const reading = options.reports.read('dashboardView', FIRST, sourcesOf(OWNER));
+    await Promise.all([describedBy('dashboardView'), runOf('whoami'), runOf('limits'), reading]);
+  }
+
+  const answer: Answer = async (route, { caller, request, parameters }) => {
     const view = VIEWS[route];
     const name = view ?? ROUTES.get(route);
     if (!name) throw new Error(`${route} has no operation`);
@@ -78,6 +96,7 @@ async function load(options: SourceOptions): Promise<Answer> {
     const listed = Array.isArray(answer) ? { object: 'list', data: answer } : answer;
     return view ? withoutIntegers(listed as Answered) : listed;
   };
+  return { answer, warm };
 }
 
 /** The parameters that the schema has. An empty project or grouping is the default. */

@@ -41,6 +41,8 @@ export function createReports({ path, clock }: { path: string; clock: Clock }) {
     clock,
   });
   return {
+    /** Whether the thread runs and has answered. */
+    isWarm: () => calls.answers > 0,
     /** Throws GwError as the operation does, and another error if the thread fails. */
     async read(
       name: Report,

@@ -1,10 +1,9 @@
 import type { Gateway } from '../../gateway/context/gateway.ts';
 import type { Random } from '../../ids.ts';
 import type { Polls } from '../../operations/reader.ts';
-import type { Sources } from '../../operations/sources.ts';
+import type { Scope, Sources } from '../../operations/sources.ts';
 import { allStandings } from '../../operations/standings.ts';
 import type { Registry } from '../../providers/registry.ts';
-import type { Caller } from '../../store/accounts/callers.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 import type { Reports } from './reports.ts';
 
@@ -32,9 +31,9 @@ export function createSources(options: SourceOptions) {
   }
 
   const polls: Polls = { tails: new Map(), feeds: new Map(), random: options.random };
-  return (caller: Caller): Sources => ({
+  return (scope: Scope): Sources => ({
     db,
-    scope: caller,
+    scope,
     calendar: gateway.calendar(),
     now: () => gateway.clock.now(),
     home,

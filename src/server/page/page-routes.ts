@@ -30,10 +30,12 @@ const FOR_GOOD = 'private, max-age=31536000, immutable';
 interface PageOptions {
   gateway: Pick<Gateway, 'authenticator' | 'settings'>;
   sessions: PageSessions;
+  /** Prepares what the page asks for first. */
+  warm: () => void;
 }
 
 /** The page in a browser: its files, and signing in and out. With `page.enabled off`, paths without an endpoint. */
-export function pageRoutes({ gateway, sessions }: PageOptions): RouteTable {
+export function pageRoutes({ gateway, sessions, warm }: PageOptions): RouteTable {
   const find = createAssets();
   const ifEnabled =
     (handler: Handler): Handler =>
@@ -45,7 +47,10 @@ export function pageRoutes({ gateway, sessions }: PageOptions): RouteTable {
         'unknown_endpoint',
       );
     };
-  const sendPage = (exchange: Exchange, status = 200) => sendAsset(exchange, find('index.html'), { status });
+  const sendPage = (exchange: Exchange, status = 200) => {
+    sendAsset(exchange, find('index.html'), { status });
+    warm();
+  };
 
   return {
     'GET /': ifEnabled(async (exchange) => sendPage(exchange)),
@@ -89,6 +94,7 @@ export function pageRoutes({ gateway, sessions }: PageOptions): RouteTable {
     const { token, expiresAt } = sessions.createLink(authorization);
     const link = { object: 'page_link', path: `/login?link=${token}`, expires_at: new Date(expiresAt) };
     respondJson(response, 201, link, { id });
+    warm();
   }
 
   /** Opens a session with the key in the body. Throws GwError 400 and 401. */

@@ -81,7 +81,8 @@ export function createBlocksReader(db: Db): (since: number) => Blocks {
     for (const row of rows) add(row);
     last = rows.at(-1)?.sequence ?? last;
     const all = new Map(budgets);
-    for (const { budget, more, lastAt } of folded.all(requestIdAt(since), since)) {
+    const others = all.size === 0 ? [] : folded.all(requestIdAt(since), since);
+    for (const { budget, more, lastAt } of others) {
       const blocks = all.get(budget);
       if (blocks)
         all.set(budget, { ...blocks, count: blocks.count + more, lastAt: Math.max(blocks.lastAt, lastAt) });

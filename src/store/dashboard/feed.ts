@@ -33,6 +33,8 @@ export interface FeedFilter {
   kind: FeedKind;
   /** Part of a model's or project's name; '': any. */
   text: string;
+  /** How many requests at most. */
+  limit?: number | undefined;
 }
 
 interface Row extends Omit<FeedRow, 'outcome' | 'flags'> {
@@ -40,7 +42,7 @@ interface Row extends Omit<FeedRow, 'outcome' | 'flags'> {
   flags: number;
 }
 
-const LIMIT = 300;
+export const FEED_LIMIT = 300;
 /** How many requests are searched for those that pass the filter. */
 const MAX_SEARCHED = 20_000;
 const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
@@ -60,21 +62,21 @@ export function createFeedReader(db: Db): (filter: FeedFilter) => FeedRow[] {
     FeedKind,
     ReturnType<typeof prepare>
   >;
-  return ({ kind, text }) => {
+  return ({ kind, text, limit = FEED_LIMIT }) => {
     const like = text === '' ? '' : `%${text.replace(/[\\%_]/g, '\\$&')}%`;
     return statements[kind]
-      .all({ text: like })
+      .all({ text: like, limit })
       .map((row) => ({ ...row, outcome: outcomeOf(row.outcome), flags: flagsOf(row.flags) }));
   };
 }
 
 function prepare(db: Db, kind: FeedKind) {
-  return db.prepare<{ text: string }, Row>(`
+  return db.prepare<{ text: string; limit: number }, Row>(`
     SELECT r.id, r.at AS timeMs, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
     r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
     r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
     FROM (SELECT * FROM request_log WHERE id >= ${newestFrom(MAX_SEARCHED)}
-      AND ${CONDITIONS[kind]} AND ${NAMED} ORDER BY id DESC LIMIT ${LIMIT}) r
+      AND ${CONDITIONS[kind]} AND ${NAMED} ORDER BY id DESC LIMIT @limit) r
     JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
     JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`);
 }

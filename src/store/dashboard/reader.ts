@@ -59,6 +59,7 @@ export interface DashboardQuery {
 }
 
 export interface DashboardData extends WindowSpend, WindowUsage {
+  callers: CallerSpend[];
   now: number;
   window: Window;
   span: Span;
@@ -116,7 +117,7 @@ export function createDashboardReader(db: Db, calendar: Calendar, projectId = 0)
         return budget === undefined ? row : { ...row, budget };
       }),
       blocked: blocks.budgets,
-      ...scans.read({ since: span.start, now, requests: usage.totals.requests }),
+      ...scans.read({ span, now, requests: usage.totals.requests }),
       webhooks: readWebhooks(),
       ...readAccounts(),
     };
@@ -138,23 +139,25 @@ export function createDashboardReader(db: Db, calendar: Calendar, projectId = 0)
 const MANY_REQUESTS = 2_000;
 const SCANS_LAST_MS = 5_000;
 
-/** Panels that need thousands of requests: read each time while there are few, else every few seconds. */
+type Scans = Pick<DashboardData, 'callers' | 'misses' | 'providers' | 'trends'>;
+
+/** Panels that need thousands of rows: read each time while there are few requests, else every few seconds. */
 function createScans(db: Db) {
+  const readCallers = createCallersReader(db);
   const readMisses = createMissesReader(db);
   const readProviders = createProviderHealthReader(db);
   const readTrends = createProviderTrendsReader(db);
-  let last:
-    | { since: number; at: number; scans: Pick<DashboardData, 'misses' | 'providers' | 'trends'> }
-    | undefined;
+  let last: { since: number; at: number; scans: Scans } | undefined;
   let areOld = false;
   return {
     areOld: () => areOld,
-    read({ since, now, requests }: { since: number; now: number; requests: number }) {
+    read({ span, now, requests }: { span: Span; now: number; requests: number }): Scans {
+      const since = span.start;
       const age = now - (last?.at ?? 0);
       areOld = last?.since === since && requests > MANY_REQUESTS && age >= 0 && age < SCANS_LAST_MS;
       if (!last || !areOld) {
         const scans = { misses: readMisses(since), providers: readProviders(now), trends: readTrends(now) };
-        last = { since, at: now, scans };
+        last = { since, at: now, scans: { ...scans, callers: readCallers(span) } };
       }
       return last.scans;
     },
@@ -227,7 +230,6 @@ interface WindowUsage {
   totals: WindowTotals;
   /** Highest cost first. */
   models: ModelSpend[];
-  callers: CallerSpend[];
 }
 
 const TOP = 20;
@@ -243,16 +245,20 @@ function createWindowUsageReader(db: Db, projectId: number): (span: Span) => Win
     FROM (${usage}) u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
     GROUP BY u.provider_id, u.model_id HAVING requests > 0
     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP}`);
-  const selectCallers = db.prepare<Span, CallerSpend>(`
+  return (span) => ({
+    // A sum without rows is a row.
+    totals: selectTotals.get(span) as WindowTotals,
+    models: selectModels.all(span),
+  });
+}
+
+/** Reads who has spent most in a span; sums know no programs. */
+function createCallersReader(db: Db): (span: Span) => CallerSpend[] {
+  const select = db.prepare<Span, CallerSpend>(`
     SELECT c.name AS process, r.name AS repo, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
     FROM usage u JOIN names c ON c.id = u.process_id JOIN names r ON r.id = u.repo_id
     WHERE ${IS_FROM_GW} AND u.process_id + u.repo_id > 0 AND u.bucket >= @start AND u.bucket < @end
     GROUP BY u.process_id, u.repo_id
     ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`);
-  return (span) => ({
-    // A sum without rows is a row.
-    totals: selectTotals.get(span) as WindowTotals,
-    models: selectModels.all(span),
-    callers: selectCallers.all(span),
-  });
+  return (span) => select.all(span);
 }

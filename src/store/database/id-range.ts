@@ -12,4 +12,4 @@ export const idsBefore = (timeMs: number): string =>
  * sort whole to find its newest rows.
  */
 export const newestFrom = (count: number): string =>
-  `(SELECT coalesce(min(id), 0) FROM (SELECT id FROM requests ORDER BY id DESC LIMIT ${count}))`;
+  `coalesce((SELECT id FROM requests ORDER BY id DESC LIMIT 1 OFFSET ${count - 1}), 0)`;

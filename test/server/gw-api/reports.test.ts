@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createCalendar } from '../../../src/calendar.ts';
 import { systemClock } from '../../../src/clock.ts';
 import type { Sources } from '../../../src/operations/sources.ts';
-import { gwRoutes } from '../../../src/server/gw-api/gw-routes.ts';
+import { createGwApi } from '../../../src/server/gw-api/gw-routes.ts';
 import { createReports } from '../../../src/server/gw-api/reports.ts';
 import type { SourceOptions } from '../../../src/server/gw-api/sources-of.ts';
 import type { Handler } from '../../../src/server/routes.ts';
@@ -69,6 +69,15 @@ test('refuses as the operation does', async () => {
   });
 });
 
+test('are warm once the page is about to open', async () => {
+  const { db, reports } = await started();
+  const gateway = { calendar: () => createCalendar('UTC'), clock: systemClock, keptBodies: {}, replays: {} };
+  const options = { db, reports, gateway } as unknown as SourceOptions;
+  expect(reports.isWarm()).toBe(false);
+  createGwApi((answer) => answer as unknown as Handler, options).warm();
+  await expect.poll(() => reports.isWarm()).toBe(true);
+});
+
 test('no report is lost for want of a thread', async () => {
   const { db } = await started();
   const reports = { read: () => Promise.reject(new Error('the thread stopped')) };
@@ -79,7 +88,7 @@ test('no report is lost for want of a thread', async () => {
     replays: {},
     ledger: {},
   };
-  const routes = gwRoutes((answer) => answer as unknown as Handler, {
+  const { routes } = createGwApi((answer) => answer as unknown as Handler, {
     db,
     reports,
     gateway,

@@ -209,6 +209,7 @@ describe('the feed', () => {
     expect(found('all', 'web')).toEqual([2, 1, 0]);
     expect(found('all', '%')).toEqual([]);
     expect(read({ filter: { kind: 'failed', text: '' } }).requests[0]?.error).toBe('overloaded');
+    expect(read({ filter: { kind: 'all', text: '', limit: 2 } }).requests).toHaveLength(2);
   });
 
   test('says which budget refused a request, and counts refusals by budget', async () => {
