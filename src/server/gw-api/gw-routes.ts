@@ -33,6 +33,7 @@ const VIEWS: Readonly<Record<string, Name>> = {
 /** The routes of the operations, which commands on other machines use, and of their views. */
 export function createGwApi(json: ToHandler, options: SourceOptions) {
   let loaded: ReturnType<typeof load> | undefined;
+  let isWarming = false;
   const handlerOf = (route: string) =>
     json(async (caller, { request }, parameters) => {
       loaded ??= load(options);
@@ -44,9 +45,13 @@ export function createGwApi(json: ToHandler, options: SourceOptions) {
     ) as RouteTable,
     /** Has what the page asks for first loaded and read, while its browser opens. */
     warm() {
-      if (options.reports.isWarm()) return;
+      if (isWarming || options.reports.isWarm()) return;
+      isWarming = true;
       loaded ??= load(options);
-      void loaded.then(({ warm }) => warm()).catch(() => {});
+      const done = () => {
+        isWarming = false;
+      };
+      loaded.then(({ warm }) => warm()).then(done, done);
     },
   };
 }
