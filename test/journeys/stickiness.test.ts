@@ -39,7 +39,7 @@ describe('a conversation with equal targets', () => {
         servers.set(`c${i}`, seen.add(answer.header('x-service-provider')));
       }
     }
-    expect([...servers.values()].every((seen) => seen.size === 1)).toBe(true);
+    expect([...servers.values()].filter((seen) => seen.size !== 1)).toEqual([]);
     expect(hits().every((count) => count > 0)).toBe(true);
   });
 
