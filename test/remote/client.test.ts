@@ -168,9 +168,9 @@ describe('a gw that refuses:', () => {
 
   test('a path that it lacks names both versions', async () => {
     const reply = { status: 404, body: fault('unknown_endpoint', 'not_found_error') };
-    const { url } = await serverOf(reply, { version: '0.3.0' });
+    const { url } = await serverOf(reply, { version: '0.2.0' });
     expect(await failure({ url })).toEqual([
-      `${url} runs gw 0.3.0, which has no /v1/gw/x. This is gw ${VERSION}: update the older one`,
+      `${url} runs gw 0.2.0, which has no /v1/gw/x. This is gw ${VERSION}: update the older one`,
       EXIT.failure,
     ]);
   });
