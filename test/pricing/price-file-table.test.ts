@@ -40,7 +40,6 @@ test('what is taken from a price file, and what is refused', async () => {
   const model = (change: object) => file({ models: [{ ...MODEL, ...change }] });
   const regex = (source: string) => model({ match: { regex: source } });
   const changed: Record<string, () => unknown> = {
-    'no JSON': () => parsePriceFile('{'),
     'no list': () => parsed({}),
     'an empty list': () => parsed([]),
     'a provider twice': () => parsed([...file({}), ...file({}).slice(0, 1)]),

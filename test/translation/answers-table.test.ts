@@ -65,7 +65,7 @@ const writer = (api: Api, given: Partial<AnswerOptions> = {}) => {
 const shown = (text: string): unknown[] =>
   text.split('\n').flatMap((line) => {
     if (line === '' || line.startsWith('event: ')) return [];
-    return [/^data: [{[]/.test(line) ? JSON.parse(line.slice(6)) : line];
+    return [/^data: {/.test(line) ? JSON.parse(line.slice(6)) : line];
   });
 
 /** Events without their numbers and ids, and a response without what its request has said. */
@@ -101,6 +101,8 @@ const varied = (name: string, value: unknown, outcome: (value: unknown) => unkno
     outcome: () => outcome(other.value),
   })),
 });
+
+const PLAIN_USAGE = { input: 90, cached: 0, written: 0, output: 50, reasoning: 0 };
 
 /** A step as a line. */
 const line = ({ type, ...rest }: AnswerEvent) =>
@@ -193,6 +195,10 @@ test('how an answer is written in each API, and one in which one step differs', 
         variations: [
           ...STEPS.map((step, i) => changed(`- ${i} ${step.type}`, STEPS.toSpliced(i, 1))),
           changed('reasoning at the end', STEPS.toSpliced(-1, 0, ...STEPS.slice(2, 5))),
+          changed(
+            'no cache, no reasoning',
+            STEPS.map((step) => (step.type === 'usage' ? { ...step, usage: PLAIN_USAGE } : step)),
+          ),
           changed('text behind calls', STEPS.toSpliced(-1, 0, { type: 'text', text: 'More' })),
           ...Object.entries(asked).map(([name, given]) => changed(name, STEPS, given)),
         ],
