@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FEED_KINDS, FEED_LIMIT } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
-import { STACKS } from '../../store/dashboard/spend.ts';
+import { PARTS } from '../../store/dashboard/spend.ts';
 import { MISS_CAUSES, type MissCause } from '../../store/ledger/record.ts';
 import { describe } from '../operation.ts';
 import { AskReport } from './asks.ts';
@@ -62,7 +62,9 @@ const Dashboard = z.object({
     .describe('spend in each minute, hour or day of the window; null in the future'),
   parts: z
     .array(z.object({ name: z.string().nullable(), series: z.array(nanoUsd.nullable()) }))
-    .describe('the series by model or agent, the dearest first; name is null for all others together'),
+    .describe(
+      'the series by model, agent or project, the dearest first; name is null for all others together',
+    ),
   budgets: z.array(BudgetReport),
   asks: z.array(AskReport),
   runaways: z.array(Runaway).describe('sessions that are taken for runaways'),
@@ -191,7 +193,7 @@ export const dashboardView = describe({
     window: z.enum(WINDOWS).default('day'),
     kind: z.enum(FEED_KINDS).default('all'),
     text: z.string().default('').describe("part of a model's or project's name"),
-    by: z.enum(STACKS).default('model').describe('what the parts of the series are of'),
+    by: z.enum(PARTS).default('model').describe('what the parts of the series are of'),
     limit: z.coerce.number().int().min(1).max(FEED_LIMIT).optional().describe('how many of the requests'),
     unless: z.string().optional(),
   }),

@@ -12,15 +12,13 @@ export const WHOAMI = asked('GET /v1/gw/whoami', undefined);
 /** How many requests the first view shows. */
 const LATEST = 10;
 
-export const DAY = asked('GET /v1/gw/dashboard', { window: 'day', limit: LATEST }, true);
+export const dayOf = (address: Address) =>
+  asked('GET /v1/gw/dashboard', { window: 'day', limit: LATEST, by: byOf(address) }, true);
 
 export const windowsOf = (isLive: boolean) => asked('GET /v1/gw/limits', undefined, isLive);
 
 export const BYS = ['model', 'agent', 'project'] as const;
 export const byOf = ({ parameters }: Address) => BYS.find((by) => by === parameters.by) ?? 'model';
-
-export const hoursOf = (address: Address) =>
-  asked('GET /v1/gw/usage', { from: '0d', group_by: `hour,${byOf(address)}` }, true);
 
 /** How the report of spend is grouped, and what its curve is of. */
 export function groupsOf({ parameters }: Address) {
@@ -68,7 +66,7 @@ export function firstOf(address: Address) {
   if (address.id !== undefined) return [];
   switch (address.view) {
     case '':
-      return [DAY, hoursOf(address)];
+      return [dayOf(address)];
     case 'spend':
       return [curveOf(address), reportOf(address)];
     case 'sessions':

@@ -9,23 +9,20 @@ import { Chart } from '../parts/chart.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Forecast, Spent } from '../parts/gauge.tsx';
 import { Empty, type Figure, Figures, Loaded, Section } from '../parts/layout.tsx';
-import { layersOf } from '../parts/stack.ts';
 import { type Address, hrefOf } from '../state/address.ts';
 import { useGateway } from '../state/gateway.ts';
-import { BYS, byOf, DAY, hoursOf } from '../state/questions.ts';
+import { BYS, byOf, dayOf } from '../state/questions.ts';
 import { useReading } from '../state/use-reading.ts';
 import { Asks, Runaways } from './asks.tsx';
 import { Limits } from './limits.tsx';
 import { RequestTable } from './request-table.tsx';
 import { Running } from './running.tsx';
 
-const HOURS = Array.from({ length: 24 }, (_, hour) => `${String(hour).padStart(2, '0')}:00`);
+const HOUR_MS = 3_600_000;
 const MOST_URGENT = 6;
 
 export function Today({ address }: { address: Address }) {
-  const known = useReading(...DAY);
-  // Asked for at once, not after the dashboard.
-  useReading(...hoursOf(address));
+  const known = useReading(...dayOf(address));
   return (
     <Loaded known={known}>
       {({ data }) => (data === null ? null : <Day data={data} address={address} />)}
@@ -53,7 +50,7 @@ function Day({ data, address }: { data: DashboardView; address: Address }) {
       <Asks asks={data.asks} />
       <Runaways runaways={data.runaways} />
       <Running running={data.running} waiting={data.waiting} />
-      <Hours address={address} />
+      <Hours data={data} by={byOf(address)} />
       <div className="columns">
         <Section title="Budgets" aside={<a href={hrefOf('budgets')}>All budgets</a>}>
           {budgets.length === 0 ? (
@@ -134,33 +131,29 @@ function figuresOf({ totals, p95_ms: p95, budgets }: DashboardView): Figure[] {
   ];
 }
 
-function Hours({ address }: { address: Address }) {
-  const known = useReading(...hoursOf(address));
-  const by = byOf(address);
-  const name = by === 'project' ? 'project_id' : by;
+function Hours({ data: { parts, series, span }, by }: { data: DashboardView; by: (typeof BYS)[number] }) {
+  const { times } = useGateway();
+  const layers = parts.map(({ name, series: costs }) => {
+    const values = costs.map((cost) => cost ?? 0);
+    return {
+      name: name === null ? 'others' : name || 'unknown',
+      values,
+      total: values.reduce((sum, cost) => sum + cost, 0),
+    };
+  });
   return (
     <Section title="Spend by hour" aside={<Choice name="by" choices={BYS} value={by} />}>
-      <Loaded known={known}>
-        {({ data }) => {
-          const cells = data.map((row) => ({
-            at: row.hour ?? '',
-            name: row[name] || 'unknown',
-            value: row.cost_nano_usd,
-          }));
-          const layers = layersOf(cells, HOURS);
-          return layers.length === 0 ? (
-            <Empty>Nothing spent today.</Empty>
-          ) : (
-            <Chart
-              label={`Spend by hour and ${by}`}
-              places={HOURS}
-              layers={layers}
-              kind="bars"
-              text={formatUsd}
-            />
-          );
-        }}
-      </Loaded>
+      {layers.length === 0 ? (
+        <Empty>Nothing spent today.</Empty>
+      ) : (
+        <Chart
+          label={`Spend by hour and ${by}`}
+          places={series.map((_, hour) => times.time(span.start + hour * HOUR_MS).slice(0, 5))}
+          layers={layers}
+          kind="bars"
+          text={formatUsd}
+        />
+      )}
     </Section>
   );
 }

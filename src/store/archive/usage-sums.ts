@@ -117,17 +117,19 @@ export function prepareSummedUntil(db: Db) {
 }
 
 /**
- * SQL for rows of usage between `@start` and `@end` by models or agents, of one project or, with 0, of all. Summed hours
+ * SQL for rows of usage between `@start` and `@end` by models, agents or projects, of one project or, with 0, of all. Summed hours
  * are read from the sums, and what is not in them from the rollups and the journal.
  */
-export function summedUsage(by: 'model' | 'agent', projectId: number): string {
+export function summedUsage(by: SummedBy, projectId: number): string {
+  const hasProject = by === 'project' || projectId > 0;
   const sums = SUM_KINDS.find(
-    (each) => each.time === 'bucket' && each.by.includes(by) && each.by.includes('project') === projectId > 0,
+    (each) => each.time === 'bucket' && each.by.includes(by) && each.by.includes('project') === hasProject,
   );
+  const projects = hasProject && projectId === 0 ? 'IN (SELECT id FROM projects)' : `= ${projectId}`;
   const until = "(SELECT value FROM meta WHERE key = 'usage_summed_until')";
   const columns = [...SUMMED_BY[by], ...COUNTERS].join(', ');
   const fromGw = `${IS_FROM_GW} AND bucket < @end`;
-  return `SELECT start AS bucket, ${columns} FROM usage_sums WHERE kind = ${sums?.kind} AND project_id = ${projectId} AND start >= @start AND start < @end
+  return `SELECT start AS bucket, ${columns} FROM usage_sums WHERE kind = ${sums?.kind} AND project_id ${projects} AND start >= @start AND start < @end
     UNION ALL SELECT bucket, ${columns} FROM hourly_usage WHERE ${fromGw} AND bucket >= max(@start, ${until})
     UNION ALL SELECT bucket, ${columns} FROM journaled_usage WHERE ${fromGw} AND bucket >= @start`;
 }

@@ -17,7 +17,7 @@ import {
   type RunningRequest,
   type WaitingRequest,
 } from './running.ts';
-import { createSpendReader, type StackBy, type WindowSpend } from './spend.ts';
+import { createSpendReader, type PartBy, type WindowSpend } from './spend.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
 
@@ -54,7 +54,7 @@ export interface DashboardQuery {
   window: Window;
   filter: FeedFilter;
   /** What the parts of the spend are of: models if undefined. */
-  by?: StackBy | undefined;
+  by?: PartBy | undefined;
   now: number;
 }
 

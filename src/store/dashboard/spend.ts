@@ -5,14 +5,17 @@ import { summedUsage } from '../archive/usage-sums.ts';
 import type { Db } from '../database/open.ts';
 import { BILLED_NANO_USD } from '../ledger/record.ts';
 
-export const STACKS = ['model', 'agent'] as const;
-/** What the parts of the spend are of. */
+/** What the parts of the spend can be of. */
+export const PARTS = ['model', 'agent', 'project'] as const;
+export type PartBy = (typeof PARTS)[number];
+/** What the chart of a terminal stacks. */
+export const STACKS = ['model', 'agent'] as const satisfies PartBy[];
 export type StackBy = (typeof STACKS)[number];
 
 /** Spend in each minute, hour or day of a window; undefined in the future. */
 type Series = (NanoUsd | undefined)[];
 
-/** What a model or an agent has spent. */
+/** What a model, an agent or a project has spent. */
 interface SpendPart {
   /** '' if unknown; null for all that have no part of their own. */
   name: string | null;
@@ -27,12 +30,12 @@ export interface WindowSpend {
 
 interface SpendQuery {
   window: 'hour' | 'day' | 'month';
-  by: StackBy;
+  by: PartBy;
   span: Span;
   now: number;
 }
 
-/** Spend of a model or agent in a minute or hour of the span. */
+/** Spend of a model, agent or project in a minute or hour of the span. */
 interface Piece {
   slot: number;
   name: string;
@@ -44,17 +47,16 @@ const MOST_PARTS = 6;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** Reads the spend of a window over time, by model or agent. */
+/** Reads the spend of a window over time, by model, agent or project. */
 export function createSpendReader(
   db: Db,
   calendar: Calendar,
   projectId: number,
 ): (query: SpendQuery) => WindowSpend {
-  const readMinutes = { model: createMinuteReader(db, 'model'), agent: createMinuteReader(db, 'agent') };
-  const readHours = {
-    model: createHourReader(db, 'model', projectId),
-    agent: createHourReader(db, 'agent', projectId),
-  };
+  const readersOf = <Reader>(create: (by: PartBy) => Reader) =>
+    Object.fromEntries(PARTS.map((by) => [by, create(by)])) as Record<PartBy, Reader>;
+  const readMinutes = readersOf((by) => createMinuteReader(db, by));
+  const readHours = readersOf((by) => createHourReader(db, by, projectId));
 
   return ({ window, by, span, now }) => {
     const starts = startsOf(window, span, calendar);
@@ -105,10 +107,13 @@ function spendOf(pieces: readonly Piece[], starts: readonly number[], now: numbe
   };
 }
 
-function createHourReader(db: Db, by: StackBy, projectId: number): (span: Span) => Piece[] {
+/** The table with the names of what parts are of. */
+const namesOf = (by: PartBy) => (by === 'project' ? 'projects' : 'names');
+
+function createHourReader(db: Db, by: PartBy, projectId: number): (span: Span) => Piece[] {
   const select = db.prepare<Span, Piece>(`
     SELECT (u.bucket - CAST(@start AS INTEGER)) / ${HOUR_MS} AS slot, n.name, sum(u.cost_nano_usd) AS cost
-    FROM (${summedUsage(by, projectId)}) u JOIN names n ON n.id = u.${by}_id GROUP BY 1, 2`);
+    FROM (${summedUsage(by, projectId)}) u JOIN ${namesOf(by)} n ON n.id = u.${by}_id GROUP BY 1, 2`);
   return (span) => select.all(span);
 }
 
@@ -119,10 +124,10 @@ const OPEN_MINUTES = 3;
  * Reads what was spent in each minute of a span. Reading an hour of requests at each tick would cost more than the rest
  * of the dashboard, so a tick reads the last minutes, and the whole span once a minute.
  */
-function createMinuteReader(db: Db, by: StackBy): (span: Span, now: number) => Piece[] {
+function createMinuteReader(db: Db, by: PartBy): (span: Span, now: number) => Piece[] {
   const select = db.prepare<Record<'start' | 'first' | 'from' | 'to', number>, Piece>(`
     SELECT (r.at - CAST(@start AS INTEGER)) / ${MINUTE_MS} AS slot, n.name, sum(${BILLED_NANO_USD}) AS cost
-    FROM request_log r JOIN names n ON n.id = r.${by}_id
+    FROM request_log r JOIN ${namesOf(by)} n ON n.id = r.${by}_id
     WHERE r.id >= @first AND r.at >= @from AND r.at < @to GROUP BY 1, 2`);
   let cached: Piece[] = [];
   let cachedStart = 0;

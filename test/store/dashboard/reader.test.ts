@@ -144,6 +144,10 @@ describe('the window', () => {
       expect(day.totals).toMatchObject({ requests: 3, costNanoUsd: 70, savedTokens: 9, savedNanoUsd: 3 });
       expect(day.series).toHaveLength(24);
       expect(day.series.slice(9, 14)).toEqual([0, 30, 0, 40, undefined]);
+      for (const window of ['day', 'hour', 'month'] as const) {
+        const { series, parts } = read({ window, by: 'project' });
+        expect(parts).toEqual([{ name: 'web', series }]);
+      }
       const month = read({ window: 'month' });
       expect(month.totals.costNanoUsd).toBe(75);
       expect(month.series.slice(9, 13)).toEqual([0, 5, 70, undefined]);
