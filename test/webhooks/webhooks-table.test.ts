@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { GwError } from '../../src/errors.ts';
@@ -6,6 +7,7 @@ import {
   type AddressPolicy,
   addressPolicy,
   checkBehindProxy,
+  createCheckedConnector,
   refusalOfUrl,
 } from '../../src/webhooks/address-check.ts';
 import { describe as describeEvent } from '../../src/webhooks/format/message.ts';
@@ -20,6 +22,8 @@ const HOUR = 3_600_000;
 const PARIS = createCalendar('Europe/Paris');
 const LOCAL: AddressPolicy = { allowLocal: true, ownPort: 4747 };
 const CLOSED: AddressPolicy = { allowLocal: false, ownPort: 4747 };
+
+type Lookup = NonNullable<Parameters<typeof createCheckedConnector>[2]['lookup']>;
 
 const row = (name: string, outcome: () => unknown): Row => ({ name, outcome });
 const orRefusal = (work: () => unknown) => {
@@ -297,6 +301,24 @@ test('which webhooks are taken, and how they are shown', async () => {
           )
         : callback(new Error('unknown'), []),
     ).then(() => 'passes', String);
+  /** What a connector hands on for a name, by its options for the look-up. */
+  const connected = (hostname: string, lookupOptions: object, addresses?: string[]) =>
+    new Promise((resolve) => {
+      const build = (({ lookup }: { lookup: LookupFunction }) =>
+        () =>
+          lookup(hostname, lookupOptions, (error, ...found) =>
+            resolve(error ? String(error) : found),
+          )) as never;
+      const lookup: Lookup = (_name, { family }, callback) =>
+        addresses
+          ? callback(
+              null,
+              addresses.map((address) => ({ address, family: family || 4 })),
+            )
+          : callback(new Error('unknown'), []);
+      const connect = createCheckedConnector(build, () => CLOSED, { lookup, timeoutMs: 5 });
+      connect({ hostname, protocol: 'https:', port: '' } as never, (...[error]) => resolve(String(error)));
+    });
   const endpoint = (more: object, now = AT) => viewEndpoint({ ...ENDPOINT, ...more } as never, now);
   await expectFrozen(import.meta.dirname, 'registrations', [
     ...URLS.map((each) =>
@@ -336,6 +358,18 @@ test('which webhooks are taken, and how they are shown', async () => {
         behind('https://x.test', ['8.8.8.8', '10.0.0.1']),
         behind('https://x.test', undefined),
         behind('https://x.test', ['10.0.0.1'], LOCAL),
+      ]),
+    ),
+    row('a connector', () =>
+      Promise.all([
+        connected('10.0.0.1', {}),
+        connected('x.test', {}, ['8.8.8.8', '8.8.4.4']),
+        connected('x.test', { all: true }, ['8.8.8.8', '8.8.4.4']),
+        connected('x.test', { family: 'IPv6' }, ['2a00::1']),
+        connected('x.test', { family: 'IPv4' }, ['8.8.8.8']),
+        connected('x.test', {}, ['8.8.8.8', '10.0.0.1']),
+        connected('x.test', {}, []),
+        connected('x.test', {}),
       ]),
     ),
     row('formats', () => URLS.slice(-9).map((each) => recogniseFormat(new URL(each)))),
