@@ -35,9 +35,6 @@ export interface ServeOptions {
 function tuneEngine(): void {
   const [major] = process.versions.node.split('.');
   if (Number(major) > 24) return;
-  // A request passes through many small functions: more inlining than by default saves 5 % of the CPU.
-  setFlagsFromString('--max-inlined-bytecode-size=1000');
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000');
   // By default, a full collection runs after each 8 MB of growth, which 80 prompts of 100 kB cause although nothing
   // retains them. If the heap may grow to three times its size first, such prompts take half the CPU.
   setFlagsFromString('--heap-growing-percent=200');
