@@ -20,6 +20,7 @@ import type { Json } from '../../src/translation/json.ts';
 import { translateAnswers, translateBody } from '../../src/translation/translate.ts';
 import { expectFrozen, type Row, variationsOf } from '../support/frozen.ts';
 import { STEPS, STREAMED, WHOLE } from './support/rich-answers.ts';
+import { geminiForMessages } from './support/translations.ts';
 
 const APIS = Object.keys(WHOLE) as Api[];
 
@@ -327,21 +328,7 @@ test("how an answer is passed between APIs, with what gw keeps of it, and in Con
     row('no calls before', () => passed('messages', 'responses', [])),
     row('an answer that is no object', () => {
       try {
-        return translateAnswers(
-          { from: 'messages', to: 'gemini' },
-          {
-            provider: 'p',
-            model: 'm',
-            wantsUsage: true,
-            now: () => 0,
-            request: {},
-            names: [],
-            callIds: [],
-            dialect: {},
-            newId: counted(),
-            memory: createItemMemories()(1),
-          },
-        ).answer(Buffer.from('[]'), 200);
+        return geminiForMessages.answers().answer(Buffer.from('[]'), 200);
       } catch (error) {
         return error instanceof GwError && [error.status, error.message];
       }

@@ -31,6 +31,7 @@ import {
   teamBudgetText,
   thresholdOf,
 } from '../../../src/store/ledger/terms.ts';
+import { DAILY_TERMS } from '../../support/budget-terms.ts';
 import { expectFrozen, type Row } from '../../support/frozen.ts';
 import { eventsOf, NOON } from '../../support/simulator.ts';
 import { openShop } from '../../support/simulator-shop.ts';
@@ -158,32 +159,12 @@ test('how budgets count a day of requests', async () => {
 });
 
 const TERMS = {
-  ...{
-    id: 1,
-    projectId: 1,
-    projectName: 'shop',
-    projects: '',
-    period: 'daily',
-    capNanoUsd: 1_000,
-    capVersion: 3,
-  },
-  ...{
-    alertPercent: 80,
-    alertPercents: '',
-    repo: '',
-    scopeKind: '',
-    scopeValue: '',
-    windowMs: null,
-    keyId: 0,
-  },
-  ...{
-    onLimit: 'block',
-    fallback: '',
-    fallbackPercent: 100,
-    runaway: 'alert',
-    currentStart: NOON - (NOON % DAY),
-  },
-  ...{ teamBudgetId: null, raisedNanoUsd: 0, raisedUntil: null, removed: 0 },
+  ...DAILY_TERMS,
+  capVersion: 3,
+  currentStart: NOON - (NOON % DAY),
+  raisedNanoUsd: 0,
+  raisedUntil: null,
+  removed: 0,
 } as unknown as BudgetTerms;
 const REQUEST = {
   keyId: 5,

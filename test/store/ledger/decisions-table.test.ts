@@ -1,46 +1,19 @@
 import { test } from 'vitest';
 import { type Admission, createAdmissions, type Readmission } from '../../../src/store/ledger/admission.ts';
 import type { Standing } from '../../../src/store/ledger/standing.ts';
+import { DAILY_TERMS } from '../../support/budget-terms.ts';
 import { expectFrozen, type Row } from '../../support/frozen.ts';
 import { admissionOf, NOON } from '../../support/simulator.ts';
 
 type Options = Parameters<typeof createAdmissions>[0];
 
-const BUDGET = {
-  ...{
-    id: 1,
-    projectId: 1,
-    projectName: 'shop',
-    projects: '',
-    period: 'daily',
-    capNanoUsd: 1_000,
-    capVersion: 1,
-  },
-  ...{
-    alertPercent: 80,
-    alertPercents: '',
-    repo: '',
-    scopeKind: '',
-    scopeValue: '',
-    windowMs: null,
-    keyId: 0,
-  },
-  ...{
-    onLimit: 'block',
-    fallback: '',
-    fallbackPercent: 100,
-    runaway: 'alert',
-    currentStart: 0,
-    teamBudgetId: null,
-  },
-};
 const TEAM = {
   ...{ capNanoUsd: 5_000, unspentNanoUsd: 3_000, leftNanoUsd: 1_000, reserveNanoUsd: 50 },
   ...{ isFresh: true, isCutOff: false, frozen: false, unreachableSince: undefined },
 };
 const standing = (posted: number, pending = 0, budget: object = {}, team?: object): Standing =>
   ({
-    budget: { ...BUDGET, ...budget },
+    budget: { ...DAILY_TERMS, ...budget },
     posted,
     pending,
     resetsAt: NOON,

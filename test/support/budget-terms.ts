@@ -1,0 +1,23 @@
+/** What a daily budget of 1,000 nano-USD has, before anything is changed about it. */
+export const DAILY_TERMS = {
+  id: 1,
+  projectId: 1,
+  projectName: 'shop',
+  projects: '',
+  period: 'daily',
+  capNanoUsd: 1_000,
+  capVersion: 1,
+  alertPercent: 80,
+  alertPercents: '',
+  repo: '',
+  scopeKind: '',
+  scopeValue: '',
+  windowMs: null,
+  keyId: 0,
+  onLimit: 'block',
+  fallback: '',
+  fallbackPercent: 100,
+  runaway: 'alert',
+  currentStart: 0,
+  teamBudgetId: null,
+};
