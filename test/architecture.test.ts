@@ -160,7 +160,8 @@ const PLACES: Record<string, string> = {
   ...placed('gateway', 'with-store', 'with-gateway', 'local-gateway', 'webhooks/local-service'),
   ...placed('gateway', 'team/connection'),
   ...placed('start', 'daemon/start'),
-  ...placed('program', 'catalog', 'main', 'program', 'run-cli', 'statusline/main'),
+  ...placed('program', 'catalog', 'main', 'program', 'run-cli', 'run-command', 'run-process'),
+  ...placed('program', 'serve/main', 'serve/entry', 'statusline/main'),
 };
 
 function placed(room: string, ...files: string[]): Record<string, string> {

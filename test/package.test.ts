@@ -9,8 +9,8 @@ interface Pack {
   files: { path: string; mode: number }[];
 }
 
-/** Compressed bytes. Half of them are the two rank tables. */
-const MAX_BYTES = 3_500_000;
+/** Compressed bytes. 40 % of them are the two rank tables, and 15 % the daemon's file, which starts without the commands'. */
+const MAX_BYTES = 3_800_000;
 
 test('the package has the program, its documents and nothing else, and stays small', () => {
   const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {

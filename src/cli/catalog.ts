@@ -1,6 +1,6 @@
-import type { CommandEntry } from './command.ts';
+import { type CommandEntry, RUN } from './command.ts';
+import { SERVE } from './serve/entry.ts';
 
-const RUN = 'Run gw:';
 const USE = 'Use gw:';
 const SPEND = 'Spending:';
 const SET_UP = 'Configure gw:';
@@ -16,7 +16,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'stop', group: RUN, reach: 'local', about: 'stop gw after running requests finish', load: async () => (await import('./commands/start.ts')).stop },
   { name: 'restart', group: RUN, rare: true, reach: 'local', about: 'stop gw and start it again', load: async () => (await import('./commands/start.ts')).restart },
   { name: 'status', group: RUN, about: 'show whether gw is running and what was spent today', load: async () => (await import('./commands/status.ts')).status },
-  { name: 'serve', group: RUN, rare: true, reach: 'local', about: 'run gw in the foreground (containers, systemd, launchd)', load: async () => (await import('./commands/serve.ts')).serve },
+  SERVE,
   { name: 'service', group: RUN, reach: 'local', bare: 'status', about: 'start gw at login, and again if it crashes', load: async () => (await import('./commands/service.ts')).service },
   { name: 'logs', group: RUN, reach: 'local', about: 'show the log of the daemon', load: async () => (await import('./commands/logs.ts')).logs },
   { name: 'doctor', group: RUN, reach: 'local', about: 'check the installation and suggest fixes', load: async () => (await import('./commands/doctor.ts')).doctor },

@@ -23,6 +23,9 @@ export const IN_PROJECT = ['-p, --project <name>', 'project', DEFAULT_PROJECT] a
 export const ONLY_PROJECT = ['-p, --project <name>', 'only this project'] as const;
 export const UNASKED = ['--yes', 'do not ask on a terminal'] as const;
 
+/** The heading in the help of the commands that start and stop gw. */
+export const RUN = 'Run gw:';
+
 /** An entry of the catalog, which is complete before the file of the command is loaded. */
 export interface CommandEntry {
   name: string;

@@ -1,19 +1,5 @@
-import { fileURLToPath } from 'node:url';
-import { PACKAGE, VERSION } from '../version.ts';
-import { processContext } from './context.ts';
-import { EXIT } from './exit.ts';
 import { runCli } from './run-cli.ts';
+import { runProcess } from './run-process.ts';
 
-/** Runs gw for this process's arguments, streams and environment, and sets its exit code. */
-export async function main(): Promise<void> {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader closed the pipe, as in `gw usage | head`.
-    if (error.code === 'EPIPE') process.exit();
-    process.stderr.write(`gw: cannot write the output: ${error.message}\n`);
-    process.exit(EXIT.failure);
-  });
-  // The work is done even if the message cannot be written.
-  process.stderr.on('error', () => {});
-  const context = processContext({ program: fileURLToPath(new URL('bin/gw', PACKAGE)), version: VERSION });
-  process.exitCode = await runCli(process.argv.slice(2), context);
-}
+/** Runs the command that the process's arguments name. */
+export const main = (): Promise<void> => runProcess(runCli);

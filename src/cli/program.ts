@@ -1,6 +1,5 @@
 import { Command, type CommandUnknownOpts } from 'commander';
 import { remoteGateway } from '../remote/target.ts';
-import { CATALOG } from './catalog.ts';
 import type { CommandEntry } from './command.ts';
 import { type Context, message, note } from './context.ts';
 import { localOnly } from './remote/connection.ts';
@@ -15,10 +14,13 @@ Settings: flag, then environment (GW_HOME, GW_PORT, ...), then gw config,
 then default.`;
 
 /** The catalog entry that the arguments name, as in `gw usage ...` or `gw help usage`. */
-export function entryFor(args: readonly string[]): CommandEntry | undefined {
+export function entryFor(
+  args: readonly string[],
+  catalog: readonly CommandEntry[],
+): CommandEntry | undefined {
   const words = args.filter((arg) => !arg.startsWith('-'));
   const name = words[0] === 'help' ? words[1] : words[0];
-  return CATALOG.find((entry) => entry.name === name || (entry.aliases ?? []).includes(name ?? ''));
+  return catalog.find((entry) => entry.name === name || (entry.aliases ?? []).includes(name ?? ''));
 }
 
 /** Says on a terminal which remote gw answers a command. Throws if the command is for this machine only. */
@@ -39,6 +41,7 @@ function checkReach(
  */
 export async function createProgram(
   context: Context,
+  catalog: readonly CommandEntry[],
   loaded: readonly CommandEntry[],
   { all = true } = {},
 ): Promise<Command> {
@@ -59,10 +62,10 @@ export async function createProgram(
       outputError: (text, write) => write(text.replace(/^error: /, 'gw: ')),
     });
   const programFor = (words: readonly string[]) => {
-    const entry = entryFor(words);
-    return createProgram(context, entry ? [entry] : []);
+    const entry = entryFor(words, catalog);
+    return createProgram(context, catalog, entry ? [entry] : []);
   };
-  for (const entry of CATALOG) {
+  for (const entry of catalog) {
     const command = program
       .command(entry.name, { hidden: entry.hidden === true || (entry.rare === true && !all) })
       .aliases(entry.aliases ?? [])

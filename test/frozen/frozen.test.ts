@@ -129,7 +129,11 @@ async function firstLines(cli: CliHome, line: string): Promise<string> {
 }
 
 test('each command with --json is listed, or why it is not', async () => {
-  const program = await createProgram({ ...commandLine('locally'), version: VERSION } as never, CATALOG);
+  const program = await createProgram(
+    { ...commandLine('locally'), version: VERSION } as never,
+    CATALOG,
+    CATALOG,
+  );
   const namesOf = (command: CommandUnknownOpts, path: string): string[] => [
     ...(command.options.some(({ long }) => long === '--json') ? [path] : []),
     ...command.commands.flatMap((each) => namesOf(each, `${path} ${each.name()}`.trim())),
