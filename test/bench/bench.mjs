@@ -1,20 +1,22 @@
-// gw beside a bare proxy (and nginx, where it is installed), each in front of the same upstream, in interleaved
+// gw beside a bare proxy (and nginx and GoModel, where they are installed), each in front of the same upstream, in interleaved
 // rounds; and how long lists and reports take on a database with many requests.
-// Usage: npm run bench -- [--rounds 5] [--seconds 4] [--requests 1000000] [--database FILE] [--out FILE]
+// Usage: npm run bench -- [--rounds 5] [--seconds 4] [--beside DIRECTORY] [--requests 1000000] [--database FILE] [--out FILE]
+// DIRECTORY is another checkout of gw, built: its version is measured beside this one's.
 // --rounds 0 leaves the requests out, --requests 0 the lists. FILE is made if it doesn't exist, and kept.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { cpuOf, memoryOf } from './process.mjs';
 import { measureReading, readingTables } from './reading.mjs';
-import { AGENT_MODEL, MODEL, startGw, startNginx, startScript } from './targets.mjs';
+import { AGENT_MODEL, MODEL, startGoModel, startGw, startNginx, startScript } from './targets.mjs';
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    beside: { type: 'string', multiple: true, default: [] },
     requests: { type: 'string', default: '1000000' },
     database: { type: 'string' },
     out: { type: 'string' },
@@ -40,7 +42,6 @@ const SCENARIOS = {
 
 /** A conversation of an agent, whose body grows with each turn. */
 const AGENT = { conversations: 3, turns: 50, bytes: 450_000 };
-const AGENT_TARGETS = new Set(['bare-proxy', 'gw']);
 const AGENT_TURNS = [2, 10, 25, 50];
 
 async function play(target) {
@@ -54,12 +55,12 @@ async function play(target) {
 
 /** One scenario against one target. */
 async function measure(target, { body, connections, times = 1 }, forSeconds = seconds * times) {
-  const { port, key, pid } = target;
+  const { port, key, pid, model = MODEL } = target;
   const cpuBefore = cpuOf(pid);
-  const load = JSON.stringify({ port, key, body, connections, seconds: forSeconds });
+  const load = { port, key, body: body.replace(MODEL, model), connections, seconds: forSeconds };
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(import.meta.dirname, 'load.mjs'),
-    load,
+    JSON.stringify(load),
   ]);
   const { requests, ...result } = JSON.parse(stdout);
   if (result.errors > 0)
@@ -93,6 +94,14 @@ async function measureRequests() {
   targets.push(await startScript('bare-proxy.mjs', `http://127.0.0.1:${upstream.port}`));
   const nginx = await startNginx(upstream.port, directory);
   if (nginx) targets.push(nginx);
+  const gomodel = await startGoModel(upstream.port, directory);
+  if (gomodel) targets.push(gomodel);
+  for (const checkout of options.beside) {
+    const { version } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'));
+    targets.push(
+      await startGw(upstream.port, directory, { name: `gw ${version}`, checkout: resolve(checkout) }),
+    );
+  }
   targets.push(await startGw(upstream.port, directory));
   // V8 needs thousands of requests before it settles.
   for (const target of targets)
@@ -106,9 +115,7 @@ async function measureRequests() {
         results.push({ round, scenario, target: target.name, ...(await measure(target, load)) });
       }
     }
-    for (const target of targets)
-      if (AGENT_TARGETS.has(target.name))
-        played.push({ round, target: target.name, ...(await play(target)) });
+    for (const target of agentTargets()) played.push({ round, target: target.name, ...(await play(target)) });
     console.error(`round ${round + 1} of ${rounds}`);
   }
 }
@@ -166,22 +173,41 @@ function table(scenario) {
   return [`| ${header.join(' | ')} |`, `|---|${columns.map(() => '--:|').join('')}`, ...lines, ''].join('\n');
 }
 
-/** What gw adds to the bare proxy in a turn, and how that grows from the second turn to the last. */
+/** Those that speak Anthropic's API: GoModel would translate it. */
+function agentTargets() {
+  return targets.filter(({ name }) => name === 'bare-proxy' || name.startsWith('gw'));
+}
+
+/** What each gw adds to the bare proxy in a turn, and how that grows from the second turn to the last. */
 function agentTable() {
   const of = (name, figure, turn) =>
     median(played.filter(({ target }) => target === name).map((each) => each[figure][turn - 1]));
-  const added = (figure, turn) => of('gw', figure, turn) - of('bare-proxy', figure, turn);
-  const lines = AGENT_TURNS.map((turn) => {
-    const [first, cpu] = [added('firstMs', turn), added('cpuMicros', turn) / 1_000];
-    const bare = [of('bare-proxy', 'firstMs', turn), of('bare-proxy', 'cpuMicros', turn) / 1_000];
-    return `| ${[turn, bare[0].toFixed(2), first.toFixed(2), bare[1].toFixed(2), cpu.toFixed(2)].join(' | ')} |`;
-  });
-  const growth = (figure) => (added(figure, AGENT.turns) / added(figure, 2)).toFixed(2);
+  const added = (name, figure, turn) => of(name, figure, turn) - of('bare-proxy', figure, turn);
+  const gws = agentTargets().slice(1);
+  const cells = (make) =>
+    gws.flatMap(({ name }) => ['firstMs', 'cpuMicros'].map((figure) => make(name, figure)));
+  const milliseconds = (value, figure) => (value / (figure === 'firstMs' ? 1 : 1_000)).toFixed(2);
+  const row = (...values) => `| ${values.join(' | ')} |`;
   return [
-    '| agent, turn | first byte ms, bare | added by gw | CPU ms, bare | added by gw |',
-    '|---|--:|--:|--:|--:|',
-    ...lines,
-    `| turn ${AGENT.turns} / turn 2 | | ${growth('firstMs')} | | ${growth('cpuMicros')} |`,
+    row(
+      'agent, turn',
+      'first byte ms, bare',
+      'CPU ms, bare',
+      ...cells((name, figure) => `${figure === 'firstMs' ? 'first byte' : 'CPU'} added by ${name}`),
+    ),
+    `|---|${'--:|'.repeat(2 + 2 * gws.length)}`,
+    ...AGENT_TURNS.map((turn) => {
+      const bare = ['firstMs', 'cpuMicros'].map((figure) =>
+        milliseconds(of('bare-proxy', figure, turn), figure),
+      );
+      return row(turn, ...bare, ...cells((name, figure) => milliseconds(added(name, figure, turn), figure)));
+    }),
+    row(
+      `turn ${AGENT.turns} / turn 2`,
+      '',
+      '',
+      ...cells((name, figure) => (added(name, figure, AGENT.turns) / added(name, figure, 2)).toFixed(2)),
+    ),
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-// What is measured: nothing in between, the bare proxy, nginx where it is installed, and gw with everything on.
+// What is measured: nothing in between, the bare proxy, nginx and GoModel where they are installed, and gw with everything on.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -6,7 +6,7 @@ import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 
 const HERE = import.meta.dirname;
-const GW = join(HERE, '../../bin/gw');
+const CHECKOUT = join(HERE, '../..');
 export const MODEL = 'mock/bench';
 /** The same provider, speaking Anthropic's API. */
 export const AGENT_MODEL = 'claude/bench';
@@ -43,17 +43,38 @@ export async function startNginx(upstreamPort, directory) {
   return { name: 'nginx', child, pid: child.pid, port, key: 'none' };
 }
 
-/** A daemon with a key, a budget, a price and the default settings. `run` runs a command on it. */
-export async function startGw(upstreamPort, directory) {
+/** GoModel with usage, budgets and logs, as gw has them; its circuit breaker is off, which the end of a load test opens. */
+export async function startGoModel(upstreamPort, directory) {
+  if (spawnSync('gomodel', ['-version']).error) return undefined;
   const port = await freePort();
+  const cwd = join(directory, 'gomodel');
+  mkdirSync(cwd);
+  const key = 'bench';
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: directory, PORT: String(port), GOMODEL_MASTER_KEY: key },
+    ...{ OPENAI_API_KEY: 'provider-key', OPENAI_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1` },
+    ...{ USAGE_ENABLED: 'true', BUDGETS_ENABLED: 'true', LOGGING_ENABLED: 'true', LOG_LEVEL: 'error' },
+    ...{ RETRY_MAX_RETRIES: '0', CIRCUIT_BREAKER_FAILURE_THRESHOLD: '1000000000' },
+  };
+  const child = spawn('gomodel', [], { cwd, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  await listening(port);
+  return { name: 'gomodel', child, pid: child.pid, port, key, model: 'bench' };
+}
+
+/**
+ * A daemon of a checkout that is built, with a key, a budget, a price and the default settings. `run` runs a command on it.
+ */
+export async function startGw(upstreamPort, directory, { name = 'gw', checkout = CHECKOUT } = {}) {
+  const port = await freePort();
+  const gw = join(checkout, 'bin/gw');
   const env = {
     PATH: process.env.PATH,
     HOME: directory,
-    GW_HOME: join(directory, 'gw'),
+    GW_HOME: join(directory, name),
     GW_PORT: String(port),
   };
   const run = (args, input = '') => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [GW, ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [gw, ...args], {
       env,
       input,
       encoding: 'utf8',
@@ -70,14 +91,14 @@ export async function startGw(upstreamPort, directory) {
   for (const model of [MODEL, AGENT_MODEL]) run(['prices', 'set', model, '--input', '1', '--output', '2']);
   run(['budget', 'set', '1000000']);
   const { key } = JSON.parse(run(['keys', 'create', '--json']));
-  const target = { name: 'gw', port, key, home: env.GW_HOME, env };
+  const target = { name, gw, port, key, home: env.GW_HOME, env };
   const child = await serve(target);
   return { ...target, child, pid: child.pid, run };
 }
 
 /** Starts the daemon of a home, and waits until it listens. */
-export async function serve({ env, port }) {
-  const child = spawn(process.execPath, [GW, 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+export async function serve({ gw, env, port }) {
+  const child = spawn(process.execPath, [gw, 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let log = '';
   child.stderr.on('data', (text) => {
     log += text;

@@ -46,7 +46,14 @@ const messages = (bytes) =>
   named('message_stop', {}) +
   '0\r\n\r\n';
 
+const MODELS = JSON.stringify({
+  object: 'list',
+  data: [{ id: 'bench', object: 'model', owned_by: 'bench' }],
+});
+const LIST = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${MODELS.length}\r\n\r\n${MODELS}`;
+
 function answer(socket, body) {
+  if (body.startsWith('GET ')) return socket.write(LIST);
   if (body.startsWith('POST /v1/messages')) return socket.write(messages(body.length));
   if (!body.includes('"stream":true')) return socket.write(PLAIN);
   const end = body.includes('"include_usage":true') ? USAGE + DONE : DONE;
