@@ -379,8 +379,12 @@ describe('the same request at the same time', () => {
 test('kept answers stay below replay.max_mb, and go once they are too old', async () => {
   const { gateway, files, clock } = await served({ ...ON, 'replay.max_mb': 1 });
   gateway.upstream.script(completion({ content: 'x'.repeat(200_000), usage: usageOf(10, 10) }));
+  const seen = new Set<string>();
   for (let i = 0; i < 12; i++) {
     await gateway.post({ ...PLAIN, seed: i });
+    // An answer is kept after it has gone out.
+    await until(() => files().some((name) => !seen.has(name)));
+    for (const name of files()) seen.add(name);
     await clock.advance(1_000);
   }
   // gw deletes files at any time.
