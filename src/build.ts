@@ -59,7 +59,7 @@ const output = [
     // One chunk per package, so that file names show which packages a command loads.
     { debugName: 'packages', test: PACKAGED, name: chunkOf, priority: 2 },
     // One chunk for what most commands load, but for SQLite: each file costs a start 0.3 ms.
-    { name: 'shared', test: /^(?!.*[/\\]store[/\\]database[/\\])/, minShareCount: 40, priority: 1 },
+    { name: 'shared', test: /^(?!.*[/\\]store[/\\]database[/\\])/, minShareCount: 20, priority: 1 },
   ])),
   // The daemon shares no chunk with the commands, so that all it starts with is in one file: 85 of them cost it 40 ms.
   ...(await writeBundle(DAEMON, 'daemon-[name].js', [{ name: 'program', test: DAEMON_STARTS }])),
