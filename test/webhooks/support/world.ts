@@ -87,7 +87,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   });
 
   async function quiet(hanging = () => 0): Promise<void> {
-    const limit = performance.now() + 20_000;
+    const limit = performance.now() + 60_000;
     // A step that needs no socket takes a turn or two of the event loop.
     for (let turns = 0; turns < 8; turns++) {
       await new Promise(setImmediate);
@@ -149,7 +149,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<void> {
   const limit = performance.now() + limitMs;
   while (!(await condition())) {
