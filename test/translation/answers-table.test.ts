@@ -240,6 +240,14 @@ test('how an answer is written in each API, and one in which one step differs', 
         ...[404, 429, 500, 529].map((status) => writer(api).error(readError('No'), status)),
       ]),
     ]),
+    row('responses, arguments of no call', () =>
+      brief(
+        streamed('responses', [
+          { type: 'arguments', key: 9, text: '{}' },
+          { type: 'end', reason: 'stop' },
+        ]),
+      ),
+    ),
     ...[
       ...[
         'text',

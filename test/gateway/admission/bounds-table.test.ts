@@ -173,6 +173,9 @@ test('how a prompt is bounded by an earlier one, after each change of it', async
     row('a first one', () => bounded({ ...PROMPT, messages: [] }, PROMPT)),
     row('at a relay', () => bounded(PROMPT, continued, { target: RELAY })),
     row('a seal of more tokens than bytes', () => bounded(PROMPT, continued, { sealTokens: 900 })),
+    row('a seal of more tokens than bytes, edits distrusted', () =>
+      bounded(PROMPT, continued, { sealTokens: 900, distrusted: ['edit'] }),
+    ),
     row('edits distrusted', () => bounded(PROMPT, continued, { distrusted: ['edit'] })),
     row('a count that is too low to be true', () => bounded(PROMPT, continued, { tokens: 20 })),
     row('a light beta gone', () =>

@@ -162,8 +162,24 @@ test('what a session has missed after each change of its prompt', async () => {
         afterMs: 6 * MINUTE,
       },
     ),
+    ...[29, 30, 31].map(
+      (levels): Row => ({
+        name: `chat, a word changed below ${levels} levels of a tool's parameters`,
+        outcome: after(
+          { body: deep(levels, 'before'), usage: FIRST },
+          { body: continued(deep(levels, 'behind')), usage: SECOND },
+        ),
+      }),
+    ),
   ]);
 });
+
+/** A prompt whose first tool has parameters of so many levels. */
+function deep(levels: number, word: string) {
+  let parameters: object | string = word;
+  for (let level = 0; level < levels; level++) parameters = { p: parameters };
+  return { ...CHAT, tools: [{ type: 'function', function: { name: 'deep', parameters } }, ...CHAT.tools] };
+}
 
 const shortened = (name: string) => name.replace(/"(.{12}).{12,}(.{8})"/, '"$1…$2"');
 
