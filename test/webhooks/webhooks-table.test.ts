@@ -191,7 +191,8 @@ const URLS = [
     'https://8.8.8.8/',
     'https://x.test/a b',
     ' https://x.test/',
-    `https://x.test/${'a'.repeat(2_048)}`,
+    `https://x.test/${'a'.repeat(2_034)}`,
+    `https://x.test/${'b'.repeat(2_033)}`,
   ],
   ...[
     'https://hooks.slack.com/services/T/B/x',
