@@ -48,7 +48,10 @@ interface Script {
   claimMs?: number;
   pollMs?: number;
   disabled?: string;
-  fault?: string;
+  /** Why the database can't be written, at each claim; undefined where it can. */
+  faults?: (string | undefined)[];
+  /** What happens before it is started. */
+  before?: (dispatcher: ReturnType<typeof createDispatcher>) => unknown;
 }
 
 /** What a dispatcher asks of its outbox, and when it looks again. */
@@ -60,19 +63,22 @@ async function dispatched({
   claimMs = 0,
   pollMs,
   disabled,
-  fault,
+  faults = [],
+  before,
 }: Script) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const note = (what: string, ...args: unknown[]) => void log.push([what, ...args].join(' '));
   const waiting = [...claims];
   const times = [...due];
+  const wrong = [...faults];
   let end: (() => void) | undefined;
   const outbox = {
     nextDueAt: async () => (times.length > 1 ? times.shift() : times[0]),
     foldBlocked: async (now: number) => note('gathers', now - START),
     claim: async ({ now, leaseMs }: { now: number; leaseMs: number }) => {
       note('claims', now - START, leaseMs);
+      const fault = wrong.shift();
       if (fault) throw new Error(fault);
       clock.advance(claimMs);
       return waiting.splice(0).map((each) => ({ ...CLAIM, ...each }));
@@ -103,6 +109,7 @@ async function dispatched({
       });
     },
   });
+  await before?.(dispatcher);
   dispatcher.start();
   await turns();
   note('looks again in', clock.nextAt() === undefined ? 'no time' : (clock.nextAt() ?? 0) - clock.now());
@@ -137,15 +144,24 @@ test('what the dispatcher does with each claim and its outcome', async () => {
     row('due now, and then in half a second', () => dispatched({ due: [START, START + 500] })),
     row('due now, and then in the past', () => dispatched({ due: [START, START - 5] })),
     row('looks every three seconds', () => dispatched({ due: [undefined], pollMs: 3_000 })),
-    row('a database that cannot be written', () => dispatched({ fault: 'disk full' })),
-    row('a database that cannot be written for two seconds', () =>
+    row('a database that cannot be written', () => dispatched({ claims: [], faults: ['disk full'] })),
+    row('a database that cannot be written twice, then can, and then cannot again', () =>
       dispatched({
-        fault: 'disk full',
+        claims: [],
+        faults: ['disk full', 'disk full', undefined, 'locked'],
         meanwhile: async (_, clock) => {
-          for (let i = 0; i < 2; i++) {
+          for (let i = 0; i < 3; i++) {
             clock.advance(1_000);
             await turns();
           }
+        },
+      }),
+    ),
+    row('woken before it starts', () =>
+      dispatched({
+        before: async (dispatcher) => {
+          dispatcher.wake();
+          await turns();
         },
       }),
     ),

@@ -44,4 +44,31 @@ describe('listen()', () => {
     await receiver.close();
     await world.close();
   });
+
+  it('ends at once when it is stopped while it waits, and forwards nothing by itself', async () => {
+    const world = await createWorld();
+    const db = await openDatabase(world.db.name);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const { clock } = world;
+    const started = vi.spyOn(globalThis, 'setInterval');
+    const ended = vi.spyOn(globalThis, 'clearInterval');
+    const listening = listen({ db, clock, calendar: UTC, signal });
+    const first = listening.next();
+    await new Promise(setImmediate);
+    world.emit((emitOne) => emitOne('budget.reset', world.project.id, { n: 1 }));
+    clock.advance(200);
+    expect(await first).toMatchObject({ value: { kind: 'event', event: { data: '{"n":1}' } } });
+    const next = listening.next();
+    await new Promise(setImmediate);
+    expect(clock.nextAt()).toBe(clock.now() + 200);
+    controller.abort();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(clock.nextAt()).toBeUndefined();
+    // Nothing keeps the process alive any more.
+    expect(ended.mock.calls).toEqual(started.mock.results.map(({ value }) => [value]));
+    vi.restoreAllMocks();
+    db.close();
+    await world.close();
+  });
 });

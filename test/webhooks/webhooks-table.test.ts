@@ -163,6 +163,20 @@ test('what messages say of each event, and of one in which something is missing'
     ),
     row('a post of several', () => post(outgoing('json', { eventCount: 3, since: AT - HOUR })).body),
     row(
+      'a post of several to Slack',
+      () =>
+        JSON.parse(
+          String(
+            buildPost(outgoing('slack', { eventCount: 3, since: AT - HOUR }), { calendar: PARIS, now: AT })
+              .body,
+          ),
+        ).text,
+    ),
+    row(
+      'the command of a question with a whole id',
+      () => message('request.approval_requested', { ...BUDGET, ask_id: 'ask_04zssbe0001' }).command,
+    ),
+    row(
       'a post of another event',
       () => post(outgoing('json', { type: 'budget.reset', data: '{"a":1}' })).body,
     ),
@@ -310,8 +324,8 @@ test('which webhooks are taken, and how they are shown', async () => {
           lookup(hostname, lookupOptions, (error, ...found) =>
             resolve(error ? String(error) : found),
           )) as never;
-      const lookup: Lookup = (_name, { family }, callback) =>
-        addresses
+      const lookup: Lookup = (_name, { all, family }, callback) =>
+        all && addresses
           ? callback(
               null,
               addresses.map((address) => ({ address, family: family || 4 })),
