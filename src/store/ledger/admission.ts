@@ -238,7 +238,7 @@ export function createAdmissions(options: AdmissionsOptions) {
     const need = amount === undefined ? undefined : next.needOf?.(amount);
     journal.reopen(slot, next, { amount: total, charges }, need);
     if (amount === undefined) return refuse(next, standings);
-    return { kind: 'held', amount: total, remaining: remainingAfter(standings, total) };
+    return { kind: 'held', amount: total, remaining: remainingAfter(counting(standings, before), total) };
   }
 
   function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
@@ -351,16 +351,16 @@ function affordable(
   if (standings.length === 0) return next.amount;
   if (next.unpriced) return undefined;
   const { allowed } = next;
-  const counting = before ? standings.map((each) => withRoom(each, before(each.budget.id))) : standings;
-  const room = (allowed === undefined ? roomIn(counting) : roomWith(counting, allowed)) - next.spent;
+  const counted = counting(standings, before);
+  const room = (allowed === undefined ? roomIn(counted) : roomWith(counted, allowed)) - next.spent;
   if (next.amount === 0 || next.amount <= room) return next.amount;
   const fitted = next.fitInto?.(room);
   return fitted !== undefined && fitted <= room ? fitted : undefined;
 }
 
-/** A standing with more room, for a request of which the budget doesn't count a part. */
-const withRoom = (standing: Standing, part: NanoUsd): Standing =>
-  part === 0 ? standing : { ...standing, pending: standing.pending - part };
+/** Standings with more room where a budget doesn't count a part of the request. */
+const counting = (standings: Standing[], before: PartBefore | undefined): Standing[] =>
+  before ? standings.map((each) => ({ ...each, pending: each.pending - before(each.budget.id) })) : standings;
 
 /** Which budget had no room, and how it stood. */
 function blockedDetail(full: Standing): Record<string, unknown> {
