@@ -229,9 +229,15 @@ test('what is stored of each answer', async () => {
     ),
     row('an encoding', () => headed(200, { 'content-encoding': 'gzip' })),
     ...[64 * KIB - 1, 64 * KIB, 64 * KIB + 1].map((length) =>
-      row(`${length} control characters and a word`, () =>
+      row(`${length} characters, a word at their end`, () =>
         sent((response) => response.end(`${'\u0001'.repeat(length - 4)}word`)),
       ),
+    ),
+    row('65536 characters and another one later', () =>
+      sent((response) => {
+        response.write(`${'\u0001'.repeat(64 * KIB - 4)}word`);
+        setTimeout(() => response.end('\u0001'), 20);
+      }),
     ),
     row('lengths of complete texts', () => [0, 4_095, 4_096, 4_097].map((length) => cut(length, [], true))),
     row('lengths of broken texts', () =>

@@ -164,11 +164,13 @@ describe('while another process has the write lock', () => {
     const lock = lockOf(path);
     let elapsed = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => {
-      elapsed += 1_700;
+      elapsed += 1_000;
       return elapsed;
     });
     const turn = await Promise.allSettled([bench.insert(1), bench.insert(2)]);
     vi.restoreAllMocks();
+    // Busy since the first second: the sixth is the last in which it is tried again.
+    expect(elapsed).toBe(7_000);
     for (const result of turn) {
       if (result.status === 'fulfilled') throw new Error('it should have been rejected');
       expect(result.reason).toBeInstanceOf(GwError);
