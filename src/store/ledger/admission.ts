@@ -237,14 +237,14 @@ export function createAdmissions(options: AdmissionsOptions) {
     const charges = balances.reserve(next, total, before);
     const need = amount === undefined ? undefined : next.needOf?.(amount);
     journal.reopen(slot, next, { amount: total, charges }, need);
-    if (amount === undefined) return refuse(next, standings);
+    if (amount === undefined) return refuse(next, standings, before);
     return { kind: 'held', amount: total, remaining: remainingAfter(counting(standings, before), total) };
   }
 
-  function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
-    const needed = next.least === undefined || next.unpriced ? undefined : next.spent + next.least;
-    const full = needed === undefined ? undefined : exhausted(standings, needed);
-    if (full && needed !== undefined) announce(next, { needed, small: next.small }, full);
+  function refuse(next: Readmission, standings: Standing[], before?: PartBefore): ReadmissionResult {
+    const needed = next.spent + (next.least ?? 0);
+    const full = exhaustedBy(next, standings, before);
+    if (full) announce(next, { needed, small: next.small }, full);
     return { kind: 'refused', standing: full ?? tightest(standings) };
   }
 
@@ -360,7 +360,15 @@ function affordable(
 
 /** Standings with more room where a budget doesn't count a part of the request. */
 const counting = (standings: Standing[], before: PartBefore | undefined): Standing[] =>
-  before ? standings.map((each) => ({ ...each, pending: each.pending - before(each.budget.id) })) : standings;
+  before ? standings.map((each) => ({ ...each, posted: each.posted - before(each.budget.id) })) : standings;
+
+/** The budget that has no room for the least that a request can go on with, even if every open hold is released. */
+function exhaustedBy(next: Readmission, standings: Standing[], before?: PartBefore): Standing | undefined {
+  const { least, spent, unpriced } = next;
+  if (least === undefined || unpriced) return undefined;
+  const full = exhausted(counting(standings, before), spent + least);
+  return standings.find(({ budget }) => budget.id === full?.budget.id);
+}
 
 /** Which budget had no room, and how it stood. */
 function blockedDetail(full: Standing): Record<string, unknown> {

@@ -89,9 +89,9 @@ describe('a budget of several projects', () => {
 
 describe('a budget of a provider', () => {
   const of = (value: string) => ({ scope: { kind: 'provider', value } }) as const;
-  const again = (shop: Shop, id: number, spent: number, provider: string) => {
+  const again = (shop: Shop, id: number, spent: number, provider: string, more: object = {}) => {
     const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, 40, { provider });
-    return shop.daemon.ledger.readmit({ ...head, spent });
+    return shop.daemon.ledger.readmit({ ...head, spent, ...more });
   };
 
   test('books what a request cost there when it goes on elsewhere, and tells so', async () => {
@@ -109,6 +109,19 @@ describe('a budget of a provider', () => {
       'p1/daily 115 0',
       'p1/daily@provider:openai 85 0',
       'p1/daily@provider:other 30 0',
+    ]);
+  });
+
+  test('refuses what has no room there without a word while running requests hold it', async () => {
+    const shop = await openShop();
+    await shop.budget({ ...DAILY, ...of('other') });
+    await shop.admit(70, { provider: 'other' });
+    const { id } = await shop.admit(90);
+    expect(await again(shop, id, 85, 'other', { least: 31 })).toMatchObject({ kind: 'refused' });
+    expect(shop.news()).toEqual([]);
+    expect(await again(shop, id, 85, 'other', { least: 101 })).toMatchObject({ kind: 'refused' });
+    expect(eventsOf(shop.db)).toMatchObject([
+      { type: 'request.blocked', data: { spent_usd: 0, cap_usd: 1e-7 } },
     ]);
   });
 
