@@ -1,5 +1,6 @@
 import * as zlib from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { decodeZstd } from '../../src/gateway/intake/decode-zstd.ts';
 import { chunkBody, completionBody, usageOf } from '../support/chat-shapes.ts';
 import { MODEL, PLAIN, startGateway } from '../support/gateway.ts';
 import { respond } from '../support/scripts.ts';
@@ -15,16 +16,24 @@ const STREAM = `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).jo
 const WHOLE = JSON.stringify(completionBody('m', 'Hello you', usage));
 const MESSAGES = { model: MODEL, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
 
-const ENCODERS: Record<string, ((text: string) => Buffer) | undefined> = {
-  gzip: zlib.gzipSync,
-  deflate: zlib.deflateSync,
-  br: zlib.brotliCompressSync,
-  zstd: (zlib as { zstdCompressSync?: (text: string) => Buffer }).zstdCompressSync,
-};
+const { zstdCompressSync } = zlib as { zstdCompressSync?: (text: string) => Buffer };
 
-describe.each(Object.entries(ENCODERS).filter(([, encode]) => encode))(
+const ENCODERS: [name: string, encoding: string, encode: ((text: string) => Buffer) | undefined][] = [
+  ['gzip', 'gzip', zlib.gzipSync],
+  ['deflate', 'deflate', zlib.deflateSync],
+  ['br', 'br', zlib.brotliCompressSync],
+  ['zstd', 'zstd', zstdCompressSync],
+  [
+    'zstd of two frames',
+    'zstd',
+    zstdCompressSync &&
+      ((text) => Buffer.concat([zstdCompressSync(text.slice(0, 20)), zstdCompressSync(text.slice(20))])),
+  ],
+];
+
+describe.each(ENCODERS.filter(([, , encode]) => encode))(
   'an answer in %s although identity was asked for',
-  (encoding, encode) => {
+  (_name, encoding, encode) => {
     const type = (stream: boolean) => (stream ? 'text/event-stream' : 'application/json');
 
     test.each([
@@ -54,11 +63,12 @@ describe.each(Object.entries(ENCODERS).filter(([, encode]) => encode))(
   },
 );
 
-function decode(encoding: string, body: Buffer): string {
-  const decoders = zlib as unknown as Record<string, (body: Buffer) => Buffer>;
-  const name =
-    { gzip: 'gunzipSync', deflate: 'inflateSync', br: 'brotliDecompressSync', zstd: 'zstdDecompressSync' }[
-      encoding
-    ] ?? '';
-  return String(decoders[name]?.(body));
-}
+const DECODERS: Record<string, (body: Buffer) => Uint8Array | undefined> = {
+  gzip: (body) => zlib.gunzipSync(body),
+  deflate: (body) => zlib.inflateSync(body),
+  br: (body) => zlib.brotliDecompressSync(body),
+  zstd: (body) => decodeZstd(body, 10_000),
+};
+
+const decode = (encoding: string, body: Buffer): string =>
+  Buffer.from(DECODERS[encoding]?.(body) ?? []).toString();

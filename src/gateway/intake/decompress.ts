@@ -6,6 +6,7 @@ import { copyBytes } from '../../json/bytes.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import { ClientGone } from '../context/exchange.ts';
 import type { UnzstdAnswer, UnzstdRequest } from './unzstd-worker.ts';
+import { type DecodeZstdSync, decodeFrames, decodeFramesSync } from './zstd-frames.ts';
 
 interface DecodeOptions {
   maxBytes: number;
@@ -16,9 +17,6 @@ interface DecodeOptions {
 }
 
 type CreateDecoder = (options: zlib.ZlibOptions | zlib.BrotliOptions) => Transform;
-
-/** Node has them since 22.15. */
-const zstd = zlib as { createZstdDecompress?: CreateDecoder; zstdDecompressSync?: DecodeSync };
 
 type DecodeSync = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
 
@@ -33,6 +31,27 @@ interface Encoding {
 const FLUSHING = { flush: zlib.constants.Z_SYNC_FLUSH };
 const GZIP: Encoding = { create: zlib.createGunzip, flushing: FLUSHING, sync: zlib.gunzipSync };
 
+/** Node 22 takes a body that is cut for a whole one, and 22 and 24 ignore what follows a frame in the same chunk. */
+const READS_ALL_FRAMES = Number.parseInt(process.versions.node, 10) >= 26;
+
+/** Node has them since 22.15. */
+const { createZstdDecompress, zstdDecompressSync } = zlib as {
+  createZstdDecompress?: (options: zlib.ZlibOptions) => Transform & zlib.Zlib;
+  zstdDecompressSync?: DecodeSync & DecodeZstdSync;
+};
+
+const ZSTD: Encoding = {
+  create:
+    createZstdDecompress &&
+    (READS_ALL_FRAMES ? createZstdDecompress : (options) => decodeFrames(createZstdDecompress(options))),
+  flushing: {},
+  sync:
+    zstdDecompressSync &&
+    (READS_ALL_FRAMES
+      ? zstdDecompressSync
+      : (body, options) => decodeFramesSync(zstdDecompressSync, body, options)),
+};
+
 const ENCODINGS: Readonly<Record<string, Encoding>> = {
   gzip: GZIP,
   'x-gzip': GZIP,
@@ -42,11 +61,8 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
     flushing: { flush: zlib.constants.BROTLI_OPERATION_FLUSH },
     sync: zlib.brotliDecompressSync,
   },
-  zstd: { create: zstd.createZstdDecompress, flushing: {}, sync: zstd.zstdDecompressSync },
+  zstd: ZSTD,
 };
-
-/** Node 22 takes a body that is cut for a whole one, and 22 and 24 read no frame but the first. */
-const READS_ALL_FRAMES = Number.parseInt(process.versions.node, 10) >= 26;
 
 function encodingOf(name: string): Encoding | undefined {
   const key = name.trim().toLowerCase();
@@ -67,7 +83,7 @@ export async function decompress(body: Buffer, encoding: string, options: Decode
   const found = encodingOf(encoding);
   if (!found) return body;
   // fzstd may not come to an end, and would keep everybody waiting for answers: it runs in a thread.
-  const inThread = found === ENCODINGS.zstd && !READS_ALL_FRAMES;
+  const inThread = found === ZSTD && !READS_ALL_FRAMES;
   try {
     return await (found.create && !inThread
       ? decodeWith(found.create, body, options)
