@@ -26,14 +26,19 @@ const OF_BEDROCK: ReadonlySet<string> = new Set([
 /** Clouds learn betas within weeks. */
 const REMEMBERED_MS = 3_600_000;
 const MAX_MODELS = 100;
+const MAX_SETS = 20;
 
+/**
+ * Learns the betas that models refuse. Where the refusal names none, all that were dropped are one set: others may use one
+ * of them that the model takes.
+ */
 export function createBetaFilter(now: () => number = Date.now): BetaFilter {
-  const refused = new Map<string, { betas: Set<string>; until: number }>();
+  const refused = new Map<string, { sets: readonly string[][]; until: number }>();
   return {
     withoutRefused(request) {
       if (refused.size === 0 || betasOf(request).length === 0) return request;
       const known = refused.get(modelOf(request));
-      return known && known.until > now() ? without(request, known.betas) : request;
+      return known && known.until > now() ? without(request, known.sets) : request;
     },
     afterRefusal(status, body, request) {
       if (status !== 400 || !REFUSAL.test(body)) return undefined;
@@ -44,9 +49,10 @@ export function createBetaFilter(now: () => number = Date.now): BetaFilter {
       if (!dropped) return undefined;
       const model = modelOf(request);
       for (const oldest of refused.keys()) if (refused.size < MAX_MODELS || refused.delete(oldest)) break;
-      const all = new Set([...(refused.get(model)?.betas ?? []), ...dropped]);
-      refused.set(model, { betas: all, until: now() + REMEMBERED_MS });
-      return without(request, all);
+      const sets = dropped === named ? named.map((beta) => [beta]) : [dropped];
+      const all = [...(refused.get(model)?.sets ?? []), ...sets].slice(-MAX_SETS);
+      refused.set(model, { sets: all, until: now() + REMEMBERED_MS });
+      return without(request, sets);
     },
   };
 }
@@ -62,8 +68,13 @@ export const betasOf = ({ headers }: CloudRequest): string[] =>
       : [],
   );
 
-function without(request: CloudRequest, dropped: ReadonlySet<string>): CloudRequest {
-  const left = betasOf(request).filter((beta) => !dropped.has(beta));
+/** Leaves out each set of betas that the request has all of. */
+function without(request: CloudRequest, sets: readonly string[][]): CloudRequest {
+  const left = sets.reduce(
+    (betas, set) =>
+      set.every((beta) => betas.includes(beta)) ? betas.filter((beta) => !set.includes(beta)) : betas,
+    betasOf(request),
+  );
   const others = withoutHeaders(request.headers, new Set([HEADER]));
   return { ...request, headers: left.length > 0 ? [...others, HEADER, left.join(',')] : others };
 }

@@ -82,6 +82,27 @@ test.each(CASES)('betas that $name refuses are left out, then and for an hour', 
   expect(await gateway.settled(2)).toMatchObject([{ outcome: 'ok' }, { outcome: 'ok' }]);
 });
 
+test('what a model refuses to one project is kept from no other that it would take it from', async () => {
+  const gateway = await startClouds(
+    { bedrock: { region: 'eu-west-1' } },
+    { credentials: { bedrock: 'key' } },
+  );
+  const LONG = 'context-1m-2025-08-07';
+  gateway.upstream.script(async (exchange) => {
+    await exchange.body;
+    const isForeign = betasOf(exchange.request).some((beta) => beta !== LONG);
+    await (isForeign ? ofAws() : hello)(exchange);
+  });
+  await gateway.newProject('other');
+  const keys = [gateway.key, await gateway.newKey('other')];
+  // AWS doesn't say which of the two it means.
+  for (const [i, sent] of [`computer-use-2024-10-22,${LONG}`, LONG].entries()) {
+    const own = { authorization: `Bearer ${keys[i]}`, 'anthropic-beta': sent };
+    expect((await ask(gateway, `bedrock/eu.${CLAUDE}`, {}, { headers: own })).status).toBe(200);
+  }
+  expect(gateway.upstream.requests.map(betasOf)).toEqual([['computer-use-2024-10-22', LONG], [], [LONG]]);
+});
+
 test('another refusal goes to the client as it is, after one request', async () => {
   const gateway = await startClouds(
     { bedrock: { region: 'eu-west-1' } },
@@ -112,6 +133,14 @@ describe('what is refused', () => {
     expect(filter.withoutRefused(requestOf('b'))).toEqual(requestOf('b'));
     now = 3_600_000;
     expect(filter.withoutRefused(request)).toBe(request);
+  });
+
+  test('is remembered in twenty ways at the most', () => {
+    const filter = createBetaFilter();
+    const ofBeta = (i: number) => ({ ...requestOf('a'), headers: ['anthropic-beta', `${i}-2026-01-01`] });
+    for (let i = 0; i <= 20; i++) filter.afterRefusal(400, 'invalid beta flag', ofBeta(i));
+    expect(filter.withoutRefused(ofBeta(0))).toEqual(ofBeta(0));
+    expect(filter.withoutRefused(ofBeta(1))).not.toEqual(ofBeta(1));
   });
 
   test('ends with a request without betas', () => {
