@@ -1,7 +1,7 @@
 // An installation that is wide rather than long: 200 projects, 1,000 keys, 500 budgets, 10,000 sessions with long names.
 // Usage: npm run build && node test/bench/wide.mjs [--sessions 10000]
 // Prints CPU seconds of commands and of the daemon, and its memory, beside those of one project, one key and one budget.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -14,7 +14,7 @@ import { createProject } from '../../dist/store/accounts/projects.js';
 import { setBudget } from '../../dist/store/budgets/budgets.js';
 import { openDatabase } from '../../dist/store/database/open.js';
 import { cpuOf, memoryOf } from './process.mjs';
-import { MODEL, startGw, startScript } from './targets.mjs';
+import { MODEL, serve, startGw, startScript } from './targets.mjs';
 
 const { values: options } = parseArgs({ options: { sessions: { type: 'string', default: '10000' } } });
 const SESSIONS = Number(options.sessions);
@@ -82,9 +82,8 @@ async function measure(prepare) {
     gw.child.kill('SIGTERM');
     await once(gw.child, 'exit');
     keys.splice(0, 1, ...(await prepare(gw.home)));
-    const child = spawn(process.execPath, [GW, 'serve'], { env: gw.env, stdio: 'ignore' });
+    const child = await serve(gw);
     gw = { ...gw, child, pid: child.pid };
-    for (let up = false; !up; ) up = await isUp(gw.port);
   }
   const figures = { 'start, CPU s': cpuOf(gw.pid) / 1e6, 'memory after start, MB': memoryOf(gw.pid).rss };
   const one = async (i) => ask(gw.port, keys[i % keys.length], `${LONG}-${i}`);
@@ -101,14 +100,6 @@ async function measure(prepare) {
   figures['database, MB'] = statSync(join(gw.home, 'gw.db')).size / 1e6;
   rmSync(directory, { recursive: true, force: true });
   return figures;
-}
-
-async function isUp(port) {
-  const asked = request({ port, host: '127.0.0.1', path: '/health' });
-  asked.end();
-  const answer = await Promise.race([once(asked, 'response'), once(asked, 'error')]).catch(() => []);
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  return answer[0]?.statusCode === 200;
 }
 
 function cpuOfCommand(command, env) {
