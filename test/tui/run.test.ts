@@ -46,6 +46,19 @@ async function gw(
   return terminal;
 }
 
+/** The screen with its colours, once it stays the same: it may be read while it is drawn. */
+async function atRest(terminal: Terminal): Promise<string> {
+  let screen = await terminal.colouredScreen();
+  await expect
+    .poll(async () => {
+      const before = screen;
+      screen = await terminal.colouredScreen();
+      return screen === before;
+    })
+    .toBe(true);
+  return screen;
+}
+
 /** A dashboard that is up, with its pid. */
 async function withPid(): Promise<{ terminal: Terminal; pid: number }> {
   const cli = cliHome();
@@ -135,7 +148,7 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
         await terminal.resize(columns, rows);
         // Rules reach the right edge, and the keys stand in the last line but one.
         await terminal.until(new RegExp(`^.*\\n.{${columns}}\\n(.*\\n){${rows - 4}}.*\\? help {2}q quit`));
-        const { screen, legend } = styledText(await terminal.colouredScreen());
+        const { screen, legend } = styledText(await atRest(terminal));
         const size = `${columns}x${rows}`;
         const [first = screen] = looks.get(size) ?? [];
         // Letters go by the order of appearance: each style differs from the others at every depth.
