@@ -53,13 +53,27 @@ export async function enter({ page }: Pick<Window, 'page'>, origin: string, key:
   await page.getByRole('heading', { level: 1 }).waitFor();
 }
 
-/** Goes to a view, and waits until nothing of it is missing. */
+/**
+ * Goes to a view, and waits until nothing of it is missing. Begins at another view, as one whose parameters change shows
+ * the answer to the former until it has its own.
+ */
 export async function show({ page }: Pick<Window, 'page'>, hash: string): Promise<void> {
-  await page.evaluate((to) => {
-    location.hash = to;
-  }, hash);
+  const from = new URL(page.url()).hash;
+  if (from !== hash && viewIn(from) === viewIn(hash)) {
+    await setHash(page, '#/keys');
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  }
+  await setHash(page, hash);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForFunction(
     () => document.querySelector('main footer') !== null && document.querySelector('.waiting') === null,
   );
+}
+
+const viewIn = (hash: string): string => hash.split(/[/?]/)[1] ?? '';
+
+async function setHash(page: Page, hash: string): Promise<void> {
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, hash);
 }
