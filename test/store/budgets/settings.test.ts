@@ -201,3 +201,26 @@ test('a removed budget of a key or a session becomes a member of the cap for eac
   await removeBudget(shop.db, project, { period: 'daily', scope: each }, NOON);
   expect(await shop.admit(40, { keyId })).toMatchObject({ kind: 'held', remaining: null });
 });
+
+test('a new cap for each begins with the spend of those that have no cap of their own, and with nobody else', async () => {
+  const shop = await openShop();
+  const keyOf = (label: string) => insertKey(shop.db, { projectId: 1, label, now: NOON }).id;
+  const own = keyOf('own');
+  const other = keyOf('other');
+  for (const [keyId, session] of [
+    [0, undefined],
+    [own, 's'],
+    [other, 't'],
+  ] as const) {
+    const { id } = await shop.admit(20, { keyId, session });
+    await shop.settle(id, 20, { keyId, session });
+  }
+  await shop.budget({ ...DAILY, scope: { kind: 'key', value: 'own' } });
+  await shop.budget({ ...DAILY, scope: { kind: 'session', value: 's' } });
+  for (const value of ['key', 'session']) await shop.budget({ ...DAILY, scope: { kind: 'each', value } });
+  const members = shop.db.prepare('SELECT scope_kind, scope_value FROM budgets WHERE parent_id <> 0');
+  expect(members.raw().all()).toEqual([
+    ['key', String(other)],
+    ['session', 't'],
+  ]);
+});
