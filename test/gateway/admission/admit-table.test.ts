@@ -11,6 +11,7 @@ import type { GatewayParts } from '../../support/gateway-parts.ts';
 import { opened } from './quoted.ts';
 
 const NANO = 1_000_000_000;
+const row = (name: string, outcome: () => unknown): Row => ({ name, outcome });
 const STANDING = {
   budget: {
     ...{ id: 1, projectId: 1, projectName: 'shop', period: 'daily', capNanoUsd: NANO, alertPercent: 80 },
@@ -238,6 +239,23 @@ async function replaced(parts: GatewayParts, given: (typeof REPLACED)[string], i
   return { log, outcome };
 }
 
+/** The head of the request that the ledger is asked for with the hold of a later attempt. */
+async function headAgain(parts: GatewayParts, session: { agent: string; sessionId: string }) {
+  const target = await parts.targetOf('openai/gpt-4o');
+  const context = parts.contextOf({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] });
+  Object.assign(context, { session, origin: { process: 'node', repo: 'shop' } });
+  let head: unknown;
+  const ledger = {
+    readmit: async ({ id: _id, amount: _amount, small: _small, ...asked }: Record<string, unknown>) => {
+      head ??= asked;
+      return held(900, 10);
+    },
+  };
+  const gateway = { ...parts.gateway, ledger, queue: { wake: () => {} } } as unknown as Gateway;
+  await readmit(gateway, { context, target, first: target, spent: 0 });
+  return head;
+}
+
 test('what the ledger is asked for a request, and what comes of its answers', async () => {
   const parts = await opened();
   const replacing = (isTranslated: boolean) =>
@@ -265,6 +283,8 @@ test('what the ledger is asked for a request, and what comes of its answers', as
         outcome: () => played(parts, { body, says: [held(5, 10)] }),
       }),
     ),
+    row('again, of a session', () => headAgain(parts, { agent: 'codex', sessionId: 's' })),
+    row('again, of no session', () => headAgain(parts, { agent: '', sessionId: '' })),
     ...replacing(false),
     ...replacing(true),
   ]);
