@@ -13,7 +13,8 @@ export const ROOMS = {
         'context-size',
         'refusals',
       ),
-      ...journeys('fallbacks', 'target-budgets', 'public-reports', 'compressed-prefix'),
+      ...journeys('fallbacks', 'target-budgets', 'public-reports', 'compressed-prefix', 'gate'),
+      ...journeys('other-models', 'failover-caps'),
     ],
   },
   ledger: {
