@@ -51,6 +51,10 @@ export function withPlainLetters(json: Buffer): Buffer {
 }
 
 const BEGINNING = Buffer.from('u00');
+const ESCAPE_BEGINNING = Buffer.from('\\u00');
+/** A search stops at each first letter: in prose there are fewer backslashes than letters `u`, in code more. */
+const SPARSE = 8;
+const SPARSE_BYTES = 512;
 /** Up to this many candidates are tested one by one, which is fastest for bodies with few or none. */
 const FEW = 64;
 
@@ -58,10 +62,18 @@ const FEW = 64;
 function mayHaveEscape(json: Buffer): boolean {
   const first = json.indexOf(BACKSLASH);
   if (first < 0) return false;
-  let at = json.indexOf(BEGINNING, first);
-  for (let candidates = 0; at >= 0; at = json.indexOf(BEGINNING, at + 1)) {
+  const beginning = hasFewBackslashes(json, first) ? ESCAPE_BEGINNING : BEGINNING;
+  let at = json.indexOf(beginning, first);
+  for (let candidates = 0; at >= 0; at = json.indexOf(beginning, at + 1)) {
     if (++candidates > FEW) return ESCAPE.test(json.toString('latin1', at - 1));
-    if (ESCAPE.test(json.toString('latin1', at - 1, at + 5))) return true;
+    if (ESCAPE.test(json.toString('latin1', Math.max(at - 1, 0), at + 6))) return true;
   }
   return false;
+}
+
+/** Whether the next few backslashes are far apart. */
+function hasFewBackslashes(json: Buffer, first: number): boolean {
+  let at = first;
+  for (let i = 0; i < SPARSE && at >= 0; i++) at = json.indexOf(BACKSLASH, at + 1);
+  return at < 0 || at - first > SPARSE_BYTES;
 }
