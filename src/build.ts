@@ -29,9 +29,10 @@ const ENTRIES: Record<'main' | 'statusline' | BuiltWorker, string> = {
   'unzstd-worker': 'gateway/intake/unzstd-worker.js',
 };
 
-/** The same of the daemon, and what it imports in the course of each start. */
+/** Entry points of the daemon's own bundle. The commands' bundle imports the second one. */
 const DAEMON_SERVE = 'daemon-serve';
 const DAEMON = { daemon: 'cli/serve/main.js', [DAEMON_SERVE]: 'daemon/serve.js' };
+/** What each start of the daemon imports: one file has these and all that they import. */
 const DAEMON_STARTS =
   /[/\\]dist[/\\](cli[/\\]serve[/\\]main|cli[/\\]commands[/\\]serve|daemon[/\\]serve)\.js$/;
 

@@ -11,6 +11,7 @@ import { budgetName } from '../../../src/store/ledger/terms.ts';
 import { createTeamLimits } from '../../../src/store/team/limits.ts';
 import { addMembership } from '../../../src/store/team/membership.ts';
 import { applyTeamBudgets } from '../../../src/store/team/team-budgets.ts';
+import { MEMBERSHIP } from '../../support/membership.ts';
 import { admissionOf, eventsOf, NOON, recordOf } from '../../support/simulator.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
@@ -139,18 +140,7 @@ test("a ledger reports what requests of a team's budget hold and cost, and nothi
   const shop = await openShop();
   const log: unknown[][] = [];
   const start = NOON - (NOON % DAY);
-  addMembership(shop.db, {
-    ...{
-      gatewayId: 1,
-      name: 'g',
-      teamName: 'acme',
-      token: 't',
-      nonce: 'n',
-      fingerprint: 'f',
-      timezone: 'UTC',
-    },
-    ...{ courier: 0, joinedAt: NOON },
-  } as never);
+  addMembership(shop.db, { ...MEMBERSHIP, joinedAt: NOON });
   applyTeamBudgets(
     shop.db,
     [

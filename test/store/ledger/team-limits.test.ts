@@ -4,6 +4,7 @@ import type { RequestId } from '../../../src/ids.ts';
 import { createTeamLimits } from '../../../src/store/team/limits.ts';
 import { addMembership } from '../../../src/store/team/membership.ts';
 import { applyTeamBudgets } from '../../../src/store/team/team-budgets.ts';
+import { MEMBERSHIP } from '../../support/membership.ts';
 import { PROPERTY_TIMEOUT_MS, runs } from '../../support/simulator.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
@@ -64,17 +65,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 async function openMember(): Promise<Shop> {
   const shop = await openShop({ startMs: NOON });
   await shop.budget({ period: 'monthly', capNanoUsd: LOCAL_CAP });
-  addMembership(shop.db, {
-    gatewayId: 1,
-    name: 'g',
-    teamName: 'acme',
-    token: 't',
-    nonce: 'n',
-    fingerprint: 'f',
-    timezone: 'UTC',
-    courier: 0,
-    joinedAt: NOON,
-  });
+  addMembership(shop.db, { ...MEMBERSHIP, joinedAt: NOON });
   const terms = {
     period: 'daily' as const,
     capNanoUsd: CAP,
