@@ -46,7 +46,8 @@ export async function complete(
   let request: WireRequest | undefined;
   let context: RequestContext | undefined;
   try {
-    body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
+    const limits = { ...bodyLimits(gateway), recent: gateway.recentBodies };
+    body = await readBody(exchange.request, limits, 'json', exchange.response);
     exchange.bodyAt = gateway.clock.monotonic();
     if (asBody) body = asBody(body);
     const read = readRequest(gateway, wire, body);

@@ -25,6 +25,8 @@ export function createRecentTexts<T extends { bytes: Buffer }>(): RecentTexts<T>
   // Ordered by last use, most recent last.
   const texts: T[] = [];
   let size = 0;
+  /** The last result of `find`, which stages of a request ask for in turn. */
+  let last: { bytes: Buffer; found: Earlier<T> | undefined } | undefined;
 
   function drop(entry: T): void {
     const place = texts.indexOf(entry);
@@ -33,17 +35,26 @@ export function createRecentTexts<T extends { bytes: Buffer }>(): RecentTexts<T>
     size -= entry.bytes.length;
   }
 
+  function search(bytes: Buffer): Earlier<T> | undefined {
+    let best: Earlier<T> | undefined;
+    for (const entry of texts) {
+      const shared = sharedLength(entry.bytes, bytes);
+      if (shared >= MIN_BYTES && shared > (best?.shared ?? 0)) best = { entry, shared };
+    }
+    return best;
+  }
+
   return {
     find(bytes) {
       if (bytes.length < MIN_BYTES) return undefined;
-      let best: Earlier<T> | undefined;
-      for (const entry of texts) {
-        const shared = sharedLength(entry.bytes, bytes);
-        if (shared >= MIN_BYTES && shared > (best?.shared ?? 0)) best = { entry, shared };
-      }
-      return best;
+      if (last?.bytes === bytes) return last.found;
+      const found = search(bytes);
+      // A body that is refused later would be held until the next one.
+      if (bytes.length <= MAX_BYTES) last = { bytes, found };
+      return found;
     },
     keep(entry, earlier) {
+      last = undefined;
       const { length } = entry.bytes;
       if (length < MIN_BYTES || length > MAX_BYTES) return;
       // The same session's previous text is obsolete. A text with a short common prefix belongs to another session.

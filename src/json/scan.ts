@@ -38,6 +38,8 @@ const MINUS = 0x2d;
 
 /** The end of longer strings is found by `indexOf`. For shorter strings a loop is faster than the call. */
 const SHORT_STRING = 32;
+/** Escaped quotes that are rare come in pairs: the loop grows to this only where more of them follow. */
+const LONGEST_LOOP = 1024;
 const MAX_DEPTH = 256;
 
 /** Longer strings are not reported, because callers look for single words. */
@@ -221,7 +223,7 @@ export function skipString(bytes: Buffer, start: number): number {
     while (quote - 1 - slashes >= position && bytes[quote - 1 - slashes] === BACKSLASH) slashes++;
     if (slashes % 2 === 0) return endString(bytes, start, quote + 1);
     // Where escaped quotes are close together, a search for each takes longer than the loop.
-    nearBytes = quote - position < SHORT_STRING ? 32 * SHORT_STRING : SHORT_STRING;
+    nearBytes = quote - position < SHORT_STRING ? Math.min(2 * nearBytes, LONGEST_LOOP) : SHORT_STRING;
     position = quote + 1;
   }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sharedLength } from '../../src/json/bytes.ts';
 import { withPlainLetters } from '../../src/json/plain-letters.ts';
 
 const escaped = (character: string, capital: boolean) => {
@@ -83,6 +84,26 @@ describe('withPlainLetters()', () => {
       }),
       { numRuns: 20_000 },
     );
+  });
+
+  test('needs no look at what an earlier result begins with as well', () => {
+    const pieces = fc.constantFrom('\\', 'u', '0', '6', '\\u', '\\u006', '\\u0064', '\\u00e9', 'a');
+    const text = fc.array(pieces, { maxLength: 6 });
+    let skipped = 0;
+    fc.assert(
+      fc.property(text, text, text, (common, before, after) => {
+        const earlier = withPlainLetters(Buffer.from([...common, ...before].join('')));
+        const json = Buffer.from([...common, ...after].join(''));
+        const shared = sharedLength(earlier, json);
+        expect(withPlainLetters(json, shared).toString()).toBe(withPlainLetters(json).toString());
+        if (shared > 6) skipped++;
+      }),
+      { numRuns: 20_000 },
+    );
+    expect(skipped).toBeGreaterThan(2_000);
+    const encoded = Buffer.from('0123456\\u0061');
+    expect(withPlainLetters(encoded, encoded.length).toString()).toBe('0123456\\u0061');
+    expect(withPlainLetters(encoded, encoded.length - 1).toString()).toBe('0123456a');
   });
 
   test('returns the very bytes of what has none', () => {

@@ -4,7 +4,7 @@ import { ClientGone } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory, BodyShare } from '../state/body-memory.ts';
 import { canDecompress, decompress, joinChunks } from './decompress.ts';
-import { plainLetters } from './scan-large.ts';
+import { plainLetters, type RecentBodies } from './scan-large.ts';
 
 export interface BodyLimits {
   maxBytes: number;
@@ -14,6 +14,7 @@ export interface BodyLimits {
   memory?: BodyMemory;
   /** How long a body waits for room in it. */
   maxWaitMs?: number;
+  recent?: RecentBodies;
 }
 
 /**
@@ -40,7 +41,7 @@ export async function readBody(
     share?.release();
     throw new ClientGone();
   }
-  return isJson ? plainLetters(body) : body;
+  return isJson ? plainLetters(body, limits.recent) : body;
 }
 
 function decode(bytes: Buffer, encoding: string, limits: BodyLimits, share?: BodyShare): Promise<Buffer> {

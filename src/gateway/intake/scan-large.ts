@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../../errors.ts';
 import type { Range } from '../../json/bytes.ts';
 import { withPlainLetters } from '../../json/plain-letters.ts';
-import type { Earlier } from '../../json/recent-texts.ts';
+import type { Earlier, RecentTexts } from '../../json/recent-texts.ts';
 import type { ItemMemory } from '../../translation/carry/item-memory.ts';
 import type { BodyOptions } from '../../translation/context.ts';
 import type { Json } from '../../translation/json.ts';
@@ -20,6 +20,9 @@ const LARGE_BYTES = 1024 * 1024;
 
 /** Whether a body is worth other requests' turns between the stages that read it. */
 export const isLarge = (bytes: Buffer): boolean => bytes.length > LARGE_BYTES;
+
+/** The last bodies, with plain letters. */
+export type RecentBodies = Pick<RecentTexts<ScannedBody>, 'find'>;
 
 /** Lets the event loop serve others. */
 export const giveWay = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -40,9 +43,10 @@ async function ask<Key extends string>(request: ScanRequest, key: Key) {
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, length);
 
-/** A body's JSON with plain letters. */
-export function plainLetters(body: Buffer): Buffer | Promise<Buffer> {
-  if (!isLarge(body)) return withPlainLetters(body);
+/** A body's JSON with plain letters. What it shares with the last bodies is not searched again. */
+export function plainLetters(body: Buffer, recent?: RecentBodies): Buffer | Promise<Buffer> {
+  const plainBytes = recent?.find(body)?.shared ?? 0;
+  if (body.length - plainBytes <= LARGE_BYTES) return withPlainLetters(body, plainBytes);
   return ask({ task: 'letters', bytes: body }, 'bytes').then(bufferOf);
 }
 

@@ -1,11 +1,11 @@
 import { OPEN_BRACKET } from '../../json/bytes.ts';
-import { skipValue } from '../../json/scan.ts';
+import { type Member, readValue, skipValue } from '../../json/scan.ts';
 import { walkArray } from '../../json/walk.ts';
 import type { Fields } from '../request/fields.ts';
 import { beyondLimit, choicesPerPrompt, LIMITS, reasoningBudget } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { type BlockShape, findUnseen, readPlainInput } from '../request/prompt-blocks.ts';
+import { type BlockReader, type BlockShape, findUnseen, UnboundedInput } from '../request/prompt-blocks.ts';
 import type { WireRequest } from '../request/wire-request.ts';
 import type { Wire } from '../wire.ts';
 import { NON_TEXT, TOOLS } from './chat.ts';
@@ -64,3 +64,14 @@ function promptsIn(fields: Fields, bytes: Buffer): number {
 }
 
 const START_OF_NUMBER = /[-\d]/;
+
+/** Accepts texts, token ids, and lists of them. Anything else may refer to content outside the request. */
+export function readPlainInput({ bytes }: BlockReader, member: Member): void {
+  const value = readValue(bytes, member);
+  if (!isPlain(value) && !(Array.isArray(value) && value.every((each) => isPlain(each) || isTokens(each))))
+    throw new UnboundedInput(`an object in "${member.key}"`);
+}
+
+const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
+const isTokens = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((token) => typeof token === 'number');

@@ -2,8 +2,9 @@ import { badRequest } from '../../errors.ts';
 import { usageMember } from '../answer/usage.ts';
 import { createParser, renameModel } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { findUnseen, readPlainInput } from '../request/prompt-blocks.ts';
+import { findUnseen } from '../request/prompt-blocks.ts';
 import type { Wire } from '../wire.ts';
+import { readPlainInput } from './completions.ts';
 
 const parser = createParser({
   limits: [],

@@ -51,6 +51,8 @@ export interface PromptBlocks {
   keepsReasoning: boolean;
   /** Undefined for a prompt whose only message is a string. */
   messages: SplitMessages | undefined;
+  /** The other fields that contain blocks. */
+  fields: readonly SplitField[];
   /** Tokens by which normalized forms of the text can exceed its bytes; undefined until computed. */
   growth?: number | undefined;
 }
@@ -62,6 +64,15 @@ export interface SplitMessages {
   /** The end of each message, and the number of blocks up to there. */
   ends: number[];
   blocks: number[];
+}
+
+/** Blocks of a field, so that a prompt with the same field can reuse them. */
+export interface SplitField extends Range {
+  key: string;
+  /** Index of the field's first block. */
+  firstBlock: number;
+  /** The number of its blocks. */
+  blocks: number;
 }
 
 /** An earlier prompt with a common prefix. */

@@ -9,6 +9,7 @@ import type {
   EarlierPrompt,
   PromptBlock,
   PromptBlocks,
+  SplitField,
   SplitMessages,
   UnknownInput,
 } from './prompt-block.ts';
@@ -118,7 +119,8 @@ function readShapes(
   }
   for (const name in fields) {
     for (const member of members) {
-      if (member.key === name && bytes[member.start] !== START_OF_NULL) fields[name]?.(reader, member);
+      if (member.key === name && bytes[member.start] !== START_OF_NULL)
+        reader.readField(member, fields[name]);
     }
   }
 }
@@ -148,6 +150,7 @@ function readBlocks(request: WireRequest, shape: BlockShape, earlier?: EarlierPr
     key: key.digest('base64').slice(0, ID_LENGTH),
     keepsReasoning: shape.keepsReasoning?.(blocks, request) ?? true,
     messages: reader.messages,
+    fields: reader.fields,
   };
 }
 
@@ -189,6 +192,7 @@ export class BlockReader {
   /** Input of a known shape that may have more tokens than bytes. */
   unseen: string | undefined;
   messages: SplitMessages | undefined;
+  readonly fields: SplitField[] = [];
   readonly #keeps: boolean;
   readonly #earlier: EarlierPrompt | undefined;
   #opensMessage = false;
@@ -198,6 +202,44 @@ export class BlockReader {
     this.bytes = bytes;
     this.#keeps = keeps;
     this.#earlier = earlier;
+  }
+
+  /** Reads a field, or takes its blocks from the earlier prompt if that has the same. */
+  readField(member: Member, read: BlockShape['fields'][string] | undefined): void {
+    const { messages, blocks } = this;
+    const firstBlock = blocks.length;
+    if (!this.#takeField(member)) read?.(this, member);
+    if (!this.#keeps || this.messages !== messages) return;
+    const { key, start, end } = member;
+    this.fields.push({ key, start, end, firstBlock, blocks: blocks.length - firstBlock });
+  }
+
+  /** Whether the earlier prompt has the same field; a field of messages is never taken whole. */
+  #takeField({ key, start, end }: Member): boolean {
+    const { entry: prompt, shared } = this.#earlier ?? { shared: 0 };
+    const field = prompt?.fields.find((each) => each.key === key && each.end - each.start === end - start);
+    if (!prompt || !field) return false;
+    const isInPrefix = start === field.start && end <= shared;
+    if (!isInPrefix && this.bytes.compare(prompt.bytes, field.start, field.end, start, end) !== 0)
+      return false;
+    this.#reuse(prompt, field, start - field.start);
+    return true;
+  }
+
+  /** Adds blocks of an earlier prompt, which stand `moved` bytes further on in this one. */
+  #reuse(
+    prompt: PromptBlocks,
+    { firstBlock, blocks }: Pick<SplitField, 'firstBlock' | 'blocks'>,
+    moved = 0,
+  ): void {
+    if (this.blocks.length + blocks > MAX_BLOCKS) throw new UnboundedInput('so many blocks');
+    for (let i = firstBlock; i < firstBlock + blocks; i++) {
+      const block = prompt.blocks[i];
+      if (block)
+        this.blocks.push(
+          moved === 0 ? block : { ...block, start: block.start + moved, end: block.end + moved },
+        );
+    }
   }
 
   /** Walks the messages of the array at `start`. `visit` opens each message, adds its blocks and returns its end. */
@@ -223,19 +265,14 @@ export class BlockReader {
   #takeEarlier(messages: SplitMessages): number | undefined {
     const { entry: prompt, shared } = this.#earlier ?? { shared: 0 };
     const split = prompt?.messages;
-    if (!split) return undefined;
+    if (!prompt || !split) return undefined;
     // A message is reusable if it ends within the common prefix.
     let count = split.ends.length;
     while (count > 0 && (split.ends[count - 1] ?? 0) > shared) count--;
     if (count === 0) return undefined;
-    const blocks = split.blocks[count - 1] ?? 0;
-    if (this.blocks.length + blocks > MAX_BLOCKS) throw new UnboundedInput('so many blocks');
     messages.ends = split.ends.slice(0, count);
     messages.blocks = split.blocks.slice(0, count);
-    for (let i = 0; i < blocks; i++) {
-      const block = prompt?.blocks[split.firstBlock + i];
-      if (block) this.blocks.push(block);
-    }
+    this.#reuse(prompt, { firstBlock: split.firstBlock, blocks: split.blocks[count - 1] ?? 0 });
     return split.ends[count - 1];
   }
 
@@ -359,14 +396,3 @@ export function checkInline(bytes: Buffer, member: Member | undefined, what: str
 
 /** The start of a URL with any scheme except `data:`, after characters that servers trim. */
 const ADDRESS = /^(?:\s|\\[bfnrt])*(?:(?!data:)[a-z][a-z\d+.-]*:|.{0,32}\\u|(?:\\?\/){2})/i;
-
-/** Accepts texts, token ids, and lists of them. Anything else may refer to content outside the request. */
-export function readPlainInput({ bytes }: BlockReader, member: Member): void {
-  const value = readValue(bytes, member);
-  if (!isPlain(value) && !(Array.isArray(value) && value.every((each) => isPlain(each) || isTokens(each))))
-    throw new UnboundedInput(`an object in "${member.key}"`);
-}
-
-const isPlain = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';
-const isTokens = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((token) => typeof token === 'number');

@@ -120,7 +120,7 @@ describe('the edit bound', () => {
         steps,
         (provider, script) => underBound(provider, script, variant) === undefined,
       ),
-      { numRuns: RUNS, endOnFailure: true },
+      { numRuns: 20 * RUNS, endOnFailure: true },
     );
     expect(failed).toBe(true);
   });

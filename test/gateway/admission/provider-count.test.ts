@@ -147,7 +147,7 @@ describe("the bound by a provider's count", () => {
   ])('would be too low if it %s', (_what, boundOf) => {
     const { failed } = fc.check(
       fc.property(cases, (each) => underCounted(each, boundOf) === undefined),
-      { numRuns: RUNS, endOnFailure: true },
+      { numRuns: 20 * RUNS, endOnFailure: true },
     );
     expect(failed).toBe(true);
   });
@@ -173,7 +173,7 @@ describe("the bound by a provider's count", () => {
   ])('would be too low if it %s', (_what, boundOf) => {
     const { failed } = fc.check(
       fc.property(keeping, (each) => underPlanned(each, boundOf) === undefined),
-      { numRuns: RUNS, endOnFailure: true },
+      { numRuns: 20 * RUNS, endOnFailure: true },
     );
     expect(failed).toBe(true);
   });

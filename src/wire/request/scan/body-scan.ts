@@ -48,7 +48,7 @@ export function scanBody(
   readers: StringReaders | undefined,
   earlier?: Earlier<ScannedBody>,
 ): BodyScan {
-  if (!isUtf8(bytes))
+  if (!isUtf8(earlier ? bytes.subarray(startOfCharacter(bytes, earlier.shared)) : bytes))
     throw notAnObject('it is not UTF-8, so decoders differ in what they read. Send it as UTF-8');
   const before = earlier?.entry.scan.kind === readers?.kind ? earlier : undefined;
   const points = before ? sharedPoints(before) : [];
@@ -68,6 +68,13 @@ export function scanBody(
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw notAnObject(error.message, error);
   }
+}
+
+/** Start of the UTF-8 character before `position`, which may end after it. */
+function startOfCharacter(bytes: Buffer, position: number): number {
+  let start = Math.max(position - 1, 0);
+  while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
+  return start;
 }
 
 const notAnObject = (why: string, cause?: JsonSyntaxError): GwError =>

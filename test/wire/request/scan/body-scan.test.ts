@@ -101,6 +101,21 @@ describe.each(APIS)('the scan of %s', (_, wire, key) => {
     expect(wentOn).toBeGreaterThan(200);
   });
 
+  test.each([
+    ['ends', 1],
+    ['goes on', 2],
+  ])('refuses a character that %s otherwise than in the earlier body', (_what, length) => {
+    const begin = `{"model":"m","max_tokens":5,"${key}":["${'x'.repeat(20_000)}`;
+    const earlier = Buffer.from(`${begin}\u20ac"]}`);
+    const euro = Buffer.from('\u20ac').subarray(0, length);
+    const bytes = Buffer.concat([Buffer.from(begin), euro, Buffer.from('"]}')]);
+    const shared = sharedLength(earlier, bytes);
+    expect(shared).toBe(begin.length + length);
+    const entry = { bytes: earlier, scan: wire.scan(earlier) };
+    for (const broken of [bytes, bytes.subarray(0, shared)])
+      expect(() => wire.scan(broken, { entry, shared })).toThrow('it is not UTF-8');
+  });
+
   test('would differ if it went on where two bodies have parted', () => {
     expect(compare(wire, key, (shared) => shared + 5_000).differ).toBeGreaterThan(0);
   });
