@@ -15,7 +15,7 @@ const MAX_TURN_BYTES = 64 * 1024;
 /** How much is read at each end of a turn. */
 const END_BYTES = 1_024;
 /** What a turn begins with. Within a string the quotes are escaped, so neither is text. */
-const STARTS = ['"role"', '"function_call_output"'].map((text) => Buffer.from(text));
+const [ROLE, OUTPUT] = [Buffer.from('"role"'), Buffer.from('"function_call_output"')] as const;
 
 /**
  * The last turn of a request; undefined without a conversation. Looks for its start in the last 64 kB, reads 2 kB of it at
@@ -26,7 +26,8 @@ export function lastTurn({ bytes, members }: Pick<WireRequest, 'bytes' | 'member
   if (!conversation) return undefined;
   const { start, end } = conversation;
   const near = bytes.subarray(Math.max(start, end - MAX_TURN_BYTES), end);
-  const turn = near.subarray(Math.max(0, ...STARTS.map((text) => near.lastIndexOf(text))));
+  const message = near.subarray(Math.max(0, near.lastIndexOf(ROLE)));
+  const turn = message.subarray(Math.max(0, message.lastIndexOf(OUTPUT)));
   const head = turn.toString('latin1', 0, END_BYTES);
   const tail =
     turn.length > END_BYTES ? turn.toString('latin1', Math.max(END_BYTES, turn.length - END_BYTES)) : '';
