@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { orElse } from '../errors.ts';
 import { asBuffer } from '../json/bytes.ts';
 import { isObject } from '../json/object.ts';
@@ -63,7 +63,7 @@ interface Beginning {
  */
 export function beginningOf({ bytes: source, form, level }: CompressRequest): Beginning {
   const bytes = asBuffer(source).subarray(0, MAX_BEGINNING);
-  const hash = createHash('sha256').update(`${form} ${level}\0`);
+  const read = [`${form} ${level}`];
   let firstEnd: number | undefined;
   let position = skipSpace(bytes, 0);
   while (bytes[position] === OPEN_BRACKET || bytes[position] === COMMA) {
@@ -72,18 +72,18 @@ export function beginningOf({ bytes: source, form, level }: CompressRequest): Be
     // Undefined if the message has been cut off.
     const end = orElse(() => skipValue(bytes, start), undefined);
     if (end === undefined) {
-      hash.update(bytes.subarray(start));
+      read.push(bytes.toString('latin1', start));
       break;
     }
     const message: unknown = JSON.parse(bytes.toString('utf8', start, end));
-    hash.update(isText(message) ? `${message.role}\0${message.content}\0` : withoutMarks(message));
+    read.push(isText(message) ? `${message.role}\0${message.content}` : withoutMarks(message));
     if (isObject(message) && message.role === 'user') {
       firstEnd = end;
       break;
     }
     position = skipSpace(bytes, end);
   }
-  return { key: hash.digest('base64url'), end: firstEnd };
+  return { key: hash('sha256', read.join('\0'), 'base64url'), end: firstEnd };
 }
 
 /**

@@ -137,15 +137,16 @@ function sealedGrowth({ blocks, tokensOf }: MeasuredPrompt): number {
   return tokens;
 }
 
-const NO_NAMES: readonly string[] = [];
 const REFERENCE = Buffer.from('"tool_reference"');
 
 /** The definitions that references to tools stand for, each as often as it is referred to. */
 function referencedTokens({ request }: RequestContext, measured: MeasuredPrompt | undefined): number {
   const { bytes, members } = request;
   if (measured) {
-    const names = measured.blocks.flatMap(({ references }) => references ?? NO_NAMES);
-    return names.reduce((sum, name) => sum + measured.definitionTokens(name), 0);
+    let tokens = 0;
+    for (const { references } of measured.blocks)
+      if (references) for (const name of references) tokens += measured.definitionTokens(name);
+    return tokens;
   }
   const tools = members.find(({ key }) => key === 'tools');
   if (!tools) return 0;

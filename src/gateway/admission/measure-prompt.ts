@@ -134,10 +134,7 @@ export function measurePrompt(
   const perImage = hasImages ? imageTokens(target.model, bytes) : 0;
   const rewrites = rewritesJson(target);
   const known = new Float64Array(blocks.length).fill(-1);
-  const sums = new Float64Array(blocks.length + 1);
-  blocks.forEach((block, i) => {
-    sums[i + 1] = (sums[i] ?? 0) + leastTokens(block);
-  });
+  let sums: Float64Array | undefined;
   function tokensOf(at: number): number {
     const before = known[at] ?? -1;
     if (before >= 0) return before;
@@ -150,10 +147,22 @@ export function measurePrompt(
     blocks,
     numbers: bases.numbersOf(blocks),
     tokensOf,
-    leastTokens: (from, to) => (sums[to] ?? 0) - (sums[from] ?? 0),
+    leastTokens(from, to) {
+      sums ??= sumsOf(blocks);
+      return (sums[to] ?? 0) - (sums[from] ?? 0);
+    },
     definitionTokens: (name) => definitionTokens(blocks, name, tokensOf),
     imageTokens: perImage,
   };
+}
+
+/** The least tokens of the first blocks: of none, of one, and so on. */
+function sumsOf(blocks: readonly PromptBlock[]): Float64Array {
+  const sums = new Float64Array(blocks.length + 1);
+  blocks.forEach((block, i) => {
+    sums[i + 1] = (sums[i] ?? 0) + leastTokens(block);
+  });
+  return sums;
 }
 
 /** Sealed reasoning may have fewer tokens than bytes. */

@@ -48,7 +48,9 @@ interface WatchedBody {
 
 /** Quick check whether a body may have a misleading key. It may report false positives, but misses nothing. */
 export function mayMislead({ bytes, members, mayMislead: keysMayMislead }: WatchedBody): boolean {
-  return members.length > 0 && (keysMayMislead === true || hasOddKeys(members) || !isUtf8(bytes));
+  if (members.length === 0) return false;
+  // A body whose keys were watched is UTF-8.
+  return keysMayMislead === true || hasOddKeys(members) || (keysMayMislead === undefined && !isUtf8(bytes));
 }
 
 /**

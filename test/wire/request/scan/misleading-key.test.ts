@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { expect, test } from 'vitest';
 import { KeyWatch } from '../../../../src/json/key-watch.ts';
 import { withPlainLetters } from '../../../../src/json/plain-letters.ts';
@@ -40,6 +41,7 @@ function played(watch: Watch): { misleading: number; missed: number; plain: numb
 const watched =
   (known: ReadonlySet<number>): Watch =>
   (bytes) => {
+    if (!isUtf8(bytes)) throw new Error('a scan refuses it');
     const keys = new KeyWatch(known);
     const members = scanObject(bytes, { keys });
     return { members, mayMislead: keys.found };
