@@ -9,8 +9,11 @@ export interface Earlier<T> {
 
 /** Cached scans of the latest bodies. The bytes that a turn shares with the turn before are not scanned again. */
 export interface RecentTexts<T> {
-  /** The entry with the longest common prefix; undefined if none is long enough. */
-  find(bytes: Buffer): Earlier<T> | undefined;
+  /**
+   * The entry with the longest common prefix; undefined if none is long enough. `like`: what another store of the same
+   * texts has found, so that they are not compared again.
+   */
+  find(bytes: Buffer, like?: Earlier<{ bytes: Buffer }>): Earlier<T> | undefined;
   /** Keeps an entry. `earlier` is the result of `find` for it. */
   keep(entry: T, earlier: Earlier<T> | undefined): void;
 }
@@ -52,8 +55,10 @@ export function createRecentTexts<T extends { bytes: Buffer }>(): RecentTexts<T>
   }
 
   return {
-    find(bytes) {
+    find(bytes, like) {
       if (bytes.length < MIN_BYTES) return undefined;
+      const known = like && texts.find((entry) => entry.bytes === like.entry.bytes);
+      if (known) return { entry: known, shared: like.shared };
       if (last?.bytes === bytes) return last.found;
       const found = search(bytes);
       // A body that is refused later would be held until the next one.

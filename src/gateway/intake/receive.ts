@@ -37,7 +37,9 @@ export function readRequest(
   const earlier = recentBodies.find(bytes);
   const parse = (scan: BodyScan) => {
     recentBodies.keep({ bytes, scan }, earlier);
-    return wire.parse(bytes, scan);
+    const request = wire.parse(bytes, scan);
+    if (earlier) request.like = { bytes, earlier };
+    return request;
   };
   const scan = scanRequest(bytes, wire, earlier);
   return scan instanceof Promise ? scan.then(parse) : parse(scan);

@@ -1,10 +1,11 @@
 import type { Edit } from '../../json/edit.ts';
+import type { Earlier } from '../../json/recent-texts.ts';
 import type { Member } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
 import type { NamedModels } from './named-models.ts';
 import type { NonTextInput } from './non-text-input.ts';
 import type { PromptBlocks, UnknownInput } from './prompt-block.ts';
-import type { BodyScan } from './scan/body-scan.ts';
+import type { BodyScan, ScannedBody } from './scan/body-scan.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
 import type { Surcharges } from './surcharges.ts';
@@ -50,6 +51,8 @@ export interface WireRequest {
   named?: () => NamedModels;
   /** Edits that every provider needs. */
   edits: Edit[];
+  /** An earlier body with a common prefix, for the same bytes. */
+  like?: { bytes: Buffer; earlier: Earlier<ScannedBody> };
   /** Cached result of `blocksOf` for the same bytes. */
   split?: { bytes: Buffer; blocks: PromptBlocks | undefined; growth?: number; rewritten?: number };
   /** Cached result of `unseenIn` for the same bytes. */

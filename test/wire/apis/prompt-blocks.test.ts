@@ -436,6 +436,12 @@ test('a text that is kept is found by one that was looked for before', () => {
   expect(recent.find(asked.bytes)).toEqual({ entry: first, shared: 20_001 });
   recent.keep(next, undefined);
   expect(recent.find(asked.bytes)).toEqual({ entry: next, shared: 20_003 });
+  expect(recent.find(asked.bytes, { entry: first, shared: 20_001 })).toEqual({
+    entry: first,
+    shared: 20_001,
+  });
+  const other = { entry: textOf('a'), shared: 20_001 };
+  expect(recent.find(asked.bytes, other)).toEqual({ entry: next, shared: 20_003 });
 });
 
 test('recent prompts are found by what they share most with, and the oldest are forgotten', () => {
