@@ -206,11 +206,11 @@ function outcomeOf(
   if (quote.unpriced) return { outcome: 'refused: its price is not known' };
   const hold = fittingHold(gateway, quote);
   if (quote.amount === 0 || quote.amount <= room)
-    return { outcome: 'admitted', ...shown(heldNeed(request, hold, quote.amount)) };
+    return { outcome: 'admitted', ...shown(heldNeed(request, quote, hold)) };
   const fitted = hold.fitInto(room);
-  if (fitted !== undefined) {
-    const need = shown(heldNeed(request, hold, fitted));
-    const lowered = loweredLimit(quote, hold.outputTokens, request.maxOutputTokens);
+  if (fitted) {
+    const need = shown(heldNeed(request, quote, fitted));
+    const lowered = loweredLimit(quote, fitted.outputTokens, request.maxOutputTokens);
     const unless =
       lowered && byCount.isWorth(quote, lowered.sent, room)
         ? ', or more by the input tokens that the provider counts'
@@ -221,7 +221,7 @@ function outcomeOf(
           ...need,
           max_output_tokens: lowered,
         }
-      : { outcome: `admitted, cut to ${hold.calls} calls of tools`, ...need };
+      : { outcome: `admitted, cut to ${fitted.calls} calls of tools`, ...need };
   }
   const need = shown(leastNeed(quote, quote.least, request.maxOutputTokens));
   const full = exhausted(standings, quote.least);

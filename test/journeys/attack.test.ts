@@ -1000,7 +1000,7 @@ test('all waiting requests that expire at the same moment are decided', async ()
     },
   };
   // Only the fields that the queue reads.
-  const admission = { projectId: 1, amount: 1, isFinal: true } as Admission;
+  const admission = { projectId: 1, offer: { amount: 1 }, isFinal: true } as Admission;
   const wait = { kind: 'wait' } as AdmissionResult;
   const queue = createAdmissionQueue({ admit: () => turn(wait) }, clock);
   const admit = () => queue.admit(admission, { maxWaitMs: 10_000, isConnected: () => true });

@@ -51,10 +51,8 @@ function admission(id) {
     model: 'gpt-5-mini',
     askedModel: 'auto',
     stream: true,
-    amount: 500_000,
-    least: 500_000,
-    final: false,
-    blockedRecord: () => record(id),
+    offer: { amount: 500_000, least: 500_000, blockedRecord: () => record(id) },
+    isFinal: false,
   };
 }
 

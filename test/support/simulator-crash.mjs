@@ -60,8 +60,8 @@ function record(id, costNanoUsd, outcome, model) {
 function ask(id, amount, model, more) {
   return ledger.admit({
     ...head(id, model),
-    ...{ stream: false, amount, least: amount, isFinal: true, ...more },
-    blockedRecord: () => record(id, 0, 'blocked'),
+    ...{ stream: false, isFinal: true, ...more },
+    offer: { amount, least: amount, blockedRecord: () => record(id, 0, 'blocked') },
   });
 }
 

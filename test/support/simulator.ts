@@ -10,8 +10,9 @@ import type { Random, RequestId } from '../../src/ids.ts';
 import { createArchive } from '../../src/store/archive/archive.ts';
 import { createStoredIds } from '../../src/store/database/daemons.ts';
 import { type Db, openDatabase } from '../../src/store/database/open.ts';
-import type { Admission } from '../../src/store/ledger/admission.ts';
+import type { Admission, Readmission } from '../../src/store/ledger/admission.ts';
 import { createLedger, type Ledger } from '../../src/store/ledger/ledger.ts';
+import type { Offer } from '../../src/store/ledger/offer.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../src/usage.ts';
 import { migrated } from './migrated.ts';
@@ -151,8 +152,29 @@ export function recordOf(id: RequestId, fields: Partial<RequestRecord> = {}): Re
 }
 
 /** A final request for `amount` that cannot be cut; a test says what differs. */
-export function admissionOf(id: RequestId, amount: number, fields: Partial<Admission> = {}): Admission {
-  const projectId = fields.projectId ?? 1;
+/** Fields of an admission and of its offer. */
+export type AdmissionFields = Partial<Omit<Admission, 'offer'> & Offer>;
+
+const OF_OFFER: ReadonlySet<string> = new Set<keyof Offer>([
+  ...([
+    'amount',
+    'outputTokens',
+    'calls',
+    'least',
+    'small',
+    'whole',
+    'unpriced',
+    'fitInto',
+    'needOf',
+  ] as const),
+  ...(['isWorthCounting', 'leastIfCounted', 'blockedRecord', 'asking', 'shorter'] as const),
+]);
+
+export function admissionOf(id: RequestId, amount: number, fields: AdmissionFields = {}): Admission {
+  const { projectId = 1 } = fields;
+  const pick = (isOfOffer: boolean) =>
+    Object.fromEntries(Object.entries(fields).filter(([name]) => OF_OFFER.has(name) === isOfOffer));
+  const blockedRecord = () => recordOf(id, { projectId, status: 402, outcome: 'blocked' });
   return {
     id,
     projectId,
@@ -162,12 +184,16 @@ export function admissionOf(id: RequestId, amount: number, fields: Partial<Admis
     model: 'gpt-5-mini',
     askedModel: 'gpt-5-mini',
     stream: false,
-    amount,
-    least: amount,
+    offer: { amount, least: amount, blockedRecord, ...pick(true) },
     isFinal: true,
-    blockedRecord: () => recordOf(id, { projectId, status: 402, outcome: 'blocked' }),
-    ...fields,
+    ...pick(false),
   };
+}
+
+/** The next attempt of a request. */
+export function readmissionOf(id: RequestId, amount: number, fields: Partial<Readmission> = {}): Readmission {
+  const { isFinal: _isFinal, offer: _offer, ...head } = admissionOf(id, amount);
+  return { ...head, amount, spent: 0, ...fields };
 }
 
 export interface StoredEvent {

@@ -57,7 +57,8 @@ async function request(): Promise<string> {
     firstByteMs: 1,
   };
   const blockedRecord = (): RequestRecord => ({ ...record, status: 402, outcome: 'blocked', costNanoUsd: 0 });
-  const head = { ...record, stream: false, amount: COST, least: COST, isFinal: true, blockedRecord };
+  const offer = { amount: COST, least: COST, blockedRecord };
+  const head = { ...record, stream: false, isFinal: true, offer };
   const { kind } = await ledger.admit(head);
   if (kind === 'held') await ledger.settle(record);
   world.dispatcher.wake();

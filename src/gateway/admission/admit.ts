@@ -2,7 +2,8 @@ import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
-import type { AskResult, AskTerms } from '../../store/ledger/asks.ts';
+import type { AskResult } from '../../store/ledger/asks.ts';
+import type { Offer } from '../../store/ledger/offer.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
 import { ClientGone, clientLimitMs } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -16,6 +17,7 @@ import {
 } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import { MAX_SEARCH_MS } from '../intake/select-project.ts';
+import { onRungOf } from '../state/admission-queue.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import {
@@ -28,7 +30,7 @@ import {
   teamUnreachable,
   unpricedError,
 } from './errors.ts';
-import { enoughFor, type FittingHold, fittingHold, toAdmitted } from './fitting-hold.ts';
+import { enoughFor, fittingHold, toAdmitted } from './fitting-hold.ts';
 import { countInput, type InputParts, isCountable, leastInput } from './input-tokens.ts';
 import { heldNeed, leastNeed } from './need.ts';
 import { type CountParts, type IfCounted, ifCounted } from './provider-count.ts';
@@ -84,8 +86,8 @@ async function admitCounted(
   return admitFinally(gateway, admission, final, requoting(gateway, admission, quoteFor, final));
 }
 
-/** Returns a quote that is lower than all before, if a prompt counted since gives one; false if none was counted. */
-type Requote = () => Quote | undefined | false;
+/** Returns a quote that is lower than all before, if a prompt counted since gives one. */
+type Requote = () => Quote | undefined;
 
 function requoting(
   gateway: AdmitParts,
@@ -97,7 +99,7 @@ function requoting(
   let { inputTokens } = quote;
   let { version } = promptBases;
   return () => {
-    if (version === promptBases.version) return false;
+    if (version === promptBases.version) return undefined;
     version = promptBases.version;
     const least = leastInput(gateway, context, target);
     if (least.tokens >= inputTokens) return undefined;
@@ -136,33 +138,89 @@ async function admitQuote(
   gateway: AdmitParts,
   admission: AdmissionRequest,
   quote: Quote,
-  { isFinal, requote, byCount }: Omit<Offer, 'hold'>,
+  { isFinal, requote, byCount }: { isFinal: boolean; requote?: Requote | undefined; byCount?: IfCounted },
 ): Promise<Admitted | undefined> {
-  const offer: Offer = { hold: fittingHold(gateway, quote), isFinal, requote, byCount };
-  const result = await reserve(gateway, admission, offer);
-  return outcomeOf(gateway, admission, offer.hold, result);
+  const terms = isFinal ? new AskDeadline(gateway, admission.context) : undefined;
+  const offerFor = (each: Quote) => offerOf(gateway, admission, each, { terms, byCount, offerFor });
+  const offer = offerFor(quote);
+  const result = await reserve(gateway, admission, { offer, isFinal, requote: requoted(requote, offerFor) });
+  return outcomeOf(gateway, admission, isQuoted(result.offer) ? result.offer : offer, result);
 }
 
-/** The hold to reserve. It changes when the request is quoted again. */
-interface Offer {
-  hold: FittingHold;
-  isFinal: boolean;
-  requote?: Requote | undefined;
-  /** Estimates for a count by the provider; undefined once it was asked. */
-  byCount?: IfCounted | undefined;
+const requoted = (requote: Requote | undefined, offerFor: (quote: Quote) => QuotedOffer) =>
+  requote &&
+  (() => {
+    const lower = requote();
+    return lower && offerFor(lower);
+  });
+
+/** A rung of the ledger's ladder, with its quote. */
+interface QuotedOffer extends Offer {
+  quote: Quote;
 }
+
+const isQuoted = (offer: Offer | undefined): offer is QuotedOffer => offer !== undefined && 'quote' in offer;
+
+interface OfferOptions {
+  /** Undefined: nobody is asked. */
+  terms: AskDeadline | undefined;
+  /** Estimates for a count by the provider; undefined once it was asked. */
+  byCount: IfCounted | undefined;
+  offerFor: (quote: Quote) => QuotedOffer;
+}
+
+function offerOf(
+  gateway: AdmitParts,
+  { context, target }: AdmissionRequest,
+  quote: Quote,
+  { terms, byCount, offerFor }: OfferOptions,
+): QuotedOffer {
+  const { request, exchange } = context;
+  const { amount, outputTokens, calls, small, fitInto } = fittingHold(gateway, quote);
+  return {
+    quote,
+    amount,
+    outputTokens,
+    calls,
+    small,
+    least: quote.least,
+    whole: wholeOf(request, quote),
+    unpriced: quote.unpriced,
+    fitInto,
+    isWorthCounting: (fit, room) =>
+      byCount?.isWorth(quote, fit.outputTokens ?? quote.outputTokens, room) ?? false,
+    leastIfCounted: (isAlerted) => byCount?.least(quote, isAlerted),
+    needOf: (held) => heldNeed(request, quote, held),
+    blockedRecord() {
+      const fields = {
+        status: blockedStatus(exchange.request.headers),
+        outcome: 'blocked',
+        need: leastNeed(quote, quote.least, request.maxOutputTokens),
+      } as const;
+      return recordOf(context, target, fields, gateway.clock.monotonic());
+    },
+    asking: terms && { needed: () => enoughFor(quote), expiresAt: () => terms.expiresAt() },
+    shorter() {
+      const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
+      const shortest = shortestQuote(quote, request, { provider: target.provider.name, minOutputTokens });
+      return shortest === quote ? undefined : offerFor(shortest);
+    },
+  };
+}
+
+/** What the ledger is asked for, besides the request itself. */
+type Asked = Pick<Admission, 'offer' | 'isFinal' | 'requote'>;
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
-function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer): Promise<AnsweredResult> {
+function reserve(gateway: AdmitParts, admission: AdmissionRequest, asked: Asked): Promise<AnsweredResult> {
   const { context } = admission;
   const { origin, project, exchange } = context;
   const reserveNow = () => {
-    const asked = ledgerAdmission(gateway, admission, offer);
     const options = {
       maxWaitMs: gateway.settings()['admission.max_wait_ms'],
       isConnected: () => !exchange.gone,
     };
-    return admitOrAsk(gateway, { context, admission: asked }, () => gateway.queue.admit(asked, options));
+    return admitOrAsk(gateway, context, ledgerAdmission(gateway, admission, asked), options);
   };
   const needsOrigin = origin.search && gateway.budgetScopes().repos.has(project.id);
   return needsOrigin ? gateway.attribution.searched(origin, MAX_SEARCH_MS).then(reserveNow) : reserveNow();
@@ -171,11 +229,10 @@ function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer)
 function ledgerAdmission(
   gateway: AdmitParts,
   { context, target, hasOthers = false, mayFallBack }: AdmissionRequest,
-  offer: Offer,
+  { offer, isFinal, requote }: Asked,
 ): Admission {
   const { exchange, request, session } = context;
-  const { quote, small, fitInto } = offer.hold;
-  const admission: Admission = {
+  return {
     id: exchange.id,
     projectId: context.project.id,
     queueKey: queueKeyOf(context, gateway.budgetScopes(), target),
@@ -190,55 +247,14 @@ function ledgerAdmission(
     model: target.model,
     askedModel: request.model,
     stream: request.stream,
-    amount: quote.amount,
-    least: quote.least,
-    whole: wholeOf(request, quote),
-    small,
-    unpriced: quote.unpriced,
-    isFinal: offer.isFinal,
+    offer,
+    isFinal,
+    requote,
     hasOthers,
     mayFallBack,
     fallenFrom: context.fallback?.budget.id,
     runaway: runawayOf(gateway, context) && (() => runawayOf(gateway, context)?.message),
-    asking: offer.isFinal ? new RequestAskTerms(gateway, context, () => offer.hold.quote) : undefined,
-    leastIfCounted: (isAlerted) => offer.byCount?.least(offer.hold.quote, isAlerted),
-    isWorthCounting(room) {
-      const { quote, outputTokens = quote.outputTokens } = offer.hold;
-      return offer.byCount?.isWorth(quote, outputTokens, room) ?? false;
-    },
-    fitInto,
-    needOf: (held) => heldNeed(request, offer.hold, held),
-    blockedRecord() {
-      const { quote } = offer.hold;
-      const fields = {
-        status: blockedStatus(exchange.request.headers),
-        outcome: 'blocked',
-        need: leastNeed(quote, quote.least, request.maxOutputTokens),
-      } as const;
-      return recordOf(context, target, fields, gateway.clock.monotonic());
-    },
-    requote() {
-      const lower = offer.requote?.() ?? false;
-      if (lower) ask(lower);
-      return lower !== false;
-    },
-    cutShorter() {
-      const { quote } = offer.hold;
-      const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
-      const shortest = shortestQuote(quote, request, { provider: target.provider.name, minOutputTokens });
-      if (shortest !== quote) ask(shortest);
-      return shortest !== quote;
-    },
   };
-  function ask(lower: Quote): void {
-    offer.hold = fittingHold(gateway, lower);
-    admission.amount = lower.amount;
-    admission.least = lower.least;
-    admission.whole = wholeOf(request, lower);
-    admission.small = offer.hold.small;
-    admission.fitInto = offer.hold.fitInto;
-  }
-  return admission;
 }
 
 const runawayOf = ({ runaways }: Pick<Gateway, 'runaways'>, context: AnyRequestContext) =>
@@ -251,16 +267,17 @@ export const wholeOf = ({ maxOutputTokens }: AnyRequestContext['request'], quote
 function outcomeOf(
   gateway: Pick<Gateway, 'clock' | 'runaways' | 'tiers'>,
   admission: AdmissionRequest,
-  hold: FittingHold,
+  offer: QuotedOffer,
   result: AnsweredResult,
 ): Admitted | undefined {
   const { context } = admission;
+  const { quote } = offer;
   switch (result.kind) {
     case 'held':
       context.exchange.heldAt = gateway.clock.monotonic();
       context.exchange.allowed = result.allowed;
       if (context.tier) gateway.tiers.setSpentOfCap(context.project.id, result.spentOfCap);
-      return toAdmitted(context, result, hold);
+      return toAdmitted(context, quote, result.fit ?? offer, result);
     case 'needs_count':
       if (context.exchange.gone) throw new ClientGone();
       return undefined;
@@ -269,19 +286,19 @@ function outcomeOf(
     case 'fallback':
       throw new FallsBack(result.standings);
     case 'unpriced':
-      throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
+      throw forCodex(unpricedError(admission, quote, result.standing), context.exchange.request.headers);
     case 'blocked':
-      throw exceededError(admission, result.standing, { quote: hold.quote, needed: hold.quote.least });
+      throw exceededError(admission, result.standing, { quote, needed: quote.least });
     case 'runaway':
       throw runawayError(context, result.standing, runawayOf(gateway, context)?.message);
     case 'unreachable':
-      throw teamUnreachable(result.standing, hold.quote.least, gateway.clock.now());
+      throw teamUnreachable(result.standing, quote.least, gateway.clock.now());
     case 'wait':
       if (result.standing.team?.unreachableSince !== undefined && !context.exchange.gone)
-        throw teamUnreachable(result.standing, hold.quote.least, gateway.clock.now());
-      context.exchange.need = leastNeed(hold.quote, hold.quote.least, context.request.maxOutputTokens);
+        throw teamUnreachable(result.standing, quote.least, gateway.clock.now());
+      context.exchange.need = leastNeed(quote, quote.least, context.request.maxOutputTokens);
       if (context.exchange.gone) throw new ClientGone();
-      throw budgetBusy(result.standing, hold.quote.least, context.exchange.need);
+      throw budgetBusy(result.standing, quote.least, context.exchange.need);
   }
 }
 
@@ -294,20 +311,23 @@ type AnsweredResult = Exclude<AdmissionResult, AskResult>;
  * Throws ClientGone, and GwError if the project is paused or the key revoked while the request waits.
  */
 async function admitOrAsk(
-  gateway: AskParts,
-  { context, admission }: { context: AnyRequestContext; admission: Admission },
-  admit: () => Promise<AdmissionResult>,
+  gateway: AskParts & Pick<Gateway, 'queue'>,
+  context: AnyRequestContext,
+  first: Admission,
+  options: Parameters<Gateway['queue']['admit']>[1],
 ): Promise<AnsweredResult> {
-  const first = await admit();
-  if (first.kind !== 'ask') return answered(gateway, context, first);
+  const result = await gateway.queue.admit(first, options);
+  if (result.kind !== 'ask') return answered(gateway, context, result);
+  let admission = onRungOf(first, result);
   const leave = gateway.approvals.join();
   try {
     for (;;) {
       await gateway.approvals.nextLook();
       mustBeThere(gateway, context);
       const seen = await gateway.ledger.look(admission);
-      const result = seen.kind === 'wait' ? await admit() : seen;
-      if (result.kind !== 'ask') return answered(gateway, context, result);
+      const next = seen.kind === 'wait' ? await gateway.queue.admit(admission, options) : seen;
+      admission = onRungOf(admission, next);
+      if (next.kind !== 'ask') return answered(gateway, context, { ...next, offer: admission.offer });
     }
   } finally {
     leave();
@@ -341,27 +361,17 @@ const SHARE_OF_CLIENT_LIMIT = 0.5;
 /** The name by which a client's own limit is measured. */
 const clientName = ({ exchange }: AnyRequestContext): string => exchange.request.headers['user-agent'] ?? '';
 
-/** Terms for asking a request's owner, computed only when a budget asks. */
-class RequestAskTerms implements AskTerms {
+/** How long a request can wait for its owner's answer, computed only when a budget asks. */
+class AskDeadline {
   readonly #gateway: Pick<Gateway, 'approvals' | 'clock' | 'settings'>;
   readonly #context: AnyRequestContext;
-  readonly #quote: () => Quote;
   /** Monotonic, as the clock may be set while the request waits. */
   #deadline: number | undefined;
   #expiresAt = 0;
 
-  constructor(
-    gateway: Pick<Gateway, 'approvals' | 'clock' | 'settings'>,
-    context: AnyRequestContext,
-    quote: () => Quote,
-  ) {
+  constructor(gateway: Pick<Gateway, 'approvals' | 'clock' | 'settings'>, context: AnyRequestContext) {
     this.#gateway = gateway;
     this.#context = context;
-    this.#quote = quote;
-  }
-
-  needed(): NanoUsd {
-    return enoughFor(this.#quote());
   }
 
   /** In the past once the request must not wait any more. */

@@ -1,20 +1,17 @@
 import type { NanoUsd } from '../../money.ts';
+import type { Fit } from '../../store/ledger/offer.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Admitted } from './admitted.ts';
-import { costWith, type Fit, fitInto, type Quote, smallRequestCost } from './quote.ts';
+import { costWith, fitInto, type Quote, type Fit as QuoteFit, smallRequestCost } from './quote.ts';
 
-/** A hold to ask the ledger for, and the limits that keep the request within it. */
-export interface FittingHold {
+/** A quote under its own limits, to ask the ledger for, and the lower limits that fit into less room. */
+export interface FittingHold extends Fit {
   quote: Quote;
-  /** Output limit of each choice to write into the request; undefined if it needs none. */
-  outputTokens: number | undefined;
-  /** Limit of calls of the provider's tools; undefined if the provider has no tools. */
-  calls: number | undefined;
   /** Worst case of a small request at the same price. */
   small: NanoUsd;
-  /** Lowers the limits until the request fits into `room`, and returns its worst case; undefined if it can't fit. */
-  fitInto(room: NanoUsd): NanoUsd | undefined;
+  /** The limits with which the request fits into `room`; undefined if it can't. */
+  fitInto(room: NanoUsd): Fit | undefined;
 }
 
 /** Output beyond the least that is enough for nearly every answer. */
@@ -24,7 +21,7 @@ const ENOUGH_TOKENS = 16_384;
  * Leaves half of the room to other requests, as far as the limit stays enough: they would wait for the end of an answer
  * that takes all of it for tokens that it hardly ever has.
  */
-function shareRoom(quote: Quote, fit: Fit, room: NanoUsd): Fit {
+function shareRoom(quote: Quote, fit: QuoteFit, room: NanoUsd): QuoteFit {
   const enough = quote.leastOutputTokens + ENOUGH_TOKENS;
   if (fit.outputTokens >= quote.outputTokens || fit.outputTokens <= enough) return fit;
   const half = fitInto(quote, Math.floor(room / 2));
@@ -41,27 +38,28 @@ export function enoughFor(quote: Quote): NanoUsd {
 
 export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): FittingHold {
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
-  const hold: FittingHold = {
+  const ownLimit = quote.mustLimit ? quote.outputTokens : undefined;
+  return {
     quote,
-    outputTokens: quote.mustLimit ? quote.outputTokens : undefined,
+    amount: quote.amount,
+    outputTokens: ownLimit,
     calls: quote.tools?.calls,
     small: smallRequestCost(quote, minOutputTokens),
     fitInto(room) {
-      const whole = fitInto(quote, room);
-      if (!whole) return undefined;
-      const fit = shareRoom(quote, whole, room);
-      if (fit.outputTokens < quote.outputTokens) hold.outputTokens = fit.outputTokens;
-      hold.calls = fit.calls;
-      return fit.amount;
+      const most = fitInto(quote, room);
+      if (!most) return undefined;
+      const { amount, outputTokens, calls } = shareRoom(quote, most, room);
+      return { amount, outputTokens: outputTokens < quote.outputTokens ? outputTokens : ownLimit, calls };
     },
   };
-  return hold;
 }
 
+/** A quote that is held under limits. */
 export function toAdmitted(
   { request }: AnyRequestContext,
+  quote: Quote,
+  { outputTokens, calls }: Fit,
   { amount, remaining }: { amount: NanoUsd; remaining: NanoUsd | null },
-  { quote, outputTokens, calls }: FittingHold,
 ): Admitted {
   // Without a budget the request needs no limits.
   const hasBudget = remaining !== null;

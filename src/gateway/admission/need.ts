@@ -1,8 +1,8 @@
 import type { NanoUsd } from '../../money.ts';
 import { worstCase } from '../../pricing/cost.ts';
+import type { Fit } from '../../store/ledger/offer.ts';
 import type { LoweredLimit, RecordedNeed } from '../../store/ledger/record.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { FittingHold } from './fitting-hold.ts';
 import { feesWith, inputWith, type Quote } from './quote.ts';
 
 interface NeedOptions {
@@ -37,11 +37,11 @@ export function needOf(
   };
 }
 
-/** The need behind a hold of `amount`, after the limits were fitted to the room. */
+/** The need of a quote that is held under the limits of a fit. */
 export function heldNeed(
   { maxOutputTokens, serverTools }: Pick<WireRequest, 'maxOutputTokens' | 'serverTools'>,
-  { quote, outputTokens, calls }: Pick<FittingHold, 'quote' | 'outputTokens' | 'calls'>,
-  amount: NanoUsd,
+  quote: Quote,
+  { amount, outputTokens, calls }: Fit,
 ): RecordedNeed | undefined {
   return needOf(quote, {
     amount,

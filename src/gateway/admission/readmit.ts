@@ -108,12 +108,14 @@ async function tryReadmit(
     model: target.model,
     askedModel: context.request.model,
     stream: context.request.stream,
-    amount: quote.amount,
+    amount: hold.amount,
+    outputTokens: hold.outputTokens,
+    calls: hold.calls,
     unpriced: quote.unpriced,
     spent,
     allowed: context.exchange.allowed,
     fitInto: hold.fitInto,
-    needOf: (held) => heldNeed(context.request, hold, held),
+    needOf: (held) => heldNeed(context.request, quote, held),
     small: hold.small,
     ...(isOnly && isFinal ? { least: quote.least } : {}),
   });
@@ -122,5 +124,5 @@ async function tryReadmit(
   gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes(), target));
   if (result.kind === 'refused') return { standing: result.standing, quote };
   const { amount, remaining } = result;
-  return toAdmitted(context, { amount: amount - spent, remaining }, hold);
+  return toAdmitted(context, quote, result.fit ?? hold, { amount: amount - spent, remaining });
 }

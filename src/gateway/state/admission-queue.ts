@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts';
 import type { NotedWait } from '../../store/dashboard/running.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
+import type { Offer } from '../../store/ledger/offer.ts';
 
 /** Requests that wait for room in a budget, first come, first served within a queue. */
 export type AdmissionQueue = ReturnType<typeof createAdmissionQueue>;
@@ -14,7 +15,10 @@ interface WaitOptions {
 type QueueKey = NonNullable<Admission['queueKey']>;
 
 interface Waiter {
+  /** On the leanest rung that is known by now. */
   admission: Admission;
+  /** That rung, if it isn't the one that was asked for. */
+  leaner: Offer | undefined;
   /** UTC milliseconds. */
   since: number;
   options: WaitOptions;
@@ -69,6 +73,7 @@ export function createAdmissionQueue(
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         admission,
+        leaner: undefined,
         since: clock.now(),
         options,
         resolve,
@@ -81,6 +86,7 @@ export function createAdmissionQueue(
         waiter.expired = true;
         wake(keyOf(admission));
       });
+      goDown(waiter, last.offer);
       const { waiters } = queueOf(keyOf(admission));
       // Behind others it has no room before they have.
       if (waiters.push(waiter) === 1) wake(keyOf(admission));
@@ -144,10 +150,11 @@ export function createAdmissionQueue(
     if (!outcome) return false;
     if (outcome.status === 'fulfilled' && outcome.value.kind === 'wait') {
       waiter.last = outcome.value;
+      goDown(waiter, outcome.value.offer);
       if (!waiter.expired && waiter.options.isConnected()) return false;
     }
     waiter.cancelTimer();
-    if (outcome.status === 'fulfilled') waiter.resolve(outcome.value);
+    if (outcome.status === 'fulfilled') waiter.resolve(withRung(waiter, outcome.value));
     else waiter.reject(outcome.reason);
     return true;
   }
@@ -159,14 +166,19 @@ export function createAdmissionQueue(
     // A waiter that the ledger has never decided on is tried in the next batch, since no waiter is left before it.
     if (isConnected && (!waiter.expired || result.kind === 'needs_count')) return false;
     waiter.cancelTimer();
-    waiter.resolve(result);
+    waiter.resolve(withRung(waiter, result));
     return true;
   }
 
   return {
     /** The ledger's `admit`, but returns `wait` only after `maxWaitMs` or when the client has hung up. */
     admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult> {
-      if (queues.size > 0 && queues.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
+      if (
+        queues.size > 0 &&
+        queues.has(keyOf(admission)) &&
+        admission.offer.amount > 0 &&
+        !admission.offer.unpriced
+      ) {
         if (!admission.isFinal) return Promise.resolve({ kind: 'needs_count' });
         return join(admission, options, { kind: 'needs_count' });
       }
@@ -182,12 +194,27 @@ export function createAdmissionQueue(
   };
 }
 
+/** The request on the rung that was decided about. */
+export const onRungOf = (admission: Admission, { offer }: AdmissionResult): Admission =>
+  offer ? { ...admission, offer } : admission;
+
+function goDown(waiter: Waiter, leaner: Offer | undefined): void {
+  if (!leaner) return;
+  waiter.leaner = leaner;
+  waiter.admission = { ...waiter.admission, offer: leaner };
+}
+
+const withRung = ({ leaner }: Waiter, result: AdmissionResult): AdmissionResult =>
+  leaner ? { offer: leaner, ...result } : result;
+
 /** The next batch. None in it is admitted at a quote that could be lower by now. */
 function requotedHeads(waiters: readonly Waiter[]): Waiter[] {
   let requoted = 0;
-  const end = waiters.findIndex(({ admission }, i) => {
+  const end = waiters.findIndex((waiter, i) => {
     if (i === BATCH_SIZE || requoted === MAX_REQUOTED) return true;
-    if (admission.requote?.()) requoted++;
+    const leaner = waiter.admission.requote?.();
+    if (leaner) requoted++;
+    goDown(waiter, leaner);
     return false;
   });
   return waiters.slice(0, end === -1 ? waiters.length : end);
@@ -198,7 +225,7 @@ function firstOf(queues: Iterable<Queue>): NotedWait[] {
   for (const { waiters } of queues) {
     for (const { admission, since } of waiters) {
       if (rows.length === MOST_NOTED) return rows;
-      const { id, projectId, provider, model, agent = '', origin, least } = admission;
+      const { id, projectId, provider, model, agent = '', origin, offer } = admission;
       const { process = '', repo = '' } = origin ?? {};
       rows.push({
         id,
@@ -209,7 +236,7 @@ function firstOf(queues: Iterable<Queue>): NotedWait[] {
         agent,
         process,
         repo,
-        neededNanoUsd: least,
+        neededNanoUsd: offer.least,
       });
     }
   }

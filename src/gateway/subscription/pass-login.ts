@@ -135,12 +135,14 @@ async function admitUnbilled(
     askedModel: request.model,
     stream: request.stream,
     notBilled: true,
-    amount: 0,
-    least: 0,
-    isFinal: true,
-    blockedRecord: () => {
-      throw new Error('a request without an amount was blocked');
+    offer: {
+      amount: 0,
+      least: 0,
+      blockedRecord: () => {
+        throw new Error('a request without an amount was blocked');
+      },
     },
+    isFinal: true,
   });
   exchange.heldAt = gateway.clock.monotonic();
   return { context, target, admitted: unbilled(gateway, context, target), why: 'subscription' };

@@ -1,7 +1,7 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
-import { SHARES } from '../database/recorded-names.ts';
+import { SHARES } from '../database/sql-parts.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { claimObjects } from './objects.ts';
 

@@ -50,10 +50,8 @@ function createTries({ projectId, scope }: SimulatedTerms, accounts: ReturnType<
   const admission: Admission = {
     ...head,
     stream: false,
-    amount: 0,
-    least: 0,
+    offer: { amount: 0, least: 0, blockedRecord: () => refused },
     isFinal: true,
-    blockedRecord: () => refused,
   };
 
   function tryAt(request: PastRequest, target: Served | undefined, need: NanoUsd, ways: Ways) {
@@ -62,8 +60,8 @@ function createTries({ projectId, scope }: SimulatedTerms, accounts: ReturnType<
     admission.keyId = request.keyId;
     // As a gateway has it: a queue for a project or a key, or for each session under other caps.
     admission.queueKey = isOfClients ? request.sessionId : request.member;
-    admission.amount = need;
-    admission.least = need;
+    admission.offer.amount = need;
+    admission.offer.least = need;
     admission.mayFallBack = ways.mayFallBack;
     admission.fallenFrom = ways.fallenFrom;
     return admissions.admit(admission);

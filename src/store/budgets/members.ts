@@ -1,8 +1,8 @@
 import { requestIdAt } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { oldestRecordAt } from '../database/daemons.ts';
-import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { idsBefore } from '../database/sql-parts.ts';
 import type { Charge } from '../ledger/account.ts';
 import { prepareCopyRaises, prepareInsertMember, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Balances } from '../ledger/balances.ts';

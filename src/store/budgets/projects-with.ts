@@ -1,5 +1,5 @@
 import type { Db } from '../database/open.ts';
-import { SHARES } from '../database/recorded-names.ts';
+import { SHARES } from '../database/sql-parts.ts';
 
 export const projectsWithRepoBudgets = (db: Db): ReadonlySet<number> => projectsWith(db, "b.repo <> ''");
 

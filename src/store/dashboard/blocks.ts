@@ -1,6 +1,6 @@
 import { requestIdAt } from '../../ids.ts';
-import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { newestFrom } from '../database/sql-parts.ts';
 import { OUTCOMES } from '../ledger/record.ts';
 
 /** The requests that one budget blocked. */

@@ -1,8 +1,8 @@
 import { orElse } from '../../errors.ts';
 import { requestIdAt } from '../../ids.ts';
 import { remembered } from '../../json/grouped.ts';
-import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { newestFrom } from '../database/sql-parts.ts';
 import { OUTCOMES, SOURCES } from '../ledger/record.ts';
 
 /** How a provider has answered in the last hour, and what keeps requests from it now. Times are UTC milliseconds. */

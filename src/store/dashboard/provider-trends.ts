@@ -1,7 +1,7 @@
 import { requestIdAt } from '../../ids.ts';
 import { remembered } from '../../json/grouped.ts';
-import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { newestFrom } from '../database/sql-parts.ts';
 import { OUTCOMES, SOURCES } from '../ledger/record.ts';
 
 /** How a provider answered in each twelfth of the last hour, the oldest first; null without answers. */

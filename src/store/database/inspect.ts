@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { oldestRecordAt } from './daemons.ts';
-import { idsBefore } from './id-range.ts';
 import { schemaVersion } from './migrate.ts';
+import { idsBefore } from './sql-parts.ts';
 
 /** Checks a database file without changing it. `quick` skips `quick_check`, which reads the whole file. */
 export function inspectDatabase(path: string, { quick = false } = {}) {

@@ -3,7 +3,6 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import {
   type AskResult,
   type AskRows,
-  type AskTerms,
   asksOfRunaways,
   createAsking,
   type RunawayResult,
@@ -12,7 +11,8 @@ import {
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import type { Hold, Journal, RequestHead } from './journal.ts';
-import type { RecordedNeed, RequestRecord } from './record.ts';
+import type { Fit, Offer } from './offer.ts';
+import type { RequestRecord } from './record.ts';
 import type { EmitBlocked, RefusalFold } from './refusals.ts';
 import {
   capOf,
@@ -37,53 +37,21 @@ import { budgetName, isOfTarget } from './terms.ts';
 
 /** A request that asks for room in the budgets that count it. */
 export interface Admission extends RequestHead {
-  /** Worst-case cost. */
-  amount: NanoUsd;
-  /** The lowest worst case that is of use: that of the minimum output, if the output may be cut. */
-  least: NanoUsd;
-  /** What a small request at the same price can cost: a budget that is too far spent to pay for it is exceeded. Default: `least`. */
-  small?: NanoUsd;
-  /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
-  fitInto?: (room: NanoUsd) => NanoUsd | undefined;
-  /** Whether what `fitInto` has just left of the output is too short to be taken before the input is counted. */
-  isWorthCounting?: (room: NanoUsd) => boolean;
-  /**
-   * Lowers `least` and what `fitInto` goes down to, to the shortest answers that can be of use. Returns whether that is
-   * new. Asked for where the request would be refused before the owner has had an alert.
-   */
-  cutShorter?: () => boolean;
-  /** The parts of the amount that is held in the end; undefined without a known price. */
-  needOf?: (held: NanoUsd) => RecordedNeed | undefined;
-  /** The cost can't be bounded: `amount` is 0, and only a request that no budget counts is admitted. */
-  unpriced?: boolean;
+  offer: Offer;
   /** The queue that the request waits in: its project, or its repository where that has budgets of its own. */
   queueKey?: number | string;
   /** False for a first try with a loose bound: where that has no room, nothing is decided. */
   isFinal: boolean;
-  /**
-   * The lowest worst case that a count of the input may yet show. Nothing is decided where `least` has no room in this
-   * period and this has. Worked out when a refusal asks for it; `isAlerted`: the budget's first alert is out.
-   */
-  leastIfCounted?: (isAlerted: boolean) => NanoUsd | undefined;
-  /** The worst case with its own output limit, or else with enough output. Default: `amount`. */
-  whole?: NanoUsd;
   /** A budget with cheaper models may send it there. `before`: the one that sent its conversation there. */
   mayFallBack?: { before: FallenConversation | undefined } | undefined;
   /** The budget that has sent it to this cheaper model, where it goes whole or not at all. */
   fallenFrom?: number | undefined;
   /** Other targets can serve it: where a budget of this one has no room, nothing is decided. */
   hasOthers?: boolean;
-  /** The record to write if the request is blocked. */
-  blockedRecord: () => RequestRecord;
-  /**
-   * Lowers the amounts while the request waits, if better bounds are known by now. Returns false if it needed no look at
-   * the prompt: nothing was learned since.
-   */
-  requote?: () => boolean;
+  /** A leaner rung for a request that waits, if better bounds are known by now. */
+  requote?: (() => Offer | undefined) | undefined;
   /** Why its session is taken for a runaway, as long as it is: budgets may refuse it, or ask about it. */
   runaway?: (() => string | undefined) | undefined;
-  /** Terms of a question to the owner, if the budgets without room ask; undefined: nobody is asked. */
-  asking?: AskTerms | undefined;
 }
 
 interface Held {
@@ -93,9 +61,14 @@ interface Held {
   spentOfCap: number;
   /** Amount that the owner has approved beyond the caps of budgets that ask. */
   allowed: NanoUsd | undefined;
+  /** The limits behind the amount, if not those of the offer. */
+  fit?: Fit | undefined;
 }
 
-export type AdmissionResult =
+/** `offer`: the leaner rung that this was decided about, if not the one that was asked for. */
+export type AdmissionResult = Decision & { offer?: Offer };
+
+type Decision =
   /**
    * Reserved and durable: the request may be sent. `remaining` is the room of the tightest budget, null without
    * budgets; `spentOfCap` the largest part of its cap that a budget has spent, 0 without budgets.
@@ -121,7 +94,8 @@ export type AdmissionResult =
 /** A running request that needs a hold for its next attempt. */
 export interface Readmission
   extends RequestHead,
-    Pick<Admission, 'amount' | 'small' | 'fitInto' | 'needOf' | 'unpriced'> {
+    Fit,
+    Pick<Offer, 'small' | 'fitInto' | 'needOf' | 'unpriced'> {
   /** Cost of its attempts so far, or an upper bound of it. */
   spent: NanoUsd;
   /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
@@ -131,8 +105,8 @@ export interface Readmission
 }
 
 export type ReadmissionResult =
-  /** `amount` is held: what was spent plus the next attempt's worst case. */
-  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null }
+  /** `amount` is held: what was spent plus the next attempt's worst case. `fit`: its limits, if not its own. */
+  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null; fit?: Fit | undefined }
   /** The next attempt has no room or no known price; only what was spent is held. */
   | { kind: 'refused'; standing: Standing }
   /** The request has no open hold. */
@@ -154,45 +128,44 @@ export interface AdmissionsOptions {
 }
 
 /** Need of a blocked request, and of a small one at the same price. */
-interface BlockedNeed {
-  needed: NanoUsd;
-  small: NanoUsd | undefined;
-}
+type BlockedNeed = Pick<Offer, 'least' | 'small'>;
 
 /** Decides who may run. Each function runs within a batch; after `endBatch`, those who wait may find room that was freed. */
 export function createAdmissions(options: AdmissionsOptions) {
-  const { slot, balances, journal, writeRecord, emitBlocked, team, asks, now } = options;
+  const { slot, balances, journal, writeRecord, team, asks, now } = options;
   const asking =
     asks && createAsking<Admission, AdmissionResult>({ ...asks, ...balances, now, admit, hold, block });
   /** Queues in which a request of this batch has to wait: later requests wait behind it. */
   const waiting = new Set<number | string>();
 
   function admit(admission: Admission): AdmissionResult {
-    if (admission.notBilled) return hold(admission, 0, []);
+    if (admission.notBilled) return hold(admission, { amount: 0 }, []);
     const standings = balances.standingsFor(admission);
     const [first] = standings;
     const bent = first && (stop(admission, standings, asking?.ask) ?? bend(admission, standings, now));
     if (bent) return bent;
-    if (!first || admission.amount === 0) return hold(admission, admission.amount, standings);
+    const { offer } = admission;
+    if (!first || offer.amount === 0) return hold(admission, offer, standings);
     const queueKey = admission.queueKey ?? admission.projectId;
     const mustQueue = admission.fallenFrom === undefined && waiting.has(queueKey);
     const room = roomIn(standings);
-    if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
-    const short = shortOfTeam(standings, admission.amount);
+    if (!mustQueue && offer.amount <= room) return hold(admission, offer, standings);
+    const short = shortOfTeam(standings, offer.amount);
     const mayGetMore = short && !mustQueue && askTeam(team, short, admission);
     if (!admission.isFinal) return { kind: 'needs_count' };
     if (mayGetMore) {
       waiting.add(queueKey);
       return { kind: 'wait', standing: short };
     }
-    const fitted = mustQueue ? undefined : admission.fitInto?.(room);
-    if (fitted !== undefined && fitted <= room) {
-      if (admission.isWorthCounting?.(room)) return { kind: 'needs_count' };
+    const fitted = mustQueue ? undefined : offer.fitInto?.(room);
+    if (fitted && fitted.amount <= room) {
+      if (offer.isWorthCounting?.(fitted, room)) return { kind: 'needs_count' };
       return hold(admission, fitted, standings);
     }
-    const full = exhausted(standings, admission.least);
-    if (full && mayFitCounted(admission, standings, full)) return { kind: 'needs_count' };
-    if (full && !isAlerted(full) && admission.cutShorter?.()) return admit(admission);
+    const full = exhausted(standings, offer.least);
+    if (full && mayFitCounted(offer, standings, full)) return { kind: 'needs_count' };
+    const shorter = full && !isAlerted(full) ? offer.shorter?.() : undefined;
+    if (shorter) return { offer: shorter, ...admit({ ...admission, offer: shorter }) };
     const narrowest = full ?? short ?? tightest(standings);
     if (admission.hasOthers && isOfTarget(narrowest.budget))
       return { kind: 'elsewhere', standing: narrowest };
@@ -202,53 +175,60 @@ export function createAdmissions(options: AdmissionsOptions) {
     return { kind: 'wait', standing: narrowest };
   }
 
-  function hold(admission: Admission, amount: NanoUsd, standings: Standing[], allowed?: NanoUsd): Held {
+  function hold(admission: Admission, held: Fit, standings: Standing[], allowed?: NanoUsd): Held {
+    const { amount } = held;
     const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
-    journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
+    journal.open(slot, admission, { amount, charges }, admission.offer.needOf?.(held));
     if (admission.fallenFrom !== undefined) balances.fallBack(admission.projectId, admission.fallenFrom);
     if (team)
       for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
     const figures = { remaining: remainingAfter(standings, amount), spentOfCap: spentOfCap(standings) };
-    return { kind: 'held', amount, ...figures, allowed };
+    return { kind: 'held', amount, ...figures, allowed, fit: held === admission.offer ? undefined : held };
   }
 
   function block(admission: Admission, full: Standing): AdmissionResult {
-    const record = admission.blockedRecord();
+    const { offer } = admission;
+    const record = offer.blockedRecord();
     record.detail = { ...record.detail, ...blockedDetail(full) };
-    announce(admission, { needed: admission.least, small: admission.small }, full, writeRecord(record));
+    announce(options, admission, offer, full, writeRecord(record));
     return { kind: 'blocked', standing: full };
-  }
-
-  /** A request that is too large, or of a model that is too dear, doesn't exceed a budget that has money for others. */
-  function announce(head: RequestHead, need: BlockedNeed, full: Standing, fold?: RefusalFold): void {
-    const { needed, small = needed } = need;
-    const isSpent = isSpentFor(full, small);
-    if (isSpent && full.team) team?.refused(full.budget.id, small);
-    else if (isSpent && unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
-    emitBlocked(head.projectId, blockedData(head, needed, full), fold);
   }
 
   function readmit(next: Readmission): ReadmissionResult {
     const hold = journal.holdOf(next.id);
     if (!hold) return { kind: 'resolved_before' };
     const { standings, before } = moveOn(balances, next, hold);
-    const amount = affordable(next, standings, before);
-    const total = next.spent + (amount ?? 0);
+    const fit = affordable(next, standings, before);
+    const total = next.spent + (fit?.amount ?? 0);
     const charges = balances.reserve(next, total, before);
-    const need = amount === undefined ? undefined : next.needOf?.(amount);
-    journal.reopen(slot, next, { amount: total, charges }, need);
-    if (amount === undefined) return refuse(next, standings, before);
-    return { kind: 'held', amount: total, remaining: remainingAfter(counting(standings, before), total) };
+    journal.reopen(slot, next, { amount: total, charges }, fit && next.needOf?.(fit));
+    if (!fit) return refuse(next, standings, before);
+    const remaining = remainingAfter(counting(standings, before), total);
+    return { kind: 'held', amount: total, remaining, fit: fit === next ? undefined : fit };
   }
 
   function refuse(next: Readmission, standings: Standing[], before?: PartBefore): ReadmissionResult {
-    const needed = next.spent + (next.least ?? 0);
+    const { spent, least = 0, small } = next;
     const full = exhaustedBy(next, standings, before);
-    if (full) announce(next, { needed, small: next.small }, full);
+    if (full) announce(options, next, { least: spent + least, small }, full);
     return { kind: 'refused', standing: full ?? tightest(standings) };
   }
 
   return { admit, look: asking?.look ?? admit, readmit, endBatch: () => waiting.clear() };
+}
+
+/** A request that is too large, or of a model that is too dear, doesn't exceed a budget that has money for others. */
+function announce(
+  { team, balances, emitBlocked }: Pick<AdmissionsOptions, 'team' | 'balances' | 'emitBlocked'>,
+  head: RequestHead,
+  { least, small = least }: BlockedNeed,
+  full: Standing,
+  fold?: RefusalFold,
+): void {
+  const isSpent = isSpentFor(full, small);
+  if (isSpent && full.team) team?.refused(full.budget.id, small);
+  else if (isSpent && unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
+  emitBlocked(head.projectId, blockedData(head, least, full), fold);
 }
 
 /** What becomes of a request whose session is taken for a runaway; undefined: its budgets let it pass. */
@@ -268,7 +248,8 @@ function stop(
 
 /** What becomes of a request that is to go to a cheaper model, or lacks room there; undefined: it may be held. */
 function bend(admission: Admission, standings: Standing[], now: () => number): AdmissionResult | undefined {
-  const { mayFallBack, fallenFrom, isFinal, amount, whole = amount, unpriced } = admission;
+  const { mayFallBack, fallenFrom, isFinal, offer } = admission;
+  const { amount, whole = amount, unpriced } = offer;
   const isFallen = fallenFrom !== undefined;
   if (unpriced) return { kind: isFallen ? 'elsewhere' : 'unpriced', standing: tightest(standings) };
   if (amount === 0) return undefined;
@@ -293,7 +274,7 @@ function bend(admission: Admission, standings: Standing[], now: () => number): A
 function askTeam(
   hooks: TeamHooks | undefined,
   { budget, team, ...standing }: Standing,
-  { amount, least }: Admission,
+  { offer: { amount, least } }: Admission,
 ): boolean {
   if (!team) return false;
   const lacking = amount - roomOf({ budget, team, ...standing });
@@ -302,7 +283,7 @@ function askTeam(
   return mayGrant && team.unreachableSince === undefined && !team.frozen;
 }
 
-function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[], full: Standing): boolean {
+function mayFitCounted({ leastIfCounted }: Offer, standings: Standing[], full: Standing): boolean {
   const least = leastIfCounted?.(isAlerted(full));
   return least !== undefined && !exhausted(standings, least);
 }
@@ -342,20 +323,20 @@ function partsBefore(
 
 type PartBefore = (budgetId: number) => NanoUsd;
 
-/** Amount to hold for the next attempt; undefined if a budget has no room for it. */
+/** Limits of the next attempt, with the amount to hold for it; undefined if a budget has no room for it. */
 function affordable(
   next: Readmission,
   standings: Standing[],
   before: PartBefore | undefined,
-): NanoUsd | undefined {
-  if (standings.length === 0) return next.amount;
+): Fit | undefined {
+  if (standings.length === 0) return next;
   if (next.unpriced) return undefined;
   const { allowed } = next;
   const counted = counting(standings, before);
   const room = (allowed === undefined ? roomIn(counted) : roomWith(counted, allowed)) - next.spent;
-  if (next.amount === 0 || next.amount <= room) return next.amount;
+  if (next.amount === 0 || next.amount <= room) return next;
   const fitted = next.fitInto?.(room);
-  return fitted !== undefined && fitted <= room ? fitted : undefined;
+  return fitted && fitted.amount <= room ? fitted : undefined;
 }
 
 /** Standings with more room where a budget doesn't count a part of the request. */

@@ -4,24 +4,13 @@ import type { Row } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
 import type { EmitEvent } from './events.ts';
 import type { RequestHead } from './journal.ts';
+import type { AskTerms, Fit, Offer } from './offer.ts';
 import { capOf, exhausted, roomOf, type Standing, spentOf, tightest, unspentOf } from './standing.ts';
 import { budgetName } from './terms.ts';
 
-/** Terms of a question to a budget's owner. */
-export interface AskTerms {
-  /** Amount that the request needs to hold, which the owner approves. */
-  needed(): NanoUsd;
-  /** Until when the request can wait for the answer. UTC milliseconds. */
-  expiresAt(): number;
-}
-
 /** A request that its owner may be asked about. */
 interface Asked extends RequestHead {
-  amount: NanoUsd;
-  least: NanoUsd;
-  fitInto?: (room: NanoUsd) => NanoUsd | undefined;
-  /** Undefined: nobody is asked. */
-  asking?: AskTerms | undefined;
+  offer: Pick<Offer, 'amount' | 'least' | 'fitInto' | 'asking'>;
   /** Why its session is taken for a runaway. */
   runaway?: (() => string | undefined) | undefined;
 }
@@ -46,7 +35,7 @@ interface AskingOptions<Request extends Asked, Result> {
   standingsFor: (request: Request) => Standing[];
   admit: (request: Request) => Result;
   /** `allowed`: what the owner has allowed beyond the caps of budgets that ask. */
-  hold: (request: Request, amount: NanoUsd, standings: Standing[], allowed: NanoUsd) => Result;
+  hold: (request: Request, held: Fit, standings: Standing[], allowed: NanoUsd) => Result;
   block: (request: Request, full: Standing) => Result;
 }
 
@@ -68,10 +57,10 @@ export function createAsking<Request extends Asked, Result>({
   block,
 }: AskingOptions<Request, Result>): Asking<Request, Result> {
   function ask(request: Request, standings: Standing[], full: Standing): AskResult | undefined {
-    const { asking, runaway } = request;
+    const { offer, runaway } = request;
+    const { asking, least } = offer;
     if (!asking) return undefined;
-    if (!runaway?.() && !standings.every((each) => asks(each) || !exhausted([each], request.least)))
-      return undefined;
+    if (!runaway?.() && !standings.every((each) => asks(each) || !exhausted([each], least))) return undefined;
     if (asking.expiresAt() <= now()) return undefined;
     const answer = rows.read(request.id);
     // A raise may not have been enough, or another budget refuses the request by now.
@@ -80,7 +69,8 @@ export function createAsking<Request extends Asked, Result>({
   }
 
   function open(request: Request, full: Standing, asking: AskTerms): void {
-    const { id, projectId, keyId, askedModel, agent = '', session = '', least } = request;
+    const { id, projectId, keyId, askedModel, agent = '', session = '', offer } = request;
+    const { least } = offer;
     const runaway = request.runaway?.() ?? '';
     const needed = asking.needed();
     const expiresAt = asking.expiresAt();
@@ -109,7 +99,7 @@ export function createAsking<Request extends Asked, Result>({
     if (answer?.isShut) return { kind: 'shut' };
     // The budgets were removed.
     if (!first) return admit(request);
-    const full = exhausted(standings, request.least);
+    const full = exhausted(standings, request.offer.least);
     if (answer?.state === 'denied') return refuse(request, full ?? first);
     if (answer?.state === 'approved' && answer.allowed !== null)
       return holdApproved(request, standings, answer.allowed);
@@ -126,12 +116,13 @@ export function createAsking<Request extends Asked, Result>({
 
   /** Budgets that ask need no room for what was approved; all others do. */
   function holdApproved(request: Request, standings: Standing[], allowed: NanoUsd): Result | AskResult {
-    const { amount, asking } = request;
+    const { offer } = request;
+    const { asking, least } = offer;
     const room = roomWith(standings, allowed);
-    const held = amount <= room ? amount : request.fitInto?.(room);
-    if (held !== undefined && held <= room) return hold(request, held, standings, allowed);
+    const held = offer.amount <= room ? offer : offer.fitInto?.(room);
+    if (held && held.amount <= room) return hold(request, held, standings, allowed);
     const others = standings.filter((each) => !asks(each));
-    const full = others.length > 0 ? exhausted(others, request.least) : undefined;
+    const full = others.length > 0 ? exhausted(others, least) : undefined;
     const mayWait = !full && asking !== undefined && asking.expiresAt() > now();
     return mayWait
       ? { kind: 'ask', standing: tightest(standings) }

@@ -1,6 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
-import { SHARES } from '../database/recorded-names.ts';
+import { SHARES } from '../database/sql-parts.ts';
 import { ALL_PROJECTS, type BudgetTerms, type Fall } from './terms.ts';
 
 /** Spend and holds of one budget in one period (in one minute, for a rolling budget). */

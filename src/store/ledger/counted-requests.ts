@@ -1,6 +1,6 @@
 import { labelName } from '../../labels.ts';
 import type { Db } from '../database/open.ts';
-import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
+import { labelValueSql, MODEL_NAME } from '../database/sql-parts.ts';
 import { type EachKind, isEachKind, type LabelKind, matchesModel } from './terms.ts';
 
 /** The requests that a budget counts; undefined fields match all. */

@@ -2,6 +2,7 @@ import type { Calendar } from '../../calendar.ts';
 import type { Clock } from '../../clock.ts';
 import type { GwError } from '../../errors.ts';
 import { type Random, type RequestId, systemRandom } from '../../ids.ts';
+import { createChangeWatch } from '../database/change-watch.ts';
 import { createNames } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from './admission.ts';
 import { createAskRows } from './asks.ts';
 import { createBalances } from './balances.ts';
-import { createChangeWatch } from './change-watch.ts';
 import { createTimeline } from './clock.ts';
 import { createEvents, type EmitEvent, type InsertEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';

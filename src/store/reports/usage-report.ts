@@ -3,7 +3,7 @@ import type { NanoUsd } from '../../money.ts';
 import { FIGURES, type UsageFigures } from '../archive/usage-sums.ts';
 import { columnName } from '../database/columns.ts';
 import type { Db } from '../database/open.ts';
-import { labelValueSql, MODEL_NAME } from '../database/recorded-names.ts';
+import { labelValueSql, MODEL_NAME } from '../database/sql-parts.ts';
 import {
   type Grouping,
   groupingsOf,

@@ -1,8 +1,7 @@
 import { type RequestId, requestIdAt } from '../../ids.ts';
 import type { Labels } from '../../labels.ts';
-import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
-import { labelValueSql } from '../database/recorded-names.ts';
+import { idsBefore, labelValueSql } from '../database/sql-parts.ts';
 import { FLAGS, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
 
 /** Which requests to list; undefined fields match all. */

@@ -1,6 +1,6 @@
 import { type RequestId, requestIdAt } from '../../ids.ts';
-import { idsBefore } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { idsBefore } from '../database/sql-parts.ts';
 import { SOURCES } from '../ledger/record.ts';
 
 /** Fields that match a request to a call in an agent's log. */

@@ -1,6 +1,6 @@
 import { jsonOf } from '../../json/object.ts';
-import { newestFrom } from '../database/id-range.ts';
 import type { Db } from '../database/open.ts';
+import { newestFrom } from '../database/sql-parts.ts';
 
 /**
  * The parts of the router's state that survive restarts, a row each; `environment` has the providers that were found in

@@ -5,6 +5,7 @@ import { readmit, readmitTranslated } from '../../../src/gateway/admission/readm
 import { ClientGone } from '../../../src/gateway/context/exchange.ts';
 import type { Gateway } from '../../../src/gateway/context/gateway.ts';
 import type { Admission } from '../../../src/store/ledger/admission.ts';
+import type { Offer } from '../../../src/store/ledger/offer.ts';
 import type { Standing } from '../../../src/store/ledger/standing.ts';
 import { expectFrozen, type Row } from '../../support/frozen.ts';
 import type { GatewayParts } from '../../support/gateway-parts.ts';
@@ -59,9 +60,18 @@ interface Case {
   isFull?: boolean;
 }
 
+/** An answer that may be cut shorter than it is by default. */
+const STRUCTURED = { response_format: { type: 'json_object' }, max_tokens: 9_000 };
+
 const CASES: Record<string, Case> = {
   held: { says: [held(5, 10)] },
   'held without a budget': { says: [held(5, null)] },
+  'held, cut': { says: [{ ...held(5, 10), fit: { amount: 5, outputTokens: 765, calls: undefined } }] },
+  'held, cut, without a budget': { says: [{ ...held(5, null), fit: { amount: 5, outputTokens: 765 } }] },
+  'held on the shortest rung': { body: STRUCTURED, says: [{ ...held(5, 10), isShorter: true }] },
+  'refused on the shortest rung': {
+    ...{ body: STRUCTURED, says: [{ kind: 'blocked', standing: STANDING, isShorter: true }] },
+  },
   'held, with other targets': { says: [held(5, 10)], ways: { hasOthers: true } },
   'held by its bytes': { model: 'mock/test-model', says: [held(5, 10)] },
   'counted, then held': { says: [{ kind: 'needs_count' }, held(5, 10)] },
@@ -114,7 +124,8 @@ async function played(parts: GatewayParts, { model = 'openai/gpt-4o', body = {},
     isGone = given.isGone ?? false;
     log.push([how, ...figuresOf(asked)]);
     version++;
-    return answers.shift() ?? { kind: 'blocked', standing: STANDING };
+    const { isShorter, ...said } = answers.shift() ?? { kind: 'blocked', standing: STANDING };
+    return isShorter ? { ...said, offer: asked.offer.shorter?.() } : said;
   };
   const { gateway } = parts;
   const fake = {
@@ -151,26 +162,28 @@ async function played(parts: GatewayParts, { model = 'openai/gpt-4o', body = {},
 
 /** What the ledger is asked for, and what it may ask back. */
 function figuresOf(given: Admission): unknown[] {
-  const asked = given as Required<Admission>;
-  const { amount, least, whole, small, unpriced, isFinal, hasOthers, stream, endpoint, askedModel } = asked;
-  const back = [asked.leastIfCounted(false), asked.isWorthCounting(5_000_000), asked.runaway?.()];
-  const asking = asked.asking && [asked.asking.needed(), asked.asking.expiresAt() - Date.UTC(2026, 0, 1, 12)];
-  const { status, outcome } = asked.blockedRecord();
-  const shorter = asked.cutShorter();
-  const fit = asked.fitInto(8_000_000);
+  const { isFinal, hasOthers, stream, endpoint, askedModel, origin, requote, runaway } = given;
+  const offer = given.offer as Required<Offer>;
+  const { amount, least, whole, small, unpriced } = offer;
+  const fitted = offer.fitInto(5_000_000) ?? offer;
+  const back = [offer.leastIfCounted(false), offer.isWorthCounting(fitted, 5_000_000), runaway?.()];
+  const asking = offer.asking && [offer.asking.needed(), offer.asking.expiresAt() - Date.UTC(2026, 0, 1, 12)];
+  const { status, outcome } = offer.blockedRecord();
+  const shorter = offer.shorter();
+  const fit = (shorter ?? offer).fitInto?.(8_000_000);
   return [
     `${amount} ${least} ${whole} ${small}`,
-    [unpriced, isFinal, hasOthers, stream, endpoint, askedModel, asked.origin?.repo].join(),
+    [unpriced, isFinal, hasOthers, stream, endpoint, askedModel, origin?.repo].join(),
     ...[
       back,
       asking,
       status,
       outcome,
-      shorter,
-      fit,
-      asked.requote(),
-      asked.requote(),
-      asked.needOf(7)?.outputTokens,
+      shorter !== undefined,
+      fit?.amount,
+      requote?.() !== undefined,
+      requote?.() !== undefined,
+      (shorter ?? offer).needOf?.({ ...fit, amount: 7 })?.outputTokens,
     ],
   ];
 }
@@ -222,7 +235,7 @@ async function replaced(parts: GatewayParts, given: (typeof REPLACED)[string], i
   const ledger = {
     readmit: async ({ amount, least, unpriced, small, ...asked }: Record<string, unknown>) => {
       log.push([amount, least, unpriced, small, asked.spent, asked.model, asked.endpoint].join(' '));
-      log.push((asked.needOf as Required<Admission>['needOf'])(7)?.outputTokens);
+      log.push((asked.needOf as Required<Offer>['needOf'])({ amount: 7 })?.outputTokens);
       return answers.shift() ?? { kind: 'refused', standing: STANDING };
     },
   };

@@ -193,9 +193,9 @@ function rooms({ gateway, context, target, quote }: ReturnType<Awaited<ReturnTyp
         const hold = fittingHold(gateway, quote);
         const held = hold.fitInto(room);
         if (held === undefined) return fit?.amount ?? 'no room';
-        const { limit, calls } = toAdmitted(context, { amount: held, remaining: 5 }, hold);
-        const needed = Object.values(heldNeed(request, hold, held) ?? {}).join(' ');
-        return `${fit?.outputTokens} ${fit?.calls}, ${held} ${limit} ${calls}, ${needed}`;
+        const { limit, calls } = toAdmitted(context, quote, held, { amount: held.amount, remaining: 5 });
+        const needed = Object.values(heldNeed(request, quote, held) ?? {}).join(' ');
+        return `${fit?.outputTokens} ${fit?.calls}, ${held.amount} ${limit} ${calls}, ${needed}`;
       },
     ),
   ];

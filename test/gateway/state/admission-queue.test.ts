@@ -3,14 +3,15 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { createAdmissionQueue } from '../../../src/gateway/state/admission-queue.ts';
 import type { Admission, AdmissionResult } from '../../../src/store/ledger/admission.ts';
+import type { Offer } from '../../../src/store/ledger/offer.ts';
 
 test('nobody is admitted at a quote that could be lower by now', async () => {
   let price = 3;
   let hasRoom = false;
   const tried: number[] = [];
   const ledger = {
-    async admit({ amount }: Admission) {
-      tried.push(amount);
+    async admit({ offer }: Admission) {
+      tried.push(offer.amount);
       await turn();
       return { kind: hasRoom ? 'held' : 'wait' } as AdmissionResult;
     },
@@ -18,11 +19,13 @@ test('nobody is admitted at a quote that could be lower by now', async () => {
   const queue = createAdmissionQueue(ledger, { ...systemClock, after: () => () => {} });
   const waiting = Array.from({ length: 100 }, () => {
     // Only the fields that the queue reads.
-    const admission = { projectId: 1, amount: price, isFinal: true } as Admission;
+    let known = price;
+    const offer = () => ({ amount: price }) as Offer;
+    const admission = { projectId: 1, offer: offer(), isFinal: true } as Admission;
     admission.requote = () => {
-      const isNew = admission.amount !== price;
-      admission.amount = price;
-      return isNew;
+      if (known === price) return undefined;
+      known = price;
+      return offer();
     };
     return queue.admit(admission, { maxWaitMs: 10_000, isConnected: () => true });
   });

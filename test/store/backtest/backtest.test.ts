@@ -87,7 +87,9 @@ async function play(steps: Step[], cap: number) {
       const id = nextId();
       const blockedRecord = () =>
         recordOf(id, { status: 402, outcome: 'blocked', durationMs: 0, need: needOf(amount) });
-      const { kind } = await ledger.admit(admissionOf(id, amount, { needOf, blockedRecord }));
+      const { kind } = await ledger.admit(
+        admissionOf(id, amount, { needOf: () => needOf(amount), blockedRecord }),
+      );
       if (kind === 'blocked') refused.push(id);
       if (kind === 'held') running.push({ id, amount, heldAt: clock.now() });
     }

@@ -63,7 +63,7 @@ async function story(budget: string, terms: Terms, change: string, spent: number
     const { id, kind } = await shop.admit(amount, {
       session: 's',
       least: 1,
-      fitInto: (room) => (room > 0 ? room : undefined),
+      fitInto: (room) => (room > 0 ? { amount: room } : undefined),
     });
     if (kind === 'held') await shop.settle(id, amount, { session: 's' });
     await note();

@@ -120,7 +120,7 @@ async function story(budgets: BudgetSettings[]) {
   await settle(other, 25);
   for (const settings of budgets) await shop.budget({ ...settings, capNanoUsd: settings.capNanoUsd + 20 });
   await note('raised', '');
-  const late = await admit(35, { least: 1, fitInto: (room: number) => room });
+  const late = await admit(35, { least: 1, fitInto: (room: number) => ({ amount: room }) });
   shop.clock.set(NOON + DAY + HOUR);
   await note('a day later', '');
   await settle(late, 35);

@@ -3,7 +3,7 @@ import { type Admission, createAdmissions, type Readmission } from '../../../src
 import type { Standing } from '../../../src/store/ledger/standing.ts';
 import { DAILY_TERMS } from '../../support/budget-terms.ts';
 import { expectFrozen, type Row } from '../../support/frozen.ts';
-import { admissionOf, NOON } from '../../support/simulator.ts';
+import { type AdmissionFields, admissionOf, NOON, readmissionOf } from '../../support/simulator.ts';
 
 type Options = Parameters<typeof createAdmissions>[0];
 
@@ -53,16 +53,16 @@ const BUDGETS: Record<string, Standing[]> = {
 };
 
 /** A request of 100 at most and 30 at least, and others. */
-const REQUESTS: Record<string, Partial<Admission>> = {
-  plain: { least: 30, fitInto: (room) => (room >= 30 ? Math.min(room, 100) : undefined) },
+const REQUESTS: Record<string, AdmissionFields> = {
+  plain: { least: 30, fitInto: (room) => (room >= 30 ? { amount: Math.min(room, 100) } : undefined) },
   whole: {},
   first: { isFinal: false },
   small: { least: 30, small: 5 },
   'counted less': { least: 30, leastIfCounted: (isAlerted) => (isAlerted ? 20 : 10) },
   'worth a count': {
     least: 30,
-    fitInto: (room) => (room >= 30 ? room : undefined),
-    isWorthCounting: (room) => room < 60,
+    fitInto: (room) => (room >= 30 ? { amount: room } : undefined),
+    isWorthCounting: (_fit, room) => room < 60,
   },
   unpriced: { amount: 0, unpriced: true },
   free: { amount: 0, least: 0 },
@@ -155,12 +155,14 @@ const idsOf = (result: object) =>
   JSON.parse(
     JSON.stringify(result, (key, value) => {
       if (key === 'standing') return `of ${value.budget.id}`;
+      // Its amount is told already.
+      if (key === 'fit') return undefined;
       return key === 'standings' ? value.length : value;
     }),
   );
-const request = (fields: Partial<Admission>) => admissionOf(1 as never, fields.amount ?? 100, fields);
+const request = (fields: AdmissionFields) => admissionOf(1 as never, fields.amount ?? 100, fields);
 
-function decided(standings: Standing[], fields: Partial<Admission>, answer?: object) {
+function decided(standings: Standing[], fields: AdmissionFields, answer?: object) {
   const { log, deciding: ledger } = deciding(standings, { answer });
   const how = answer ? ledger.look : ledger.admit;
   return [words(idsOf(how(request(fields)))), ...log].join('; ');
@@ -190,10 +192,10 @@ const HOLDS: Record<string, object | undefined> = {
 };
 const NEXT: Record<string, Partial<Readmission>> = {
   plain: {},
-  'after some cost': { spent: 20, needOf: (held) => ({ outputTokens: held }) as never },
+  'after some cost': { spent: 20, needOf: ({ amount }) => ({ outputTokens: amount }) as never },
   'the last': { spent: 20, least: 60, small: 5 },
   unpriced: { unpriced: true, least: 60 },
-  'may be cut': { spent: 20, fitInto: (room) => (room >= 10 ? room : undefined) },
+  'may be cut': { spent: 20, fitInto: (room) => (room >= 10 ? { amount: room } : undefined) },
   allowed: { allowed: 90 },
 };
 
@@ -254,7 +256,7 @@ test('what is decided over a request, by the budgets that count it', async () =>
     const outcome = (hold: object | undefined, next: Partial<Readmission>) => () => {
       const { log, deciding: ledger } = deciding(BUDGETS[name] as Standing[], { hold });
       return [
-        words(idsOf(ledger.readmit({ ...request({}), spent: 0, ...next } as Readmission))),
+        words(idsOf(ledger.readmit(readmissionOf(1 as never, 100, { least: 100, ...next })))),
         ...log,
       ].join('; ');
     };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Origin } from '../../../src/origin.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
-import { admissionOf, recordOf } from '../../support/simulator.ts';
+import { admissionOf, readmissionOf, recordOf } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
@@ -45,8 +45,8 @@ test('the next attempt of the request is counted there', async () => {
   const { id, ...first } = await shop.admit(70, { origin });
   expect(first).toMatchObject({ kind: 'held' });
   await found();
-  const next = admissionOf(id, 50, { origin });
-  expect(await shop.daemon.ledger.readmit({ ...next, spent: 10 })).toMatchObject({ kind: 'held' });
+  const next = readmissionOf(id, 50, { origin, spent: 10 });
+  expect(await shop.daemon.ledger.readmit(next)).toMatchObject({ kind: 'held' });
   expect((await shop.standings())[0]).toMatchObject({ pending: 60 });
   await shop.settle(id, 60, { origin });
   expect((await shop.standings())[0]).toMatchObject({ posted: 60, pending: 0 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Admission } from '../../../src/store/ledger/admission.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
 import { readDocument } from '../../support/console-blocks.ts';
@@ -129,26 +128,23 @@ describe('admit()', () => {
   test('cuts a request to what the budget affords when it may be cut', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });
-    const fitInto = (room: number) => (room >= 4 ? room - 1 : undefined);
+    const fitInto = (room: number) => (room >= 4 ? { amount: room - 1, outputTokens: 7 } : undefined);
     expect(await shop.admit(30, { least: 4, fitInto })).toMatchObject({
       kind: 'held',
       amount: 9,
       remaining: 1,
+      fit: { amount: 9, outputTokens: 7 },
     });
   });
 
   /** Asks for 30, or for as little as 20 where the shortest answers are asked for. */
   async function askShorter(shop: Shop) {
     const id = shop.daemon.nextId();
-    const from = (least: number) => (room: number) => (room >= least ? room : undefined);
-    const admission: Admission = admissionOf(id, 30, { small: 5, fitInto: from(30) });
-    admission.cutShorter = () => {
-      const isNew = admission.least !== 20;
-      admission.least = 20;
-      admission.fitInto = from(20);
-      return isNew;
-    };
-    return { ...(await shop.daemon.ledger.admit(admission)), id, least: admission.least };
+    const from = (least: number) => (room: number) => (room >= least ? { amount: room } : undefined);
+    const short = admissionOf(id, 30, { small: 5, least: 20, fitInto: from(20) });
+    const admission = admissionOf(id, 30, { small: 5, fitInto: from(30), shorter: () => short.offer });
+    const { offer = admission.offer, ...result } = await shop.daemon.ledger.admit(admission);
+    return { ...result, id, least: offer.least };
   }
 
   test('cuts a request shorter where it would be refused before the first alert, and not after it', async () => {

@@ -15,7 +15,7 @@ import {
   setBudget,
 } from '../../../src/store/budgets/budgets.ts';
 import type { Db } from '../../../src/store/database/open.ts';
-import type { Admission, AdmissionResult } from '../../../src/store/ledger/admission.ts';
+import type { Admission, AdmissionResult, ReadmissionResult } from '../../../src/store/ledger/admission.ts';
 import type { Ledger } from '../../../src/store/ledger/ledger.ts';
 import type { SettleResult } from '../../../src/store/ledger/settlement.ts';
 import { type BudgetPeriod, ON_LIMITS, type OnLimit } from '../../../src/store/ledger/terms.ts';
@@ -28,6 +28,7 @@ import {
   memoryDatabase,
   openFast,
   PROPERTY_TIMEOUT_MS,
+  readmissionOf,
   recordOf,
   runs,
   type SimulatedDaemon,
@@ -240,7 +241,7 @@ const batchOf = (commands: fc.Arbitrary<Command>) =>
             needed: cut ? Math.max(least, Math.ceil(amount / 2)) : amount,
             waitsUntil: real.world.clock.now() + command.waitMs,
           };
-          const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+          const fitInto = (room: number) => (room >= least ? { amount: Math.min(room, amount) } : undefined);
           const admission = admissionOf(ask.id, amount, {
             projectId: ask.projectId,
             queueKey: `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`,
@@ -297,20 +298,21 @@ const batchOf = (commands: fc.Arbitrary<Command>) =>
           const least = Math.ceil((amount * command.leastPercent) / 100);
           const small = Math.ceil((amount * command.smallPercent) / 100);
           const spent = Math.floor((held * command.spentPercent) / 100);
-          const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+          const fitInto = (room: number) => (room >= least ? { amount: Math.min(room, amount) } : undefined);
           const fields = { projectId, ...originOf(real, id), ...clientOf(request) };
-          const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
           results.push(
             ledger
-              .readmit({
-                ...head,
-                spent,
-                small,
-                allowed: request.allowed,
-                ...(cut ? { fitInto } : {}),
-                ...(only ? { least } : {}),
-              })
-              .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
+              .readmit(
+                readmissionOf(id, amount, {
+                  ...fields,
+                  spent,
+                  small,
+                  allowed: request.allowed,
+                  ...(cut ? { fitInto } : {}),
+                  ...(only ? { least } : {}),
+                }),
+              )
+              .then(shown),
           );
           const repo = repoOf(real, id);
           const answer = model.readmit({
@@ -422,7 +424,12 @@ async function expectSettled(committed: ReturnType<typeof commitLate>): Promise<
 }
 
 /** What of a result the model knows. */
-const shown = ({ kind, ...rest }: AdmissionResult) => (kind === 'held' ? { kind, ...rest } : { kind });
+/** A result without the limits behind an amount, which the model knows nothing of. */
+const shown = ({ kind, ...rest }: AdmissionResult | ReadmissionResult) => {
+  if (kind !== 'held') return { kind };
+  const { fit: _fit, ...held } = rest as { fit?: unknown };
+  return { kind, ...held };
+};
 
 /** A request that waits looks for its answer, and is admitted in its turn if there may be room; or its client hangs up. */
 const look = step(

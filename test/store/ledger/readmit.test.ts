@@ -2,15 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { RequestId } from '../../../src/ids.ts';
 import type { Readmission } from '../../../src/store/ledger/admission.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
-import { admissionOf, eventsOf } from '../../support/simulator.ts';
+import { eventsOf, readmissionOf } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
 const DAY_MS = 86_400_000;
 
 function again(shop: Shop, id: RequestId, amount: number, fields: Partial<Readmission> = {}) {
-  const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount);
-  return shop.daemon.ledger.readmit({ ...head, spent: 0, ...fields });
+  return shop.daemon.ledger.readmit(readmissionOf(id, amount, fields));
 }
 
 describe('readmit()', () => {
@@ -56,11 +55,12 @@ describe('readmit()', () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 100 });
     const { id } = await shop.admit(80);
-    const fitInto = (room: number) => (room >= 10 ? room : undefined);
+    const fitInto = (room: number) => (room >= 10 ? { amount: room } : undefined);
     expect(await again(shop, id, 90, { spent: 15, fitInto })).toEqual({
       kind: 'held',
       amount: 100,
       remaining: 0,
+      fit: { amount: 85 },
     });
   });
 

@@ -74,10 +74,9 @@ async function recorded(head: Partial<typeof HEAD>, record: object) {
     ...rest,
     id,
     ...{ projectId: 1, keyId: 1, endpoint: 'chat/completions', provider: 'openai', model: 'gpt-5' },
-    ...{ askedModel: 'fast', stream: rest.stream ?? false, amount: 100, least: 100, isFinal: true },
+    ...{ askedModel: 'fast', stream: rest.stream ?? false, isFinal: true },
     labels: labelsOf(labels),
-    needOf: () => need,
-    blockedRecord: () => recordOf(id),
+    offer: { amount: 100, least: 100, needOf: () => need, blockedRecord: () => recordOf(id) },
   } as never);
   const held = rowOf(shop, id);
   shop.clock.set(NOON + 3_250);

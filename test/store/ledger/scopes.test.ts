@@ -10,6 +10,7 @@ import {
   createWorld,
   memoryDatabase,
   PROPERTY_TIMEOUT_MS,
+  readmissionOf,
   recordOf,
   runs,
   startDaemon,
@@ -128,8 +129,7 @@ async function play(drawn: readonly Step[], change: Change): Promise<void> {
       last.cost = Math.floor((last.cost * step.costPercent) / 100);
       const spent = parts.reduce((sum, { cost }) => sum + cost, 0);
       if (step.kind === 'readmit') {
-        const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, step.amount);
-        const next = { ...head, projectId, ...target, labels, spent };
+        const next = readmissionOf(id, step.amount, { projectId, ...target, labels, spent });
         const result = await done(ledger.readmit({ ...next, ...change(next, false) }));
         parts.push({ ...target, cost: result.kind === 'held' ? step.amount : 0 });
       } else {

@@ -12,7 +12,7 @@ import { createTeamLimits } from '../../../src/store/team/limits.ts';
 import { addMembership } from '../../../src/store/team/membership.ts';
 import { applyTeamBudgets } from '../../../src/store/team/team-budgets.ts';
 import { MEMBERSHIP } from '../../support/membership.ts';
-import { admissionOf, eventsOf, NOON, recordOf } from '../../support/simulator.ts';
+import { admissionOf, eventsOf, NOON, readmissionOf, recordOf } from '../../support/simulator.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
 const DAY = 86_400_000;
@@ -90,10 +90,8 @@ describe('a budget of several projects', () => {
 
 describe('a budget of a provider', () => {
   const of = (value: string) => ({ scope: { kind: 'provider', value } }) as const;
-  const again = (shop: Shop, id: number, spent: number, provider: string, more: object = {}) => {
-    const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, 40, { provider });
-    return shop.daemon.ledger.readmit({ ...head, spent, ...more });
-  };
+  const again = (shop: Shop, id: number, spent: number, provider: string, more: object = {}) =>
+    shop.daemon.ledger.readmit(readmissionOf(id, 40, { provider, spent, ...more }));
 
   test('books what a request cost there when it goes on elsewhere, and tells so', async () => {
     const shop = await openShop();

@@ -188,7 +188,7 @@ test('a request waits for what it lacks if the team has just that left, and is c
         shop.clock.now(),
       );
     });
-  const request = { projectId: 2, least: 1, fitInto: (room: number) => room };
+  const request = { projectId: 2, least: 1, fitInto: (room: number) => ({ amount: room }) };
   await hear(20);
   expect(await shop.admit(120, request)).toMatchObject({ kind: 'wait' });
   await hear(19);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { Db } from '../database/open.ts';
+import type { Db } from './open.ts';
 
 /** Checks whether rows that a writer has cached are still current. */
 export type ChangeWatch = ReturnType<typeof createChangeWatch>;

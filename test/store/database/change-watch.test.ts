@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { type ChangeWatch, createChangeWatch } from '../../../src/store/ledger/change-watch.ts';
+import { type ChangeWatch, createChangeWatch } from '../../../src/store/database/change-watch.ts';
 import { temporaryDirectory } from '../../support/simulator.ts';
 
 const STILL = { monotonic: () => 0 };
