@@ -14,6 +14,7 @@ import {
   startDaemon,
 } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
+import { openShop } from '../../support/simulator-shop.ts';
 
 const CAP = 100;
 const RECORD = { flags: 0, firstByteMs: null };
@@ -160,6 +161,15 @@ const keepsItsJobs = (change: (db: Db) => void = () => {}) =>
       expect(record.all(requestId)).toEqual(cost === undefined ? [] : [{ cost }]);
     db.close();
   });
+
+test('only a request with a hold leaves it to a job', async () => {
+  const shop = await openShop();
+  const { ledger } = shop.daemon;
+  const job = { provider: 'openai', jobId: 'job_1', expiresAt: shop.clock.now() + JOB_MS, record: RECORD };
+  expect(await ledger.beginJob({ ...job, requestId: shop.daemon.nextId() })).toBe(false);
+  const { id } = await shop.admit(5);
+  expect(await ledger.beginJob({ ...job, requestId: id })).toBe(true);
+});
 
 test(
   'jobs outlive daemons, pass no cap, and are booked once',
