@@ -44,10 +44,10 @@ export function promptWorthSplitting(
 export function blocksOf({ wire, request, exchange, recentPrompts }: Splittable): PromptBlocks | undefined {
   const { bytes } = request;
   if (request.split?.bytes !== bytes) {
-    const earlier = recentPrompts?.find(
-      bytes,
-      request.like?.bytes === bytes ? request.like.earlier : undefined,
-    );
+    const { like } = request;
+    // A request that lives on would keep the earlier body.
+    request.like = undefined;
+    const earlier = recentPrompts?.find(bytes, like?.bytes === bytes ? like.earlier : undefined);
     const prompt = wire.blocksOf?.(request, earlier);
     if (prompt && earlier) prompt.growth = continuedGrowth(earlier, bytes);
     if (prompt) recentPrompts?.keep(prompt, earlier);

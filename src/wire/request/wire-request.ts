@@ -52,7 +52,7 @@ export interface WireRequest {
   /** Edits that every provider needs. */
   edits: Edit[];
   /** An earlier body with a common prefix, for the same bytes. */
-  like?: { bytes: Buffer; earlier: Earlier<ScannedBody> };
+  like?: { bytes: Buffer; earlier: Earlier<ScannedBody> } | undefined;
   /** Cached result of `blocksOf` for the same bytes. */
   split?: { bytes: Buffer; blocks: PromptBlocks | undefined; growth?: number; rewritten?: number };
   /** Cached result of `unseenIn` for the same bytes. */
