@@ -42,6 +42,8 @@ export interface PromptBlock extends Range {
 /** A prompt as sent, in the order of comparison: options, tools, system blocks, messages. */
 export interface PromptBlocks {
   bytes: Buffer;
+  /** The shape that it was read by. Another API may refuse what this one knows, so it reuses none of the blocks. */
+  shape: object;
   blocks: readonly PromptBlock[];
   /** Id of the response that the prompt continues. Its prompt and output precede this prompt. */
   previous?: string | undefined;

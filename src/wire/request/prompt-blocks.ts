@@ -127,7 +127,7 @@ function readShapes(
 
 function readBlocks(request: WireRequest, shape: BlockShape, earlier?: EarlierPrompt): PromptBlocks {
   const { bytes, members } = request;
-  const reader = new BlockReader(bytes, true, earlier);
+  const reader = new BlockReader(bytes, true, earlier?.entry.shape === shape ? earlier : undefined);
   const key = createHash('sha256');
   const seen = new Set<string>();
   let previous: string | undefined;
@@ -145,6 +145,7 @@ function readBlocks(request: WireRequest, shape: BlockShape, earlier?: EarlierPr
   const { blocks } = reader;
   return {
     bytes,
+    shape,
     blocks,
     previous,
     key: key.digest('base64').slice(0, ID_LENGTH),

@@ -380,6 +380,29 @@ describe('the blocks of a prompt whose beginning was split before', () => {
   });
 });
 
+test.each([
+  [
+    'tools',
+    {
+      tools: [{ type: 'function', function: { name: 'T', parameters: {} } }],
+      messages: [{ role: 'user', content: 'Hi' }],
+    },
+  ],
+  ['messages', { messages: [{ role: 'tool', tool_call_id: 'c', content: 'Hi' }] }],
+])('%s that another API has read before are not taken from it', (_, fields) => {
+  const body = Buffer.from(
+    JSON.stringify({ model: 'm', max_tokens: 5, user: 'x'.repeat(20_000), ...fields }),
+  );
+  const first = chatWire.blocksOf?.(chatWire.parse(body));
+  if (!first) throw new Error('it was not split');
+  const recent = createRecentTexts<PromptBlocks>();
+  recent.keep(first, undefined);
+  const earlier = recent.find(body);
+  expect(earlier).toBeDefined();
+  expect(messagesWire.blocksOf?.(messagesWire.parse(body))).toBeUndefined();
+  expect(messagesWire.blocksOf?.(messagesWire.parse(body), earlier)).toBeUndefined();
+});
+
 test('tools behind the messages are taken from the prompt before if they are the same', () => {
   const requestOf = (messages: string[], tool: string) => {
     const body = {
